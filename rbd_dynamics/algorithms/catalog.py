@@ -1,0 +1,201 @@
+"""The algorithms as the compiler and `Robot` see them: named functions of vectors.
+
+An entry says which vectors go in and out for a model and calls the algorithm. To make a new
+algorithm a kernel, add a function and a line to `CATALOG` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rbd_dynamics.algorithms import energy, frames
+from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.joint_friction import joint_friction
+from rbd_dynamics.algorithms.mass_matrix import mass_matrix
+from rbd_dynamics.compiler.program import Argument, Function, Signature
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
+from rbd_dynamics.spatial.se3 import Vec6
+
+Vector = Sequence[Scalar]
+
+#: how far from 1 the norm of a quaternion may be before it is an error
+QUATERNION_TOLERANCE = 1e-2
+
+
+class Inputs:
+    """The input vectors of one call, as the algorithms want them."""
+
+    def __init__(self, model: Model, vectors: dict[str, Vector]) -> None:
+        self._vectors = vectors
+        self.checks: list[Scalar] = []
+        if "q" in vectors:
+            self.q = self._with_unit_quaternions(model, vectors["q"])
+
+    def __getattr__(self, name: str) -> Any:
+        return self._vectors[name]
+
+    @property
+    def inertias(self) -> list[RigidInertia]:
+        numbers = self._vectors["inertia"]
+        return [
+            RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)
+        ]
+
+    @property
+    def wrenches(self) -> list[Vec6] | None:
+        numbers = self._vectors.get("f_ext")
+        if numbers is None:
+            return None
+        return [tuple(numbers[k : k + 6]) for k in range(0, len(numbers), 6)]
+
+    def _with_unit_quaternions(self, model: Model, q: Vector) -> list[Scalar]:
+        """q with normalised quaternions; a norm far from 1 fails a check."""
+        unit = list(q)
+        for joint in model.joints:
+            part = joint.kind.quaternion
+            if part is not None:
+                where = range(joint.q_index + part.start, joint.q_index + part.stop)
+                square = sum((unit[k] * unit[k] for k in where), 0.0)
+                self.checks.append((square - 1.0) * (0.5 / QUATERNION_TOLERANCE))
+                scale = reciprocal(sqrt(square))
+                for k in where:
+                    unit[k] = scale * unit[k]
+        return unit
+
+
+def _inverse(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = inverse_dynamics(model, x.inertias, x.q, x.v, x.a, x.wrenches)
+    return [_plus_friction(model, tau, x.v) if friction else tau]
+
+
+def _bias(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = inverse_dynamics(model, x.inertias, x.q, x.v, [0.0] * model.nv)
+    return [_plus_friction(model, tau, x.v) if friction else tau]
+
+
+def _gravity(model: Model, x: Inputs, friction: bool) -> Any:
+    rest = [0.0] * model.nv
+    return [inverse_dynamics(model, x.inertias, x.q, rest, rest)]
+
+
+def _coriolis(model: Model, x: Inputs, friction: bool) -> Any:
+    return [inverse_dynamics(model, x.inertias, x.q, x.v, [0.0] * model.nv, gravity=False)]
+
+
+def _forward(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
+    return [forward_dynamics(model, x.inertias, x.q, x.v, tau, x.wrenches)]
+
+
+def _hybrid(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
+    prescribed = x.prescribed
+    qdd, torque = hybrid_dynamics(model, x.inertias, x.q, x.v, x.a, tau, prescribed, x.wrenches)
+    return [qdd, _plus_friction(model, torque, x.v) if friction else torque]
+
+
+def _mass_matrix(model: Model, x: Inputs, friction: bool) -> Any:
+    return [[entry for row in mass_matrix(model, x.inertias, x.q) for entry in row]]
+
+
+def _friction(model: Model, x: Inputs, friction: bool) -> Any:
+    return [joint_friction(model, x.v)]
+
+
+def _kinetic_energy(model: Model, x: Inputs, friction: bool) -> Any:
+    return [[energy.kinetic_energy(model, x.inertias, x.q, x.v)]]
+
+
+def _potential_energy(model: Model, x: Inputs, friction: bool) -> Any:
+    return [[energy.potential_energy(model, x.inertias, x.q)]]
+
+
+def _center_of_mass(model: Model, x: Inputs, friction: bool) -> Any:
+    return [energy.center_of_mass(model, x.inertias, x.q)]
+
+
+def _pose(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
+    pose = frames.frame_pose(model, x.q, model.frame(frame))
+    r, p = pose.rotation, pose.p
+    return [[*r[0:3], p[0], *r[3:6], p[1], *r[6:9], p[2], 0.0, 0.0, 0.0, 1.0]]
+
+
+def _jacobian(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
+    return [_rows(frames.frame_jacobian(model, x.q, model.frame(frame)))]
+
+
+def _jacobian_dot(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
+    return [_rows(frames.frame_jacobian_dot(model, x.q, x.v, model.frame(frame)))]
+
+
+#: name -> (inputs, outputs, function); the names of vectors stand for shapes, see `_shape`
+CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
+    "inverse_dynamics": ("q v a inertia", "tau", _inverse),
+    "inverse_dynamics_f_ext": ("q v a f_ext inertia", "tau", _inverse),
+    "forward_dynamics": ("q v tau inertia", "a", _forward),
+    "forward_dynamics_f_ext": ("q v tau f_ext inertia", "a", _forward),
+    "hybrid_dynamics": ("q v a tau prescribed inertia", "a tau", _hybrid),
+    "hybrid_dynamics_f_ext": ("q v a tau prescribed f_ext inertia", "a tau", _hybrid),
+    "mass_matrix": ("q inertia", "M", _mass_matrix),
+    "bias": ("q v inertia", "tau", _bias),
+    "gravity": ("q inertia", "tau", _gravity),
+    "coriolis": ("q v inertia", "tau", _coriolis),
+    "friction": ("v", "tau", _friction),
+    "kinetic_energy": ("q v inertia", "energy", _kinetic_energy),
+    "potential_energy": ("q inertia", "energy", _potential_energy),
+    "center_of_mass": ("q inertia", "point", _center_of_mass),
+    # for a frame, named after a colon: "pose:tool0"
+    "pose": ("q", "T", _pose),
+    "jacobian": ("q", "J", _jacobian),
+    "jacobian_dot": ("q v", "J", _jacobian_dot),
+}
+
+_OF_A_FRAME = ("pose", "jacobian", "jacobian_dot")
+
+
+def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Function]:
+    """Signature and function of an algorithm for one model. Raises KeyError for an unknown name."""
+    base, _, frame = name.partition(":")
+    if base not in CATALOG or bool(frame) != (base in _OF_A_FRAME):
+        frames_hint = ", ".join(f"{base}:FRAME" for base in _OF_A_FRAME)
+        known = ", ".join(other for other in CATALOG if other not in _OF_A_FRAME)
+        raise KeyError(f"no algorithm named {name!r}; known: {known}, {frames_hint}")
+    inputs, outputs, algorithm = CATALOG[base]
+    signature = Signature(
+        tuple(_argument(model, word) for word in inputs.split()),
+        tuple(_argument(model, word) for word in outputs.split()),
+    )
+    options = {"frame": frame} if frame else {}
+    names = [argument.name for argument in signature.inputs]
+
+    def function(*vectors: Vector) -> list[Vector]:
+        given = Inputs(model, dict(zip(names, vectors)))
+        outputs = algorithm(model, given, friction, **options)
+        return [*outputs, given.checks]
+
+    return signature, function
+
+
+def _argument(model: Model, word: str) -> Argument:
+    bodies, nv = len(model.bodies), model.nv
+    shapes = {
+        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv),
+        "T": (4, 4), "J": (6, nv), "energy": (), "point": (3,),
+    }  # fmt: skip
+    return Argument(word, shapes.get(word, (nv,)), shared=word == "inertia", boolean=word == "prescribed")
+
+
+def _plus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:
+    return [t + f for t, f in zip(tau, joint_friction(model, v))]
+
+
+def _minus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:
+    return [t - f for t, f in zip(tau, joint_friction(model, v))]
+
+
+def _rows(columns: Sequence[Vec6]) -> list[Scalar]:
+    return [column[row] for row in range(6) for column in columns]

@@ -1,0 +1,58 @@
+"""Poses, Jacobians and velocities of frames (theory.md sections 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_dynamics.algorithms.kinematics import ad, combine, joint_motion, support
+from rbd_dynamics.model.model import Frame, Model
+from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6, add6, scale6, twist_to_child
+
+
+def frame_pose(model: Model, q: Sequence[Scalar], frame: Frame) -> Transform:
+    """Pose of the frame in the world."""
+    pose = IDENTITY
+    for index in support(model, frame.body):
+        pose = pose @ joint_motion(model.bodies[index], q).transform
+    return pose @ frame.placement
+
+
+def frame_jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[Vec6]:
+    """Columns (nv) of J: the frame's body twist (w, v) = J v."""
+    return _columns(model, q, None, frame)[0]
+
+
+def frame_jacobian_dot(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], frame: Frame
+) -> list[Vec6]:
+    """Columns (nv) of dJ/dt: the rate of the body twist is J vdot + Jdot v, component-wise."""
+    return _columns(model, q, v, frame)[1]
+
+
+def _columns(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar] | None, frame: Frame
+) -> tuple[list[Vec6], list[Vec6]]:
+    """J and, with v, Jdot: from the frame towards the base.
+
+    With T the pose of the frame in body i and V the frame's twist relative to body i, column
+    s -> Ad_{T^-1} s and its rate is Ad_{T^-1} sdot - ad_V Ad_{T^-1} s.
+    """
+    zero: Vec6 = (0.0,) * 6
+    J: list[Vec6] = [zero] * model.nv
+    rates: list[Vec6] = [zero] * model.nv
+    to_frame, relative = frame.placement, zero
+    for index in reversed(support(model, frame.body)):
+        motion = joint_motion(model.bodies[index], q, v)
+        columns = [twist_to_child(to_frame, column) for column in motion.columns]
+        for k, dof in enumerate(motion.dofs):
+            J[dof] = add6(J[dof], columns[k])
+            if v is not None:
+                own_rate = twist_to_child(to_frame, motion.rates[k])
+                turned = scale6(-1.0, ad(relative, columns[k]))
+                rates[dof] = add6(rates[dof], add6(own_rate, turned))
+        if v is not None:
+            relative = add6(relative, combine(columns, [v[dof] for dof in motion.dofs]))
+        to_frame = motion.transform @ to_frame
+        to_frame = Transform.of(to_frame.rotation, to_frame.p)
+    return J, rates

@@ -1,0 +1,122 @@
+"""Kernels of one robot: traced, compiled or loaded from the cache, behind one interface."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from rbd_dynamics.compiler import cache
+from rbd_dynamics.compiler.program import Function, Signature, trace
+from rbd_dynamics.compiler.python_source import emit_python, load_python
+
+Backend = Literal["llvm", "numba", "python", "reference"]
+
+_log = logging.getLogger("rbd_dynamics")
+
+
+class Kernel(Protocol):
+    """A function of arrays; see `Robot` for what their shapes mean."""
+
+    signature: Signature
+    #: the fast path for one sample, call(in..., out...) -> last output, or None: use `many`
+    call: Callable[..., Any]
+
+    def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
+        """Fill (samples, ...) outputs from (samples, ...) inputs; non-zero: the outputs do not count."""
+        ...
+
+
+class FunctionKernel:
+    """Runs a function of scalars, the algorithm itself or emitted source: one sample as floats, more as arrays."""
+
+    def __init__(self, function: Function, signature: Signature) -> None:
+        self.signature = signature
+        self._function = function
+
+    def call(self, *arrays: Any) -> None:
+        """There is no fast path."""
+
+    def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
+        rows = [
+            array.reshape(samples if not argument.shared else 1, -1)
+            for argument, array in zip(self.signature.inputs, inputs)
+        ]
+        with np.errstate(all="ignore"):
+            if samples == 1:
+                results = self._function(*(row[0].tolist() for row in rows))
+            else:
+                results = self._function(
+                    *(
+                        row[0].tolist() if argument.shared else list(row.T)
+                        for argument, row in zip(self.signature.inputs, rows)
+                    )
+                )
+        finite = True
+        for argument, array, values in zip(self.signature.outputs, outputs, results):
+            flat = array.reshape(samples, -1)
+            for k in range(argument.size):
+                flat[:, k] = values[k]
+            finite = finite and bool(np.isfinite(flat).all())
+        checks = results[len(self.signature.outputs)] if len(results) > len(outputs) else ()
+        inside = all(bool(np.all(np.abs(check) <= 1.0)) for check in checks)
+        own = (a for argument, a in zip(self.signature.inputs, inputs) if not argument.shared)
+        return 0 if finite and inside and all(np.isfinite(array).all() for array in own) else 1
+
+
+def best_backend() -> Backend:
+    """The compiled one where its compiler is installed and this interpreter is as it expects."""
+    return "llvm" if _llvm_problem() is None else "python"
+
+
+def build(
+    backend: Backend, name: str, identity: str, signature: Signature, function: Function
+) -> Kernel:
+    """The kernel of an algorithm for one robot; `identity` is a text that tells robots apart."""
+    if backend == "reference":
+        return FunctionKernel(function, signature)
+    if backend == "python":
+        key = _key("python", name, identity) + ".py"
+        cached = cache.load(key)
+        source = cached.decode() if cached is not None else emit_python(trace(function, signature))
+        if cached is None:
+            cache.store(key, source.encode())
+        return FunctionKernel(load_python(source), signature)
+    problem = _llvm_problem()
+    if problem is not None:
+        raise RuntimeError(f"backend {backend!r} is not available: {problem}")
+    from rbd_dynamics.compiler import native
+
+    key = _key(native.target_name(), name, identity) + ".o"
+    code = cache.load(key)
+    if code is None:
+        code = native.compile_object(trace(function, signature))
+        cache.store(key, code)
+    return native.NativeKernel(code, signature)
+
+
+def _key(target: str, name: str, identity: str) -> str:
+    digest = hashlib.sha256("\0".join((target, name, identity)).encode()).hexdigest()[:32]
+    return f"{name.partition(':')[0]}-{digest}"
+
+
+def _llvm_problem() -> str | None:
+    """Why machine code cannot be used here, or None."""
+    try:
+        import llvmlite.binding  # noqa: F401
+    except ImportError as error:
+        return f"llvmlite is not installed ({error})"
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "it needs CPython with its global interpreter lock"
+    probe = np.zeros((2, 3))
+    word = lambda offset: ctypes.c_int64.from_address(id(probe) + offset).value  # noqa: E731
+    expected = {8: id(np.ndarray), 16: probe.ctypes.data, 56: id(probe.dtype)}
+    if sys.maxsize < 2**32 or any(word(offset) != value for offset, value in expected.items()):
+        return "NumPy arrays have an unknown layout here"
+    return None

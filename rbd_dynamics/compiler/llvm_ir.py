@@ -1,0 +1,429 @@
+"""Emitter to LLVM IR: the traced program as machine-independent code for one sample and for a batch.
+
+Two functions come out of one program:
+
+    i32 @one(double* in..., double* out...)
+    i32 @many(i64 n, {double*, i64 stride}... )    strides in elements from sample to sample
+
+`@many` computes as many samples at a time as a vector register holds, so nothing is left to an
+auto-vectoriser. Both return 0, or a sum of the flags below; then the outputs are not to be used.
+No fast-math flags but `contract` (fused multiply-add): a NaN comes out as a NaN.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from rbd_dynamics.compiler.program import Argument, Program
+
+BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE = 1, 2, 4
+#: beyond this angle (rad) the argument reduction of sine and cosine loses accuracy
+ANGLE_LIMIT = 1.0e6
+
+# Cody-Waite reduction: pi/2 in three parts, the first two of 33 bits; n * part is exact for n < 2^20
+_PIO2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+# Minimax polynomials on [-pi/4, pi/4], the coefficients of fdlibm
+_SIN = (
+    1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
+    -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01,
+)  # fmt: skip
+_COS = (
+    -1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
+    2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02,
+)  # fmt: skip
+_ROUNDING = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer
+
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str:
+    """IR of `@one` and `@many` for vectors of `width` doubles."""
+    head = [
+        "declare double @llvm.sqrt.f64(double)",
+        f"declare <{width} x double> @llvm.sqrt.v{width}f64(<{width} x double>)",
+        "declare double @llvm.fabs.f64(double)",
+        f"declare <{width} x double> @llvm.fabs.v{width}f64(<{width} x double>)",
+        "@tanh_pointer = global i64 0",
+    ]
+    pointer = "ptr" if opaque_pointers else "double*"
+    return "\n".join([*head, *_One(program, width, pointer).emit(), *_Many(program, width, pointer).emit()])
+
+
+class _Code:
+    """Lines of one function, values of one type, with helpers that append a line and name it."""
+
+    def __init__(self, lanes: int, pointer: str) -> None:
+        self.lines: list[str] = []
+        self.lanes = lanes
+        self.pointer = pointer
+        self.type = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.integer = "i64" if lanes == 1 else f"<{lanes} x i64>"
+        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+        self._counter = 0
+
+    def let(self, expression: str) -> str:
+        self._counter += 1
+        self.lines.append(f"  %t{self._counter} = {expression}")
+        return f"%t{self._counter}"
+
+    def number(self, value: float) -> str:
+        text = f"0x{_bits(value):016X}"
+        return text if self.lanes == 1 else f"<{', '.join([f'double {text}'] * self.lanes)}>"
+
+    def whole(self, value: int) -> str:
+        return str(value) if self.lanes == 1 else f"<{', '.join([f'i64 {value}'] * self.lanes)}>"
+
+    def op(self, name: str, a: str, b: str) -> str:
+        return self.let(f"{name} {self.type} {a}, {b}")
+
+    def mul_add(self, a: str, b: str, c: str) -> str:
+        return self.op("fadd contract", self.op("fmul contract", a, b), c)
+
+    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
+        value = self.number(coefficients[0])
+        for coefficient in coefficients[1:]:
+            value = self.mul_add(value, x, self.number(coefficient))
+        return value
+
+    def absolute(self, x: str) -> str:
+        return self.let(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
+
+    def sqrt(self, x: str) -> str:
+        return self.let(f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {x})")
+
+    def load(self, argument: Argument, offset: str | int) -> str:
+        """One element of an input, as a double."""
+        kind, base = ("i8", "i8*") if argument.boolean else ("double", "double*")
+        pointer = "ptr" if self.pointer == "ptr" else base
+        at = self.let(f"getelementptr {kind}, {pointer} %{argument.name}, i64 {offset}")
+        value = self.let(f"load {kind}, {pointer} {at}")
+        return self.let(f"uitofp i8 {value} to double") if argument.boolean else value
+
+    def parameter(self, argument: Argument, prefix: str = "") -> str:
+        pointer = "i8*" if argument.boolean and self.pointer != "ptr" else self.pointer
+        return f"{pointer} %{prefix}{argument.name}"
+
+    def store(self, value: str, base: str, offset: str | int) -> None:
+        at = self.let(f"getelementptr double, {self.pointer} {base}, i64 {offset}")
+        self.lines.append(f"  store double {value}, {self.pointer} {at}, align 8")
+
+    def extract(self, vector: str, lane: int) -> str:
+        return self.let(f"extractelement {self.type} {vector}, i32 {lane}")
+
+    def pack(self, scalars: Sequence[str]) -> str:
+        vector = "undef"
+        for lane, scalar in enumerate(scalars):
+            vector = self.let(f"insertelement {self.type} {vector}, double {scalar}, i32 {lane}")
+        return vector
+
+    def splat(self, scalar: str) -> str:
+        one = self.let(f"insertelement {self.type} undef, double {scalar}, i32 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.let(f"shufflevector {self.type} {one}, {self.type} undef, {zeros}")
+
+    def total(self, values: Sequence[str]) -> str:
+        """Sum as a balanced tree, so that it waits for nothing."""
+        layer = list(values) or [self.number(0.0)]
+        while len(layer) > 1:
+            pairs = [self.op("fadd", a, b) for a, b in zip(layer[::2], layer[1::2])]
+            layer = pairs + layer[len(pairs) * 2 :]
+        return layer[0]
+
+    def sin_cos(self, x: str) -> tuple[str, str]:
+        """Branch-free sine and cosine for |x| up to ANGLE_LIMIT, within one unit in the last place or so."""
+        shifted = self.mul_add(x, self.number(0.63661977236758134308), self.number(_ROUNDING))
+        n = self.op("fsub", shifted, self.number(_ROUNDING))
+        for part in _PIO2:
+            x = self.op("fsub", x, self.op("fmul", n, self.number(part)))
+        z = self.op("fmul contract", x, x)
+        sine = self.mul_add(self.op("fmul contract", z, x), self.polynomial(z, _SIN), x)
+        half = self.op("fmul contract", z, self.number(0.5))
+        one = self.number(1.0)
+        high = self.op("fsub", one, half)
+        low = self.op("fsub", self.op("fsub", one, high), half)  # what the subtraction lost
+        square = self.op("fmul contract", z, z)
+        cosine = self.op(
+            "fadd", high, self.mul_add(square, self.polynomial(z, _COS), low)
+        )
+        quadrant = self.let(f"bitcast {self.type} {shifted} to {self.integer}")
+        return (
+            self._by_quadrant(quadrant, sine, cosine),
+            self._by_quadrant(self.let(f"add {self.integer} {quadrant}, {self.whole(1)}"), sine, cosine),
+        )
+
+    def _by_quadrant(self, quadrant: str, sine: str, cosine: str) -> str:
+        """sin(x + quadrant * pi/2) from the sine and cosine of the remainder."""
+        odd = self.let(f"trunc {self.integer} {quadrant} to {self.integer.replace('i64', 'i1')}")
+        chosen = self.let(
+            f"select {self.integer.replace('i64', 'i1')} {odd}, {self.type} {cosine}, {self.type} {sine}"
+        )
+        high = self.let(f"and {self.integer} {quadrant}, {self.whole(2)}")
+        sign = self.let(f"shl {self.integer} {high}, {self.whole(62)}")
+        bits = self.let(f"bitcast {self.type} {chosen} to {self.integer}")
+        flipped = self.let(f"xor {self.integer} {bits}, {sign}")
+        return self.let(f"bitcast {self.integer} {flipped} to {self.type}")
+
+
+class _Function(_Code):
+    """What single and batch functions share: the operations, one line each."""
+
+    def __init__(self, program: Program, lanes: int, width: int, pointer: str) -> None:
+        super().__init__(lanes, pointer)
+        self.program = program
+        self.width = width
+        self.values: dict[int, str] = {}
+
+    def body(self, inputs: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
+        """All operations; returns the outputs and a sum that is above 1 where a range is left."""
+        where = {a.name: k for k, a in enumerate(self.program.signature.inputs)}
+        trig: dict[tuple[str, int], str] = {}
+        angles = self.trigonometry(trig, inputs, where)
+        for index, (opcode, *args) in enumerate(self.program.nodes):
+            if index in self.values:
+                continue
+            if opcode == "const":
+                self.values[index] = self.number(args[0])
+            elif opcode == "input":
+                self.values[index] = inputs[where[args[0]]][args[1]]
+            elif opcode in ("sin", "cos"):
+                if (opcode, args[0]) not in trig:
+                    x = self.values[args[0]]
+                    trig["sin", args[0]], trig["cos", args[0]] = self.sin_cos(x)
+                    angles.append(self.absolute(x))
+                self.values[index] = trig[opcode, args[0]]
+            else:
+                self.values[index] = self._operation(opcode, [self.values[k] for k in args])
+        outputs = [[self.values[i] for i in result] for result in self.program.results]
+        range_used = self.op("fmul", self.total(angles), self.number(1.0 / ANGLE_LIMIT))
+        checks = [self.absolute(self.values[index]) for index in self.program.checks]
+        return outputs, self.total([range_used, *checks])
+
+    def trigonometry(
+        self,
+        trig: dict[tuple[str, int], str],
+        inputs: Sequence[Sequence[str]],
+        where: dict[str, int],
+    ) -> list[str]:
+        """Sines and cosines to compute ahead of the rest; absolute values of their angles."""
+        return []
+
+    def _operation(self, opcode: str, args: list[str]) -> str:
+        if opcode in _BINARY:
+            return self.op(f"{_BINARY[opcode]} contract", *args)
+        if opcode == "neg":
+            return self.let(f"fneg {self.type} {args[0]}")
+        if opcode == "sqrt":
+            return self.sqrt(args[0])
+        if opcode == "tanh":
+            return self.tanh(args[0])
+        if opcode == "select":
+            kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+            test = self.let(f"fcmp une {self.type} {args[0]}, {self.number(0.0)}")
+            return self.let(f"select {kind} {test}, {self.type} {args[1]}, {self.type} {args[2]}")
+        raise ValueError(f"no IR for operation {opcode!r}")
+
+    def tanh(self, x: str) -> str:
+        """The C library's, lane by lane: only joint friction needs it."""
+        address = self.let("load i64, " + ("ptr" if self.pointer == "ptr" else "i64*") + " @tanh_pointer")
+        target = "ptr" if self.pointer == "ptr" else "double (double)*"
+        function = self.let(f"inttoptr i64 {address} to {target}")
+        if self.lanes == 1:
+            return self.let(f"call double {function}(double {x})")
+        lanes = [self.let(f"call double {function}(double {self.extract(x, k)})") for k in range(self.lanes)]
+        return self.pack(lanes)
+
+    def defects(
+        self, inputs: Sequence[Sequence[str]], outputs: Sequence[Sequence[str]], range_used: str
+    ) -> tuple[str, str, str]:
+        """Three values that are zero if all is well, else NaN or (the last) positive."""
+        own = [
+            vector
+            for vector, argument in zip(inputs, self.program.signature.inputs)
+            if not argument.shared
+        ]
+        sums = [self.total([x for vector in vectors for x in vector]) for vectors in (own, outputs)]
+        bad_input, bad_output = (self.op("fsub", s, s) for s in sums)
+        kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+        far = self.let(f"fcmp ogt {self.type} {range_used}, {self.number(1.0)}")
+        big = self.let(
+            f"select {kind} {far}, {self.type} {self.number(1.0)}, {self.type} {self.number(0.0)}"
+        )
+        return bad_input, bad_output, big
+
+
+class _One(_Function):
+    """`@one`: scalar arithmetic; the sines and cosines of the inputs are computed as vectors."""
+
+    def __init__(self, program: Program, width: int, pointer: str) -> None:
+        super().__init__(program, 1, width, pointer)
+
+    def emit(self) -> list[str]:
+        signature = self.program.signature
+        names = [self.parameter(argument, prefix) for argument, prefix in _arguments(self.program)]
+        inputs = [
+            [self.load(argument, k) for k in range(argument.size)]
+            for argument in signature.inputs
+        ]
+        outputs, range_used = self.body(inputs)
+        for argument, values in zip(signature.outputs, outputs):
+            for k, value in enumerate(values):
+                self.store(value, f"%out.{argument.name}", k)
+        flags = []
+        for flag, value in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), self.defects(inputs, outputs, range_used)):
+            bad = self.let(f"fcmp une double {value}, 0.0")
+            flags.append(self.let(f"select i1 {bad}, i32 {flag}, i32 0"))
+        status = self.let(f"or i32 {self.let(f'or i32 {flags[0]}, {flags[1]}')}, {flags[2]}")
+        return [
+            f"define i32 @one({', '.join(names)}) {{",
+            *self.lines,
+            f"  ret i32 {status}",
+            "}",
+        ]
+
+    def trigonometry(
+        self,
+        trig: dict[tuple[str, int], str],
+        inputs: Sequence[Sequence[str]],
+        where: dict[str, int],
+    ) -> list[str]:
+        nodes = self.program.nodes
+        wanted: dict[int, str] = {}
+        for opcode, *args in nodes:
+            if opcode in ("sin", "cos") and nodes[args[0]][0] == "input":
+                _, name, position = nodes[args[0]]
+                wanted[args[0]] = inputs[where[name]][position]
+        vector = _Code(self.width, self.pointer)
+        vector.lines = self.lines
+        items = list(wanted.items())
+        for start in range(0, len(items), self.width):
+            group = items[start : start + self.width]
+            vector._counter = self._counter
+            padded = [value for _, value in group]
+            padded += [padded[0]] * (self.width - len(padded))
+            pair = vector.sin_cos(vector.pack(padded))
+            for lane, (index, _) in enumerate(group):
+                trig["sin", index], trig["cos", index] = (vector.extract(p, lane) for p in pair)
+            self._counter = vector._counter
+        return [self.absolute(value) for value in wanted.values()]
+
+
+class _Many(_Function):
+    """`@many`: a loop whose body computes `width` samples in vector registers.
+
+    In the last round the lanes past the end repeat the last sample, which costs nothing and needs
+    no second copy of the code.
+    """
+
+    def __init__(self, program: Program, width: int, pointer: str) -> None:
+        super().__init__(program, width, width, pointer)
+        self.allocations: list[str] = []
+
+    def emit(self) -> list[str]:
+        signature, vector = self.program.signature, self.type
+        names = ["i64 %n"]
+        for argument, prefix in _arguments(self.program):
+            names.append(self.parameter(argument, prefix))
+            names.append(f"i64 %stride.{prefix}{argument.name}")
+        lanes = []
+        for lane in range(self.width):
+            at = self.let(f"add i64 %i, {lane}")
+            inside = self.let(f"icmp slt i64 {at}, %n")
+            lanes.append(self.let(f"select i1 {inside}, i64 {at}, i64 %last"))
+        offsets: dict[str, list[str]] = {}
+        for argument, prefix in _arguments(self.program):
+            if not argument.shared:
+                stride = f"%stride.{prefix}{argument.name}"
+                offsets[prefix + argument.name] = [self.let(f"mul i64 {lane}, {stride}") for lane in lanes]
+        inputs = [
+            [self.splat(self.load(argument, k)) for k in range(argument.size)]
+            if argument.shared
+            else [
+                self.pack([
+                    self.load(argument, self.let(f"add i64 {offset}, {k}"))
+                    for offset in offsets[argument.name]
+                ])
+                for k in range(argument.size)
+            ]
+            for argument in signature.inputs
+        ]  # fmt: skip
+        outputs, range_used = self.body(inputs)
+        defects = self.defects(inputs, outputs, range_used)
+        sums = [self.op("fadd", f"%defect{k}", defect) for k, defect in enumerate(defects)]
+        tiles = [self._tile(argument, values) for argument, values in zip(signature.outputs, outputs)]
+        self.lines.append("  br label %scatter0")
+        for k, (argument, tile) in enumerate(zip(signature.outputs, tiles)):
+            self._scatter(k, argument, tile, offsets[f"out.{argument.name}"])
+        self.lines.append(f"scatter{len(tiles)}:")
+        loop, self.lines = self.lines, []
+
+        flags = []
+        for flag, total in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), sums):
+            scalar = self.extract(total, 0)
+            for lane in range(1, self.width):
+                scalar = self.let(f"fadd double {scalar}, {self.extract(total, lane)}")
+            bad = self.let(f"fcmp une double {scalar}, 0.0")
+            flags.append(self.let(f"select i1 {bad}, i32 {flag}, i32 0"))
+        status = self.let(f"or i32 {self.let(f'or i32 {flags[0]}, {flags[1]}')}, {flags[2]}")
+        latch = f"scatter{len(signature.outputs)}"
+        phis = [
+            f"  %defect{k} = phi {vector} [ {self.number(0.0)}, %entry ], [ {total}, %{latch} ]"
+            for k, total in enumerate(sums)
+        ]
+        return [
+            f"define i32 @many({', '.join(names)}) {{",
+            "entry:",
+            "  %last = sub i64 %n, 1",
+            *self.allocations,
+            "  br label %loop",
+            "loop:",
+            f"  %i = phi i64 [ 0, %entry ], [ %next, %{latch} ]",
+            *phis,
+            *loop,
+            f"  %next = add i64 %i, {self.width}",
+            "  %more = icmp slt i64 %next, %n",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            *self.lines,
+            f"  ret i32 {status}",
+            "}",
+        ]
+
+    def _tile(self, argument: Argument, values: Sequence[str]) -> str:
+        """Put an output's vectors side by side in memory: (element, lane)."""
+        tile = f"%tile.{argument.name}"
+        kind = f"[{max(1, len(values)) * self.width} x double]"
+        self.allocations.append(f"  {tile} = alloca {kind}, align 64")
+        vector_pointer = "ptr" if self.pointer == "ptr" else f"{self.type}*"
+        source = "ptr" if self.pointer == "ptr" else f"{kind}*"
+        base = self.let(f"bitcast {source} {tile} to {vector_pointer}")
+        for k, value in enumerate(values):
+            at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {k}")
+            self.lines.append(f"  store {self.type} {value}, {vector_pointer} {at}, align 64")
+        return self.let(f"bitcast {source} {tile} to {self.pointer}")
+
+    def _scatter(self, k: int, argument: Argument, tile: str, offsets: Sequence[str]) -> None:
+        """A loop that turns a tile into (lane, element), as the caller's array has it."""
+        self.lines += [f"scatter{k}:", f"  br label %each{k}", f"each{k}:"]
+        self.lines.append(f"  %e{k} = phi i64 [ 0, %scatter{k} ], [ %e.next{k}, %each{k} ]")
+        start = self.let(f"mul i64 %e{k}, {self.width}")
+        for lane, offset in enumerate(offsets):
+            source = self.let(f"add i64 {start}, {lane}")
+            at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {source}")
+            value = self.let(f"load double, {self.pointer} {at}")
+            self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, %e{k}"))
+        self.lines += [
+            f"  %e.next{k} = add i64 %e{k}, 1",
+            f"  %e.more{k} = icmp slt i64 %e.next{k}, {argument.size}",
+            f"  br i1 %e.more{k}, label %each{k}, label %scatter{k + 1}",
+        ]
+
+
+def _arguments(program: Program) -> list[tuple[Argument, str]]:
+    """Inputs and outputs with the prefix of their names in the IR."""
+    signature = program.signature
+    return [(a, "") for a in signature.inputs] + [(a, "out.") for a in signature.outputs]
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<Q", struct.pack("<d", value))[0])

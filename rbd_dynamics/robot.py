@@ -1,0 +1,262 @@
+"""`Robot`: a model bound to its compiled kernels. The public face of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.algorithms.catalog import specialise
+from rbd_dynamics.compiler import kernels
+from rbd_dynamics.compiler.kernels import Backend, Kernel
+from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import wrench_to_parent
+
+Array = NDArray[np.float64]
+Wrenches = Mapping[str, ArrayLike]
+
+
+class Robot:
+    """Dynamics of one robot.
+
+    One sample is a 1-D array, (nq,) or (nv,); a leading axis makes a batch, (N, nq) or (N, nv) in
+    and (N, ...) out; in a batch a 1-D argument counts for every sample. `out` takes an array (or
+    a tuple of them, where a method returns several) to write into; it must be C-contiguous
+    float64 of the right shape, and it is also what is returned.
+
+    Everywhere: q in the order of `model.joint_names`, a floating joint's (x, y, z, qx, qy, qz, qw)
+    with body twist (w, v) as velocity; SI units; wrenches (m, f), angular part first.
+
+    Errors: ValueError for a wrong shape, a non-finite number (it names the argument, the joint and
+    the sample) or a quaternion far from unit length; ArithmeticError where the result is not
+    finite, that is where the mass matrix is singular. The result is then not to be used.
+
+    Parameters:
+        model: the robot, from `load_urdf`.
+        backend: "llvm" (machine code; "numba" is another name for it), "python" (the same emitted
+            program as Python source) or "reference" (the algorithms on plain floats). Default: the
+            best that this machine has.
+        friction: add the joints' damping and Coulomb friction to the equation of motion.
+    """
+
+    def __init__(self, model: Model, backend: Backend | None = None, friction: bool = False) -> None:
+        known = ("llvm", "numba", "python", "reference")
+        if backend is not None and backend not in known:
+            raise ValueError(f"backend {backend!r} is none of {', '.join(known)}")
+        self.model = model
+        self.backend: Backend = backend or kernels.best_backend()
+        self.friction = friction
+        self._kernels: dict[str, Evaluation] = {}
+        self._payloads: dict[str, tuple[int, RigidInertia]] = {}
+        self._inertia = self._inertial_parameters()
+        self._identity = _identity(model, friction)
+        self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
+        self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
+
+    # --- kernels --------------------------------------------------------------------------------
+
+    def compile(self, *names: str, progress: Callable[[str, int, int], None] | None = None) -> None:
+        """Make kernels ahead of use, so that no call waits for a compiler.
+
+        Parameters:
+            names: of methods ("inverse_dynamics", "mass_matrix"...), with "_f_ext" for the variant
+                with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0".
+            progress: called as progress(name, number, total) before each kernel.
+
+        Raises KeyError for an unknown name.
+        """
+        for number, name in enumerate(names, start=1):
+            if progress is not None:
+                progress(name, number, len(names))
+            self._evaluation(name)
+
+    def _evaluation(self, name: str) -> Evaluation:
+        found = self._kernels.get(name)
+        if found is None:
+            signature, function = specialise(self.model, name, self.friction)
+            kernel: Kernel = kernels.build(self.backend, name, self._identity, signature, function)
+            found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
+            if hasattr(self, f"_fast_{name}"):
+                setattr(self, f"_fast_{name}", kernel.call)
+        return found
+
+    def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
+        """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
+        return self._evaluation(name)(inputs, out)
+
+    # --- dynamics -------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: Wrenches | None = None, out: Array | None = None
+    ) -> Array:
+        """Torque tau (nv) for the acceleration a: tau = M a + C v + N - J^T f_ext.
+
+        f_ext: {frame name: wrench (m, f) that acts on the robot, in that frame}. Source: theory.md
+        section 2, recursive Newton-Euler.
+        """
+        if f_ext is None:
+            result = out if out is not None else np.empty(self.model.nv)
+            if self._fast_inverse_dynamics(q, v, a, self._inertia, result) is not None:
+                return result
+            return self._run("inverse_dynamics", (q, v, a, self._inertia), out)
+        wrenches = self._body_wrenches(f_ext)
+        return self._run("inverse_dynamics_f_ext", (q, v, a, wrenches, self._inertia), out)
+
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: Wrenches | None = None, out: Array | None = None
+    ) -> Array:
+        """Acceleration a (nv) under the torque tau. Source: theory.md section 2, articulated bodies."""
+        if f_ext is None:
+            result = out if out is not None else np.empty(self.model.nv)
+            if self._fast_forward_dynamics(q, v, tau, self._inertia, result) is not None:
+                return result
+            return self._run("forward_dynamics", (q, v, tau, self._inertia), out)
+        wrenches = self._body_wrenches(f_ext)
+        return self._run("forward_dynamics_f_ext", (q, v, tau, wrenches, self._inertia), out)
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike,
+        f_ext: Wrenches | None = None,
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """Complete (a, tau), both (nv).
+
+        prescribed (nv) bool: where true `a` is given and the torque is found, elsewhere `tau` is
+        given and the acceleration is found; what is not given is ignored, but must be finite.
+        Source: theory.md section 2, hybrid dynamics.
+        """
+        if f_ext is None:
+            pair = out if out is not None else (np.empty(self.model.nv), np.empty(self.model.nv))
+            fast = self._fast_hybrid_dynamics
+            if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
+                return pair
+            return self._run("hybrid_dynamics", (q, v, a, tau, prescribed, self._inertia), out)
+        wrenches = self._body_wrenches(f_ext)
+        inputs = (q, v, a, tau, prescribed, wrenches, self._inertia)
+        return self._run("hybrid_dynamics_f_ext", inputs, out)
+
+    def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """M (nv, nv), symmetric, with rotor inertia. Source: theory.md section 3."""
+        result = out if out is not None else np.empty((self.model.nv, self.model.nv))
+        if self._fast_mass_matrix(q, self._inertia, result) is not None:
+            return result
+        return self._run("mass_matrix", (q, self._inertia), out)
+
+    def bias(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """b (nv) = C v + N, the torque at zero acceleration (with friction, if the robot has it)."""
+        return self._run("bias", (q, v, self._inertia), out)
+
+    def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """N (nv), the torque that holds the robot at rest."""
+        return self._run("gravity", (q, self._inertia), out)
+
+    def coriolis(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """C v (nv), the Coriolis and centrifugal torque."""
+        return self._run("coriolis", (q, v, self._inertia), out)
+
+    def friction_torque(self, v: ArrayLike, out: Array | None = None) -> Array:
+        """d v + c tanh(v / eps) (nv), the torque that overcomes joint damping and Coulomb friction.
+
+        It is the model's, whether or not this robot was made with friction=True.
+        """
+        return self._run("friction", (v,), out)
+
+    # --- kinematics -----------------------------------------------------------------------------
+
+    def pose(self, q: ArrayLike, frame: str, out: Array | None = None) -> Array:
+        """Pose of a frame in the world, a homogeneous matrix (4, 4). KeyError: unknown frame."""
+        return self._run(f"pose:{frame}", (q,), out)
+
+    def jacobian(self, q: ArrayLike, frame: str, out: Array | None = None) -> Array:
+        """J (6, nv): J v is the frame's body twist (w, v), expressed in the frame itself."""
+        return self._run(f"jacobian:{frame}", (q,), out)
+
+    def jacobian_dot(self, q: ArrayLike, v: ArrayLike, frame: str, out: Array | None = None) -> Array:
+        """dJ/dt (6, nv): the body twist's component-wise rate is J vdot + Jdot v."""
+        return self._run(f"jacobian_dot:{frame}", (q, v), out)
+
+    # --- energy ---------------------------------------------------------------------------------
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """v^T M v / 2 in J: a 0-d array, (N,) for a batch."""
+        return self._run("kinetic_energy", (q, v, self._inertia), out)
+
+    def potential_energy(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """In J, zero with all mass at the height of the world's origin: a 0-d array, (N,) for a batch."""
+        return self._run("potential_energy", (q, self._inertia), out)
+
+    def center_of_mass(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Centre of mass of the whole robot in the world, (3,) in m."""
+        return self._run("center_of_mass", (q, self._inertia), out)
+
+    # --- payload --------------------------------------------------------------------------------
+
+    def set_payload(
+        self,
+        frame: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> None:
+        """Attach a rigid load to a frame, in place of the one attached there before; mass 0 detaches it.
+
+        com (3,): its centre of mass in the frame, m. inertia (3, 3) or (ixx, ixy, ixz, iyy, iyz,
+        izz): about its centre of mass, in the frame's axes, kg m^2. No kernel is compiled; a call
+        that is under way in another thread uses either all of the old or all of the new load.
+        Raises KeyError for an unknown frame, ModelError for an impossible load.
+        """
+        body, load = payload_inertia(self.model, frame, mass, com, inertia)
+        payloads = dict(self._payloads)
+        payloads.pop(frame, None)
+        if load.mass != 0.0:
+            payloads[frame] = (body, load)
+        self._payloads = payloads
+        self._inertia = self._inertial_parameters()
+
+    def _inertial_parameters(self) -> Array:
+        """(bodies, 10), with the payloads."""
+        inertias = [body.inertia for body in self.model.bodies]
+        for body, load in self._payloads.values():
+            if body != WORLD:
+                inertias[body] = inertias[body] + load
+        return np.array([inertia.parameters for inertia in inertias], dtype=float).reshape(-1, 10)
+
+    def _body_wrenches(self, f_ext: Wrenches) -> Array:
+        """Wrenches on frames as one on each body, in the body's frame: (bodies, 6) or (N, bodies, 6)."""
+        given = {name: np.asarray(wrench, dtype=float) for name, wrench in f_ext.items()}
+        for name, wrench in given.items():
+            if wrench.ndim not in (1, 2) or wrench.shape[-1] != 6:
+                raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (N, 6)")
+        samples = [len(wrench) for wrench in given.values() if wrench.ndim == 2]
+        total = np.zeros((*samples[:1], len(self.model.bodies), 6))
+        for name, wrench in given.items():
+            frame = self.model.frame(name)
+            if frame.body != WORLD:
+                parts = wrench_to_parent(frame.placement, tuple(wrench[..., k] for k in range(6)))
+                total[..., frame.body, :] += np.stack(np.broadcast_arrays(*parts), axis=-1)
+        return total
+
+
+def _refuse(*arrays: Any) -> None:
+    """Stands for a kernel that is not there yet."""
+
+
+def _identity(model: Model, friction: bool) -> str:
+    """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
+    bodies = [
+        (body.parent, body.placement, joint.kind, joint.q_index, joint.v_index, joint.armature, joint.mimic)
+        + ((joint.damping, joint.friction) if friction else ())
+        for body, joint in ((body, body.joint) for body in model.bodies)
+    ]
+    frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
+    return repr((bodies, frames, model.gravity, model.fixed_inertia, friction))
