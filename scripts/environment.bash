@@ -14,5 +14,6 @@ wheels*) # the virtual environment is the ROS 2 installation
     export AMENT_PREFIX_PATH=$VIRTUAL_ENV CMAKE_PREFIX_PATH=$VIRTUAL_ENV
     ;;
 esac
+export COLCON_DEFAULTS_FILE=$VIRTUAL_ENV/colcon_defaults.yaml
 COLCON_CURRENT_PREFIX=$_rbd_root/install . "$_rbd_root/install/local_setup.bash"
 unset _rbd_root

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
 
-Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of requirements/lock-*.txt.
+Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock file
+requirements/lock-<distro>.txt.
 Where a ROS 2 environment is sourced, that one is used, and PyPI only adds what is not ROS.
 
 Each step leaves a stamp in .venv/stamps with a hash of what went into it, written when the step has succeeded: an
@@ -21,7 +22,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 import urllib.parse
@@ -34,6 +34,7 @@ VENV = ROOT / ".venv"
 STAMPS = VENV / "stamps"
 LOG = VENV / "setup.log"
 VENV_PYTHON = VENV / "bin" / "python"
+COLCON_DEFAULTS = VENV / "colcon_defaults.yaml"
 INTERFACES = "rbd_dynamics_interfaces"
 PACKAGE = "rbd_dynamics"
 WHEEL_DISTROS = ("jazzy", "kilted")
@@ -42,6 +43,10 @@ PYTHONS = ((3, 11), (3, 12), (3, 13))
 #: Used only where the machine's Python comes without pip.
 PIP_WHEEL = "pip-25.3-py3-none-any.whl"
 PIP_SHA256 = "9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd"
+
+
+#: Picks what of a line of output goes to the screen.
+Show = Callable[[str], "str | None"]
 
 
 class SetupError(Exception):
@@ -57,6 +62,12 @@ def sourced_distro() -> str | None:
     return os.environ.get("ROS_DISTRO") if prefixes else None
 
 
+def ask(python: str, code: str) -> str | None:
+    """What a Python prints when it runs this code; None where that fails."""
+    answer = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
 def choose_python(distro: str | None) -> str:
     """A Python that suits: the one that imports the sourced rclpy, or one that the wheels exist for."""
     names = [os.environ.get("PYTHON"), "python3", "python3.12", "python3.11", "python3.13"]
@@ -65,14 +76,16 @@ def choose_python(distro: str | None) -> str:
     for name in names:
         if not name or not shutil.which(name):
             continue
-        answer = subprocess.run([name, "-c", code], capture_output=True, text=True)
-        if answer.returncode == 0:
-            version = tuple(int(part) for part in answer.stdout.split()[-2:])
+        answer = ask(name, code)
+        if answer is not None:
+            version = tuple(int(part) for part in answer.split()[-2:])
             if distro is not None or version in PYTHONS:
                 return str(shutil.which(name))
             seen.append(f"{name} is {version[0]}.{version[1]}")
     if distro is not None:
-        raise SetupError(f"ROS 2 {distro} is sourced, but python3 cannot import rclpy. Set PYTHON to the Python it was built for.")
+        raise SetupError(
+            f"ROS 2 {distro} is sourced, but python3 cannot import rclpy. Set PYTHON to the Python it was built for."
+        )
     raise SetupError(f"Python 3.11 or 3.12 is needed ({', '.join(seen) or 'none found'}). Set PYTHON to one.")
 
 
@@ -83,11 +96,12 @@ def check_machine(distro: str | None, python: str) -> None:
         missing["a C++ compiler"] = "g++"
     if not shutil.which("make"):
         missing["make"] = "make"
-    include = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"], capture_output=True, text=True)
-    if not Path(include.stdout.strip(), "Python.h").exists():
+    include = ask(python, "import sysconfig; print(sysconfig.get_path('include'))")
+    if not Path(include or "", "Python.h").exists():
         missing["the header files of Python"] = "python3-dev"
     if missing:
-        raise SetupError(f"Missing: {', '.join(missing)}. On Debian and Ubuntu: sudo apt install {' '.join(missing.values())}")
+        packages = " ".join(missing.values())
+        raise SetupError(f"Missing: {', '.join(missing)}. On Debian and Ubuntu: sudo apt install {packages}")
     if distro is None and (sys.platform != "linux" or platform.machine() != "x86_64"):
         raise SetupError(
             f"ROS 2 wheels exist for Linux on x86-64 only, this is {sys.platform} on {platform.machine()}. "
@@ -121,13 +135,13 @@ def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
     print(f"   {time.monotonic() - start:.0f} s", flush=True)
 
 
-def run(command: list[str], environment: dict[str, str] | None = None, show: Callable[[str], str | None] | None = None) -> None:
+def run(command: list[str], environment: dict[str, str] | None = None, show: Show | None = None) -> None:
     """Run a command; its output goes to the log, and to the screen as far as `show` picks it."""
     with open(LOG, "a") as log:
         print("$", shlex.join(command), file=log, flush=True)
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )  # fmt: skip
         lines: list[str] = []
         assert process.stdout is not None
         for line in process.stdout:
@@ -149,12 +163,11 @@ def make_venv(python: str, with_system: bool) -> None:
     shutil.rmtree(VENV, ignore_errors=True)
     VENV.mkdir()
     options = ["--system-site-packages"] if with_system else []
-    has_ensurepip = subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0
-    if has_ensurepip:
+    if ask(python, "import ensurepip") is not None:
         run([python, "-m", "venv", *options, str(VENV)])
         return
-    if subprocess.run([python, "-c", "import venv"], capture_output=True).returncode != 0:
-        raise SetupError("This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv")
+    if ask(python, "import venv") is None:
+        raise SetupError("Missing: Python's module venv. On Debian and Ubuntu: sudo apt install python3-venv")
     print("   this Python has no ensurepip (Debian's python3-venv): taking pip from PyPI", flush=True)
     run([python, "-m", "venv", "--without-pip", *options, str(VENV)])
     with tempfile.TemporaryDirectory() as folder:
@@ -174,19 +187,21 @@ def download_pip() -> bytes:
         with urllib.request.urlopen(urllib.parse.urljoin(index, link), timeout=60) as answer:
             wheel: bytes = answer.read()
     except (OSError, StopIteration) as error:
-        raise SetupError(f"pip could not be had from {index} ({error}). On Debian and Ubuntu: sudo apt install python3-venv") from error
+        raise SetupError(
+            f"pip could not be had from {index} ({error}). On Debian and Ubuntu: sudo apt install python3-venv"
+        ) from error
     if hashlib.sha256(wheel).hexdigest() != PIP_SHA256:
         raise SetupError(f"{PIP_WHEEL} from {index} has the wrong checksum")
     return wheel
 
 
-def pip_progress(total: int) -> Callable[[str], str | None]:
+def pip_progress(total: int) -> Show:
     """Shows every 20th package that pip turns to, and when it installs."""
     count = 0
 
     def show(line: str) -> str | None:
         nonlocal count
-        if line.startswith(("Collecting ", "Requirement already satisfied: ")):
+        if line.startswith(("Collecting ", "Processing ", "Requirement already satisfied: ")):
             count += 1
             if count % 20 == 0 or count == total:
                 return f"{count} of {total} packages"
@@ -196,8 +211,8 @@ def pip_progress(total: int) -> Callable[[str], str | None]:
 
 
 def pip(*arguments: str, total: int = 0) -> None:
-    command = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--progress-bar", "off"]
-    run([*command, *arguments], show=pip_progress(total))
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    run([str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments], show=pip_progress(total))
 
 
 def locked(lock: Path, name: str) -> str:
@@ -218,21 +233,18 @@ def install_wheels(lock: Path) -> None:
 
 def install_beside_ros(lock: Path) -> None:
     """What is not ROS, next to a sourced ROS 2, and never another NumPy than the one ROS was built with."""
-    versions = "import importlib.metadata as m\nfor n in ('numpy', 'scipy'):\n try: print(f'{n}=={m.version(n)}')\n except m.PackageNotFoundError: pass"
-    found = subprocess.run([str(VENV_PYTHON), "-c", versions], capture_output=True, text=True, check=True).stdout
     constraints = VENV / "constraints.txt"
-    constraints.write_text(found)
+    constraints.write_text(ask(str(VENV_PYTHON), "import numpy; print(f'numpy=={numpy.__version__}')") or "")
     library = ["-r", "requirements/library.txt", "-c", str(constraints)]
     pip(*library)
-    has_colcon = subprocess.run([str(VENV_PYTHON), "-c", "import colcon_core, colcon_cmake, colcon_ros"], capture_output=True)
-    if has_colcon.returncode != 0:
+    if ask(str(VENV_PYTHON), "import colcon_core, colcon_cmake, colcon_ros") is None:
         pip(locked(lock, "colcon-common-extensions"), locked(lock, "setuptools"))
     if not shutil.which("cmake"):
         pip(locked(lock, "cmake"))
     try:
         pip(*library, "-r", "requirements/test.txt")
     except SetupError as error:
-        print(f"   some test requirements could not be installed, the tests that need them will skip: {error}", flush=True)
+        print(f"   {error}\n   tests that need what could not be installed will skip", flush=True)
 
 
 # --- building -----------------------------------------------------------------------------------
@@ -243,7 +255,7 @@ def build_environment(distro: str | None) -> dict[str, str]:
     environment["VIRTUAL_ENV"] = str(VENV)
     environment["PATH"] = f"{VENV / 'bin'}:{environment['PATH']}"
     environment.setdefault("MAKEFLAGS", f"-j{min(os.cpu_count() or 1, 4)}")
-    environment["COLCON_DEFAULTS_FILE"] = str(ROOT / "colcon_defaults.yaml")
+    environment["COLCON_DEFAULTS_FILE"] = str(COLCON_DEFAULTS)
     if distro is None:
         for name in ("PYTHONPATH", "PYTHONHOME", "COLCON_PREFIX_PATH"):
             environment.pop(name, None)
@@ -253,23 +265,26 @@ def build_environment(distro: str | None) -> dict[str, str]:
 
 def colcon_build(package: str, distro: str | None, *arguments: str) -> None:
     command = [str(VENV_PYTHON), "-m", "colcon", "--log-base", "log", "build", "--packages-select", package, *arguments]
-    run(command, build_environment(distro), show=lambda line: line.rstrip() if line.startswith(("Finished", "Failed")) else None)
+    run(command, build_environment(distro), lambda line: line.rstrip() if line[:6] in ("Finish", "Failed") else None)
 
 
 def build_interfaces(distro: str | None) -> None:
     for folder in ("build", "install"):
         shutil.rmtree(ROOT / folder / INTERFACES, ignore_errors=True)
-    fix = ROOT / "scripts" / "cmake" / "drop_missing_include_dirs.cmake"
-    options = [f"-DCMAKE_PROJECT_INCLUDE={fix}"] if distro is None else []
-    colcon_build(
-        INTERFACES, distro, "--cmake-args", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release", f"-DPython3_EXECUTABLE={VENV_PYTHON}", *options
-    )
+    # The same for everyone who runs colcon in this environment (scripts/environment.bash).
+    options = ["-DCMAKE_BUILD_TYPE=Release", f"-DPython3_EXECUTABLE={VENV_PYTHON}"]
+    if distro is None:
+        options.append(f"-DCMAKE_PROJECT_INCLUDE={ROOT / 'scripts' / 'cmake' / 'drop_missing_include_dirs.cmake'}")
+    defaults = (ROOT / "colcon_defaults.yaml").read_text()
+    COLCON_DEFAULTS.write_text(defaults.replace("build:\n", f"build:\n  cmake-args: {json.dumps(options)}\n", 1))
+    colcon_build(INTERFACES, distro)
 
 
 def interface_inputs() -> list[Path]:
     folder = ROOT / INTERFACES
     files = [p for p in folder.rglob("*") if p.suffix in (".srv", ".msg", ".action")]
-    return [*files, folder / "CMakeLists.txt", folder / "package.xml", *(ROOT / "scripts" / "cmake").glob("*.cmake")]
+    fix = (ROOT / "scripts" / "cmake").glob("*.cmake")
+    return [*files, folder / "CMakeLists.txt", folder / "package.xml", ROOT / "colcon_defaults.yaml", *fix]
 
 
 def build_package(distro: str | None) -> None:
@@ -293,19 +308,21 @@ def main() -> None:
     lock = ROOT / "requirements" / f"lock-{wheels if distro is None else 'jazzy'}.txt"
     python = choose_python(distro)
     check_machine(distro, python)
-    about = subprocess.run([python, "-c", "import sys; print(sys.version, sys.base_prefix)"], capture_output=True, text=True).stdout
+    about = ask(python, "import sys; print(sys.version, sys.base_prefix)")
     mode = f"wheels {wheels}" if distro is None else f"sourced {distro}"
-    print(f"ROS 2: {f'{wheels.capitalize()} from PyPI wheels' if distro is None else f'{distro.capitalize()}, as sourced'}; Python: {python}")
+    ros = f"{wheels.capitalize()} from PyPI wheels" if distro is None else f"{distro.capitalize()}, as sourced"
+    print(f"ROS 2: {ros}; Python: {python}")
 
     if distro is None:
         packages_key = digest(lock.read_text())
     else:
-        packages_key = digest(*((ROOT / "requirements" / f"{name}.txt").read_text() for name in ("library", "test", "build")))
+        packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in ("library", "test", "build"))
     # An installation that was interrupted or is of another lock file starts again from an empty environment.
     installed = STAMPS / "packages"
     if VENV.exists() and not (installed.exists() and installed.read_text() == packages_key):
         (STAMPS / "venv").unlink(missing_ok=True)
-    step("venv", digest(mode, ROOT, about), "virtual environment in .venv", lambda: make_venv(python, distro is not None))
+    key = digest(mode, ROOT, about)
+    step("venv", key, "virtual environment in .venv", lambda: make_venv(python, distro is not None))
     (STAMPS / "mode").write_text(mode)
     step(
         "packages",
@@ -313,9 +330,10 @@ def main() -> None:
         f"packages of {lock.relative_to(ROOT)}" if distro is None else "packages that are not ROS",
         lambda: install_wheels(lock) if distro is None else install_beside_ros(lock),
     )
-    base = digest(mode, packages_key, about)
-    step("interfaces", digest(base, digest_files(interface_inputs())), f"interface package {INTERFACES}", lambda: build_interfaces(distro))
-    step("package", digest(base, package_inputs()), f"Python package {PACKAGE}", lambda: build_package(distro))
+    key = digest(key, packages_key, digest_files(interface_inputs()))
+    step("interfaces", key, f"interface package {INTERFACES}", lambda: build_interfaces(distro))
+    key = digest(key, package_inputs())
+    step("package", key, f"Python package {PACKAGE}", lambda: build_package(distro))
 
 
 if __name__ == "__main__":
