@@ -140,7 +140,7 @@ def run(command: list[str], environment: dict[str, str] | None = None, show: Sho
     with open(LOG, "a") as log:
         print("$", shlex.join(command), file=log, flush=True)
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
         )  # fmt: skip
         lines: list[str] = []
         assert process.stdout is not None
@@ -295,9 +295,10 @@ def build_package(distro: str | None) -> None:
 
 def package_inputs() -> str:
     """The sources are linked, not copied: only what setup.py reads and the names of the linked files count."""
-    files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg", "rbd_dynamics/__init__.py")]
+    files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg")]
     names = sorted([*(ROOT / "launch").glob("*.launch.py"), *(ROOT / "config").glob("*.yaml")])
-    return digest(digest_files(files), *names)
+    version = re.search("^__version__.*", (ROOT / PACKAGE / "__init__.py").read_text(), re.MULTILINE)
+    return digest(digest_files(files), version, *names)
 
 
 def main() -> None:
