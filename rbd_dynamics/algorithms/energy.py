@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import body_poses, velocities
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal
 from rbd_dynamics.spatial.se3 import dot6
 from rbd_dynamics.spatial.so3 import Vec3, add3, dot3, scale3
-from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 
 
 def kinetic_energy(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.algorithms.kinematics import ad, combine, joint_motion, support
+from rbd_dynamics.algorithms.kinematics import combine, joint_motion, support
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.scalar import Scalar
-from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6, add6, scale6, twist_to_child
+from rbd_dynamics.spatial.se3 import IDENTITY, ZERO6, Transform, Vec6, ad, add6, scale6, twist_to_child
 
 
 def frame_pose(model: Model, q: Sequence[Scalar], frame: Frame) -> Transform:
@@ -38,10 +38,9 @@ def _columns(
     With T the pose of the frame in body i and V the frame's twist relative to body i, column
     s -> Ad_{T^-1} s and its rate is Ad_{T^-1} sdot - ad_V Ad_{T^-1} s.
     """
-    zero: Vec6 = (0.0,) * 6
-    J: list[Vec6] = [zero] * model.nv
-    rates: list[Vec6] = [zero] * model.nv
-    to_frame, relative = frame.placement, zero
+    J: list[Vec6] = [ZERO6] * model.nv
+    rates: list[Vec6] = [ZERO6] * model.nv
+    to_frame, relative = frame.placement, ZERO6
     for index in reversed(support(model, frame.body)):
         motion = joint_motion(model.bodies[index], q, v)
         columns = [twist_to_child(to_frame, column) for column in motion.columns]

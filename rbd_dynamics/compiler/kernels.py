@@ -7,7 +7,8 @@ import hashlib
 import logging
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from rbd_dynamics.compiler.python_source import emit_python, load_python
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
+_compiler_lock = threading.Lock()
 _log = logging.getLogger("rbd_dynamics")
 
 
@@ -25,8 +27,10 @@ class Kernel(Protocol):
     """A function of arrays; see `Robot` for what their shapes mean."""
 
     signature: Signature
-    #: the fast path for one sample, call(in..., out...) -> last output, or None: use `many`
-    call: Callable[..., Any]
+
+    def call(self, *arrays: Any) -> Any:
+        """The fast path for one sample: call(in..., out...) -> last output, or None: use `many`."""
+        ...
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """Fill (samples, ...) outputs from (samples, ...) inputs; non-zero: the outputs do not count."""
@@ -72,7 +76,10 @@ class FunctionKernel:
 
 def best_backend() -> Backend:
     """The compiled one where its compiler is installed and this interpreter is as it expects."""
-    return "llvm" if _llvm_problem() is None else "python"
+    problem = _llvm_problem()
+    if problem is not None:
+        _log.warning("no machine code, using the slower Python backend: %s", problem)
+    return "llvm" if problem is None else "python"
 
 
 def build(
@@ -93,12 +100,13 @@ def build(
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     from rbd_dynamics.compiler import native
 
-    key = _key(native.target_name(), name, identity) + ".o"
-    code = cache.load(key)
-    if code is None:
-        code = native.compile_object(trace(function, signature))
-        cache.store(key, code)
-    return native.NativeKernel(code, signature)
+    with _compiler_lock:  # LLVM's contexts are not for several threads at once
+        key = _key(native.target_name(), name, identity) + ".o"
+        code = cache.load(key)
+        if code is None:
+            code = native.compile_object(trace(function, signature))
+            cache.store(key, code)
+        return native.NativeKernel(code, signature)
 
 
 def _key(target: str, name: str, identity: str) -> str:
@@ -115,8 +123,9 @@ def _llvm_problem() -> str | None:
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "it needs CPython with its global interpreter lock"
     probe = np.zeros((2, 3))
-    word = lambda offset: ctypes.c_int64.from_address(id(probe) + offset).value  # noqa: E731
     expected = {8: id(np.ndarray), 16: probe.ctypes.data, 56: id(probe.dtype)}
-    if sys.maxsize < 2**32 or any(word(offset) != value for offset, value in expected.items()):
+    if sys.maxsize < 2**32 or any(
+        ctypes.c_int64.from_address(id(probe) + offset).value != value for offset, value in expected.items()
+    ):
         return "NumPy arrays have an unknown layout here"
     return None

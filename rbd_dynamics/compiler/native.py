@@ -88,7 +88,7 @@ class NativeKernel:
             self._engine.get_function_address("many")
         )
         #: call(in..., out...) -> the last output, or None if it refuses
-        self.call: Callable[..., Any] = self._entry_point(signature)
+        self.call = self._entry_point(signature)
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """Run on `samples` >= 1 rows of (samples, ...) arrays; returns the status flags.
@@ -115,7 +115,7 @@ class NativeKernel:
         }
         for name, address in addresses.items():
             slot = ctypes.c_int64.from_address(self._engine.get_global_value_address(name))
-            slot.value = address
+            slot.value = address or 0
 
     def _entry_point(self, signature: Signature) -> Callable[..., Any]:
         method = _MethodDef(b"kernel", self._engine.get_function_address("call"), _METH_FASTCALL, None)
