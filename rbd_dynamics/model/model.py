@@ -1,0 +1,216 @@
+"""The immutable robot model that every algorithm reads.
+
+A model is a tree of moving bodies in depth-first order (a parent always comes before its
+children). Links that fixed joints connect are one body; what is fixed to the world is no body, its
+inertia is kept in `fixed_inertia` so that no mass is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+WORLD = -1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a joint; infinite where none is given. Units: m or rad, per s, N or N m."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """q = multiplier * q_leader + offset."""
+
+    leader: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A movable joint. `q_index` and `v_index` are where its numbers start in q and v.
+
+    A mimic joint has no number of its own: its indices are its leader's.
+    """
+
+    name: str
+    kind: JointKind
+    q_index: int
+    v_index: int
+    limits: Limits = Limits()
+    damping: float = 0.0  # viscous, N s/m or N m s/rad
+    friction: float = 0.0  # Coulomb, N or N m
+    armature: float = 0.0  # rotor inertia seen at the joint, kg or kg m^2
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body: the link that `joint` moves, with everything fixed to it."""
+
+    name: str
+    parent: int  # index of the parent body, WORLD for none
+    placement: Transform  # joint frame in the parent body's frame
+    joint: Joint
+    inertia: RigidInertia  # at the body frame, which is the link's frame
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed to a body (or to the world)."""
+
+    name: str
+    body: int
+    placement: Transform = IDENTITY  # in the body's frame
+    kind: Literal["link", "joint"] = "link"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A robot. Immutable; every change makes a new model.
+
+    Shapes: nq numbers describe the configuration, nv the velocity; they differ for joints with a
+    quaternion. Frames are looked up by name: a link's first, else the joint's.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    frames: tuple[Frame, ...] = ()
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    base: Literal["fixed", "floating"] = "fixed"
+    fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The independent joints (no mimics), in the order of q and v."""
+        return tuple(body.joint for body in self.bodies if body.joint.mimic is None)
+
+    @cached_property
+    def nq(self) -> int:
+        return sum(joint.kind.nq for joint in self.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        return sum(joint.kind.nv for joint in self.joints)
+
+    @cached_property
+    def joint_names(self) -> list[str]:
+        return [joint.name for joint in self.joints]
+
+    @cached_property
+    def body_names(self) -> list[str]:
+        return [body.name for body in self.bodies]
+
+    @cached_property
+    def frame_names(self) -> list[str]:
+        return [frame.name for frame in self.frames]
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass in kg, with what is fixed to the world."""
+        return float(self.fixed_inertia.mass + sum(body.inertia.mass for body in self.bodies))
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of each body's child bodies."""
+        found: list[list[int]] = [[] for _ in self.bodies]
+        for index, body in enumerate(self.bodies):
+            if body.parent != WORLD:
+                found[body.parent].append(index)
+        return tuple(map(tuple, found))
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name. Raises KeyError that lists near matches."""
+        try:
+            return self._frames_by_name[name]
+        except KeyError:
+            raise KeyError(_unknown("frame", name, self.frame_names)) from None
+
+    def joint(self, name: str) -> Joint:
+        """The independent joint of that name. Raises KeyError that lists near matches."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        raise KeyError(_unknown("joint", name, self.joint_names))
+
+    @cached_property
+    def _frames_by_name(self) -> dict[str, Frame]:
+        found: dict[str, Frame] = {}
+        for kind in ("link", "joint"):
+            for frame in self.frames:
+                if frame.kind == kind:
+                    found.setdefault(frame.name, frame)
+        return found
+
+    # --- configurations ---------------------------------------------------------------------------
+
+    def neutral(self) -> np.ndarray:
+        """Zero position of every joint, identity quaternions: (nq,)."""
+        return np.concatenate([np.zeros(0), *(joint.kind.neutral() for joint in self.joints)])
+
+    def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
+        """A random configuration (nq,), within the limits where there are any, else within pi or 1 m."""
+        rng = np.random.default_rng(rng)
+        q = self.integrate(self.neutral(), rng.uniform(-np.pi, np.pi, self.nv))
+        for joint in self.joints:
+            if joint.kind.nq == 1 and joint.kind.name != "continuous":
+                reach = 1.0 if joint.kind.name == "prismatic" else np.pi
+                lower = max(joint.limits.lower, -reach) if joint.limits.upper > -reach else joint.limits.lower
+                upper = min(joint.limits.upper, reach) if lower < reach else joint.limits.upper
+                q[joint.q_index] = rng.uniform(lower, max(lower, upper))
+            elif joint.kind.name in ("floating", "planar"):
+                count = 3 if joint.kind.name == "floating" else 2
+                q[joint.q_index : joint.q_index + count] = rng.uniform(-1.0, 1.0, count)
+        return q
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq)."""
+        q, dv = np.asarray(q, float), np.asarray(dv, float)
+        parts = [
+            joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints
+        ]
+        return np.concatenate([q[..., :0], *parts], axis=-1)
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The dv with integrate(q0, dv) = q1: (..., nq), (..., nq) -> (..., nv)."""
+        q0, q1 = np.asarray(q0, float), np.asarray(q1, float)
+        parts = [
+            joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints
+        ]
+        return np.concatenate([q0[..., :0], *parts], axis=-1)
+
+    def with_gravity(self, gravity: Sequence[float]) -> Model:
+        """The same robot under another gravity (3,), m/s^2."""
+        x, y, z = (float(g) for g in gravity)
+        return replace(self, gravity=(x, y, z))
+
+    @staticmethod
+    def _q_of(joint: Joint, q: np.ndarray) -> np.ndarray:
+        return q[..., joint.q_index : joint.q_index + joint.kind.nq]
+
+    @staticmethod
+    def _v_of(joint: Joint, v: np.ndarray) -> np.ndarray:
+        return v[..., joint.v_index : joint.v_index + joint.kind.nv]
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
+    return f"no {what} named {name!r}; {hint}"

@@ -1,0 +1,1 @@
+"""Spatial algebra over any scalar: floats, NumPy arrays or tracing scalars."""
