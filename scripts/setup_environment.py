@@ -201,6 +201,8 @@ def pip_progress(total: int) -> Show:
 
     def show(line: str) -> str | None:
         nonlocal count
+        if not total:
+            return None
         if line.startswith(("Collecting ", "Processing ", "Requirement already satisfied: ")):
             count += 1
             if count % 20 == 0 or count == total:
@@ -297,7 +299,7 @@ def package_inputs() -> str:
     """The sources are linked, not copied: only what setup.py reads and the names of the linked files count."""
     files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg")]
     names = sorted([*(ROOT / "launch").glob("*.launch.py"), *(ROOT / "config").glob("*.yaml")])
-    version = re.search("^__version__.*", (ROOT / PACKAGE / "__init__.py").read_text(), re.MULTILINE)
+    version = re.findall("^__version__.*", (ROOT / PACKAGE / "__init__.py").read_text(), re.MULTILINE)
     return digest(digest_files(files), version, *names)
 
 
