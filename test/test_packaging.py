@@ -198,7 +198,7 @@ def test_lock_file_holds_every_pinned_requirement(distro: str) -> None:
     folder = ROOT / "requirements"
     locked = {line.split(" ;")[0] for line in (folder / f"lock-{distro}.txt").read_text().splitlines()}
     names = {line.split("==")[0] for line in locked}
-    for file in ("library", "test", "build", f"ros-{distro}"):
+    for file in ("library", "test", "compare", "build", f"ros-{distro}"):
         for line in (folder / f"{file}.txt").read_text().splitlines():
             if not line or line.startswith("#"):
                 continue
