@@ -7,6 +7,7 @@ inertia is kept in `fixed_inertia` so that no mass is lost.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -139,14 +140,14 @@ class Model:
         try:
             return self._frames_by_name[name]
         except KeyError:
-            raise KeyError(_unknown("frame", name, self.frame_names)) from None
+            raise KeyError(unknown("frame", name, self.frame_names)) from None
 
     def joint(self, name: str) -> Joint:
         """The independent joint of that name. Raises KeyError that lists near matches."""
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise KeyError(_unknown("joint", name, self.joint_names))
+        raise KeyError(unknown("joint", name, self.joint_names))
 
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
@@ -208,9 +209,8 @@ class Model:
         return v[..., joint.v_index : joint.v_index + joint.kind.nv]
 
 
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
-    import difflib
-
+def unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """As in: no joint named 'elbw'; did you mean 'elbow'?"""
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
     return f"no {what} named {name!r}; {hint}"

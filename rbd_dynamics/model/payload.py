@@ -1,0 +1,80 @@
+"""A load carried at a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+
+
+def payload_inertia(
+    model: Model,
+    frame: str,
+    mass: float,
+    com: Sequence[float] = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+) -> tuple[int, RigidInertia]:
+    """The body that carries a load, and what the load adds to that body's inertia at its frame.
+
+    Parameters:
+        frame: where the load is attached, a link or joint name.
+        mass: in kg; 0 for no load.
+        com: centre of mass (3,) in the frame, m.
+        inertia: about the centre of mass, in the frame's axes, kg m^2: (3, 3) symmetric, or
+            (ixx, ixy, ixz, iyy, iyz, izz). None: a point mass.
+
+    The index is WORLD for a frame fixed to the world. Raises KeyError for an unknown frame,
+    ModelError for a load that cannot exist.
+    """
+    target = model.frame(frame)
+    where = f"payload at {frame!r}"
+    centre = _numbers(com, (3,), f"{where}: com")
+    amount = float(_numbers(mass, (), f"{where}: mass"))
+    rotational = _symmetric(inertia, where)
+    if amount < 0.0:
+        raise ModelError(f"{where}: mass {amount:g} is negative")
+    if amount == 0.0:
+        return target.body, RigidInertia()
+    principal = np.linalg.eigvalsh(rotational)
+    if principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-6) or principal[0] < 0.0:
+        shown = ", ".join(f"{value:.4g}" for value in principal)
+        raise ModelError(
+            f"{where}: no rigid body has the principal moments of inertia {shown}: "
+            "each must be at most the sum of the other two"
+        )
+    xx, xy, xz, yy, yz, zz = (float(rotational[i, j]) for i, j in UPPER)
+    load = RigidInertia.from_com(amount, tuple(map(float, centre)), (xx, xy, xz, yy, yz, zz))
+    return target.body, load.to_parent(target.placement)
+
+
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+def _symmetric(inertia: ArrayLike | None, where: str) -> np.ndarray:
+    if inertia is None:
+        return np.zeros((3, 3))
+    given = np.asarray(inertia)
+    if given.shape == (6,):
+        xx, xy, xz, yy, yz, zz = _numbers(inertia, (6,), f"{where}: inertia")
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    matrix = _numbers(inertia, (3, 3), f"{where}: inertia")
+    if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix), initial=0.0):
+        raise ModelError(f"{where}: inertia is not symmetric")
+    return matrix
+
+
+def _numbers(value: ArrayLike, shape: tuple[int, ...], where: str) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} {value!r} is not made of numbers") from None
+    if array.shape != shape:
+        raise ModelError(f"{where} has shape {array.shape}, expected {shape}")
+    if not np.all(np.isfinite(array)):
+        raise ModelError(f"{where} {value!r} is not finite")
+    return array

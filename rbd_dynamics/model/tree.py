@@ -1,0 +1,124 @@
+"""The structure of a description: is it one tree, and what do its mimic joints follow?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rbd_dynamics.model.description import Description, JointDescription
+from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.model import Mimic
+
+SINGLE_FREEDOM = ("revolute", "continuous", "prismatic")
+
+
+def check_tree(description: Description, findings: Findings) -> None:
+    """Add an error for everything that keeps the links from being one tree with one root."""
+    if not description.links:
+        findings.error("robot description", "has no link")
+        return
+    links = [link.name for link in description.links]
+    for what, names in (("link", links), ("joint", [joint.name for joint in description.joints])):
+        for name, count in Counter(names).items():
+            if count > 1 and name:
+                findings.error(f"{what} {name!r}", f"is defined {count} times")
+    known = set(links)
+    parents: dict[str, list[str]] = {}
+    for joint in description.joints:
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in known:
+                findings.error(f"joint {joint.name!r}", f"has the unknown {end} link {name!r}")
+        parents.setdefault(joint.child, []).append(joint.name)
+    for link, joints in parents.items():
+        if len(joints) > 1:
+            findings.error(
+                f"link {link!r}",
+                f"is the child of {len(joints)} joints: {_quoted(joints)}",
+                "a URDF is a tree; model a loop as a constraint",
+            )
+    if findings.errors:
+        return
+    roots = [link for link in links if link not in parents]
+    if len(roots) > 1:
+        findings.error(
+            f"link {roots[1]!r}",
+            f"is a second root: no joint connects it (roots: {_quoted(roots)})",
+            "join the trees with a joint",
+        )
+    elif not roots or len(reached := _reached(description, roots[0])) < len(links):
+        start = next(link for link in links if not roots or link not in reached)
+        loop = _loop(description, start)
+        findings.error(
+            f"joint {loop[0]!r}", f"closes a loop of joints: {_quoted(loop)}", "a URDF is a tree"
+        )
+
+
+def root_link(description: Description) -> str:
+    """The root of a description that `check_tree` found nothing wrong with."""
+    children = {joint.child for joint in description.joints}
+    return next(link.name for link in description.links if link.name not in children)
+
+
+def joints_of(description: Description) -> dict[str, list[JointDescription]]:
+    """The joints on each link, in file order."""
+    found: dict[str, list[JointDescription]] = {}
+    for joint in description.joints:
+        found.setdefault(joint.parent, []).append(joint)
+    return found
+
+
+def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mimic]:
+    """What each mimic joint follows in the end: chains are composed, so no leader mimics another."""
+    joints = {joint.name: joint for joint in description.joints}
+    found: dict[str, Mimic] = {}
+    for joint in description.joints:
+        if joint.mimic is None:
+            continue
+        where = f"joint {joint.name!r}"
+        if joint.type not in SINGLE_FREEDOM:
+            findings.error(where, f"is {joint.type} and cannot mimic", f"only {', '.join(SINGLE_FREEDOM)} can")
+            continue
+        passed, (leader, multiplier, offset) = [joint.name], _numbers_of(joint.mimic)
+        while leader in joints and leader not in passed and joints[leader].mimic is not None:
+            passed.append(leader)
+            leader, inner, shift = _numbers_of(joints[leader].mimic)
+            multiplier, offset = multiplier * inner, multiplier * shift + offset
+        if leader in passed:
+            findings.error(where, f"mimics itself, through {_quoted([*passed, leader])}")
+        elif leader not in joints:
+            if leader:
+                findings.error(where, f"mimics the unknown joint {leader!r}")
+        elif joints[leader].type not in (*SINGLE_FREEDOM, "fixed"):
+            findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
+        else:
+            found[joint.name] = Mimic(leader, multiplier, offset)
+    return found
+
+
+def _numbers_of(mimic: Mimic | None) -> tuple[str, float, float]:
+    assert mimic is not None
+    return mimic.leader, mimic.multiplier, mimic.offset
+
+
+def _reached(description: Description, root: str) -> set[str]:
+    children = joints_of(description)
+    found, waiting = {root}, [root]
+    while waiting:
+        for joint in children.get(waiting.pop(), []):
+            found.add(joint.child)
+            waiting.append(joint.child)
+    return found
+
+
+def _loop(description: Description, link: str) -> list[str]:
+    """The joints of the loop that going from `link` towards its parents ends in, from parent to child."""
+    parent_joint = {joint.child: joint for joint in description.joints}
+    seen: list[str] = []
+    while link not in seen:
+        seen.append(link)
+        link = parent_joint[link].parent
+    return [parent_joint[name].name for name in reversed(seen[seen.index(link) :])]
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

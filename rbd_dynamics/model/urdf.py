@@ -1,0 +1,307 @@
+"""From a URDF to a `Model`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.model import joints as kinds
+from rbd_dynamics.model.checks import check_inertials, check_motion
+from rbd_dynamics.model.description import Description, JointDescription, read_description
+from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model, unknown
+from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+ROOT_JOINT = "root_joint"
+WORLD_LINK = ""
+
+Array = NDArray[np.float64]
+
+_WITH_AXIS: dict[str, type[kinds.Revolute | kinds.Prismatic | kinds.Planar]] = {
+    "revolute": kinds.Revolute,
+    "continuous": kinds.Continuous,
+    "prismatic": kinds.Prismatic,
+    "planar": kinds.Planar,
+}
+_WITHOUT_AXIS: dict[str, type[kinds.JointKind]] = {
+    "floating": kinds.Floating,
+    "spherical": kinds.Spherical,
+}
+
+
+def load_urdf(
+    source: str | os.PathLike[str],
+    base: Literal["fixed", "floating"] = "fixed",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+) -> Model:
+    """Make a model of a URDF.
+
+    Joints come depth first, the branches of a link in file order. Fixed and locked joints merge what
+    they connect, so no mass is lost; what ends up fixed to the world is `model.fixed_inertia`.
+    Every link and every joint becomes a frame; a joint's frame is that of its child link. Mimic
+    joints follow their leader, through chains; the follower of a locked joint is locked with it.
+
+    Rotor inertia, which URDF has no standard for, is read from `<dynamics armature="...">` (as seen
+    at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
+    `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
+
+    Parameters:
+        source: path of a file, or the XML text itself (a `robot_description`).
+        base: "floating" adds the floating joint "root_joint" that moves the root link.
+        gravity: in the world frame, m/s^2.
+        joints: names of the joints to keep free, in the order that q and v shall have (any in which
+            a joint comes after those that carry it); all others are locked at zero, wherever their
+            limits are. Mimic joints stay with their leaders; "root_joint" stays free and may be left out.
+        locked: {joint name: position} of joints to lock, an array for a joint with several numbers.
+
+    Raises ModelError, which names the culprit.
+    """
+    findings = Findings()
+    description = checked_description(source, findings)
+    findings.raise_errors()
+    model = build_model(description, base, gravity, joints, locked)
+    check_motion(model, findings)
+    findings.raise_errors()
+    return model
+
+
+def checked_description(source: str | os.PathLike[str], findings: Findings) -> Description:
+    """Read a URDF and check everything that can be checked before it is a model."""
+    description = read_description(source, findings)
+    if not findings.errors or description.links:
+        check_tree(description, findings)
+        check_inertials(description, findings)
+        resolve_mimics(description, findings)
+    return description
+
+
+def build_model(
+    description: Description,
+    base: str = "fixed",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+) -> Model:
+    """The model of a description without errors. Parameters as for `load_urdf`."""
+    described = _with_base(description, base)
+    merged = _merge(described, _locks(described, joints, locked or {}))
+    return _assemble(described, merged, joints, _gravity(gravity))
+
+
+# --- what is free, what is locked, what follows --------------------------------------------------
+
+
+def _with_base(description: Description, base: str) -> Description:
+    """With a joint from the world, which is the link named "", to the root link."""
+    if base not in ("fixed", "floating"):
+        raise ModelError(f"base {base!r} is neither 'fixed' nor 'floating'")
+    name = ROOT_JOINT if base == "floating" else ""
+    if any(joint.name == name for joint in description.joints):
+        raise ModelError(f"joint {name!r}: the floating base needs this name for itself")
+    root = JointDescription(name, base, WORLD_LINK, root_link(description))
+    return replace(description, joints=[root, *description.joints])
+
+
+def _locks(
+    description: Description, joints: Sequence[str] | None, locked: Mapping[str, ArrayLike]
+) -> dict[str, Array]:
+    """{name: q} of every joint that does not move; followers of such joints are among them."""
+    by_name = {joint.name: joint for joint in description.joints}
+    _check_names(by_name, joints, locked)
+    kept = None if joints is None else {*joints, ROOT_JOINT}
+    found: dict[str, Array] = {}
+    for joint in description.joints:
+        if joint.type == "fixed":
+            found[joint.name] = np.zeros(1)
+        elif joint.name in locked:
+            found[joint.name] = _position(joint, locked[joint.name])
+        elif kept is not None and joint.name not in kept and joint.mimic is None:
+            found[joint.name] = _kind(joint).neutral()
+    for name, mimic in resolve_mimics(description, Findings()).items():
+        if mimic.leader in found or mimic.multiplier == 0.0:
+            leader = found.get(mimic.leader, np.zeros(1))
+            found[name] = mimic.multiplier * leader + mimic.offset
+    return found
+
+
+def _check_names(
+    by_name: Mapping[str, JointDescription], joints: Sequence[str] | None, locked: Mapping[str, ArrayLike]
+) -> None:
+    """Every name in `joints` and `locked` is that of a joint with freedoms of its own, once."""
+    if isinstance(joints, str):
+        raise ModelError(f"joints={joints!r} is a single string, expected a list of names")
+    seen: set[str] = set()
+    for argument, names in (("joints", joints or ()), ("locked", locked)):
+        for name in names:
+            joint = by_name.get(name)
+            if joint is None:
+                movable = [known for known, other in by_name.items() if other.type != "fixed"]
+                raise ModelError(f"{argument}: {unknown('joint', str(name), movable)}")
+            if joint.type == "fixed":
+                raise ModelError(f"{argument}: joint {name!r} is fixed")
+            if joint.mimic is not None:
+                raise ModelError(f"{argument}: joint {name!r} mimics {joint.mimic.leader!r}, name that one")
+            if name in seen:
+                raise ModelError(f"{argument}: joint {name!r} is named twice")
+            seen.add(name)
+
+
+def _position(joint: JointDescription, position: ArrayLike) -> Array:
+    """A checked configuration (nq,) of one joint, quaternion normalised."""
+    kind = _kind(joint)
+    try:
+        q = np.atleast_1d(np.asarray(position, dtype=float))
+    except (TypeError, ValueError):
+        raise ModelError(f"locked: position {position!r} of joint {joint.name!r} is not a number") from None
+    if q.shape != (kind.nq,) or not np.all(np.isfinite(q)):
+        raise ModelError(f"locked: position {position!r} of joint {joint.name!r} is not {kind.nq} finite number(s)")
+    if kind.quaternion is not None:
+        norm = float(np.linalg.norm(q[kind.quaternion]))
+        if abs(norm - 1.0) > 1e-2:
+            raise ModelError(f"locked: the quaternion of joint {joint.name!r} has norm {norm:.6g}, expected 1")
+        q[kind.quaternion] /= norm
+    return q
+
+
+def _kind(joint: JointDescription) -> kinds.JointKind:
+    return _WITH_AXIS[joint.type](joint.axis) if joint.type in _WITH_AXIS else _WITHOUT_AXIS[joint.type]()
+
+
+# --- merging what does not move ------------------------------------------------------------------
+
+
+@dataclass
+class _Mover:
+    """A joint that moves, and what moves with it. `parent`: the joint that carries it, None: the world."""
+
+    joint: JointDescription
+    parent: str | None
+    placement: Transform
+    inertia: RigidInertia = RigidInertia()
+
+
+@dataclass
+class _Merged:
+    movers: dict[str, _Mover]  # by joint name, depth first
+    frames: list[tuple[str | None, Frame]]  # (joint that moves it, frame with its body still open)
+    fixed_inertia: RigidInertia
+
+
+def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
+    """Walk the links depth first; what no free joint separates becomes one mover."""
+    inertials = {link.name: link.inertial for link in description.links}
+    on_link = joints_of(description)
+    merged = _Merged({}, [], RigidInertia())
+    waiting: list[tuple[JointDescription, str | None, Transform]] = [
+        (joint, None, IDENTITY) for joint in on_link[WORLD_LINK]
+    ]
+    while waiting:
+        joint, carrier, link_pose = waiting.pop()
+        pose = link_pose @ joint.origin
+        if joint.name not in locks:
+            merged.movers[joint.name] = _Mover(joint, carrier, _flat(pose))
+            carrier, pose = joint.name, IDENTITY
+        elif joint.type != "fixed":
+            pose = pose @ _kind(joint).transform([float(x) for x in locks[joint.name]])
+        pose = _flat(pose)
+        if joint.name:
+            merged.frames.append((carrier, Frame(joint.name, WORLD, pose, "joint")))
+        merged.frames.append((carrier, Frame(joint.child, WORLD, pose, "link")))
+        inertial = inertials[joint.child]
+        if inertial is not None:
+            load = inertial.inertia.to_parent(pose)
+            if carrier is None:
+                merged.fixed_inertia = merged.fixed_inertia + load
+            else:
+                merged.movers[carrier].inertia = merged.movers[carrier].inertia + load
+        waiting.extend((child, carrier, pose) for child in reversed(on_link.get(joint.child, [])))
+    return merged
+
+
+def _flat(pose: Transform) -> Transform:
+    """The same pose with one rotation matrix at most."""
+    return pose if len(pose.factors) < 2 else Transform.of(pose.rotation, pose.p)
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+def _order(movers: Mapping[str, _Mover], free: Sequence[str], joints: Sequence[str] | None) -> list[str]:
+    """Names of all movers, parents first, with the free ones in the order of `joints` if that is given."""
+    if joints is None:
+        return list(movers)
+    wanted = list(joints)
+    if ROOT_JOINT in free and ROOT_JOINT not in wanted:
+        wanted.insert(0, ROOT_JOINT)
+    order: list[str] = []
+    for name in (*wanted, *movers):
+        branch: list[str] = []
+        above: str | None = name
+        while above is not None and above not in order:
+            branch.append(above)
+            above = movers[above].parent
+        for carrier in branch[1:]:
+            if carrier in free:
+                raise ModelError(f"joints: {name!r} stands before {carrier!r}, which carries it")
+        order.extend(reversed(branch))
+    return order
+
+
+def _assemble(
+    description: Description,
+    merged: _Merged,
+    joints: Sequence[str] | None,
+    gravity: tuple[float, float, float],
+) -> Model:
+    movers = merged.movers
+    mimics = {name: m for name, m in resolve_mimics(description, Findings()).items() if name in movers}
+    order = _order(movers, [name for name in movers if name not in mimics], joints)
+    index = {name: k for k, name in enumerate(order)}
+    starts: dict[str, tuple[int, int]] = {}
+    nq = nv = 0
+    for name in order:
+        if name not in mimics:
+            kind = _kind(movers[name].joint)
+            starts[name] = (nq, nv)
+            nq, nv = nq + kind.nq, nv + kind.nv
+
+    def body(name: str) -> Body:
+        mover, mimic = movers[name], mimics.get(name)
+        joint = mover.joint
+        q_index, v_index = starts[mimic.leader if mimic else name]
+        parent = WORLD if mover.parent is None else index[mover.parent]
+        numbers = (joint.limits, joint.damping, joint.friction, joint.armature)
+        moving = Joint(name, _kind(joint), q_index, v_index, *numbers, mimic=mimic)
+        return Body(joint.child, parent, mover.placement, moving, mover.inertia)
+
+    return Model(
+        name=description.name,
+        bodies=tuple(map(body, order)),
+        frames=tuple(
+            replace(frame, body=WORLD if carrier is None else index[carrier])
+            for carrier, frame in merged.frames
+        ),
+        gravity=gravity,
+        base="floating" if ROOT_JOINT in movers and not description.joints[0].type == "fixed" else "fixed",
+        fixed_inertia=merged.fixed_inertia,
+    )
+
+
+def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(entry) for entry in gravity)
+    except (TypeError, ValueError):
+        raise ModelError(f"gravity {gravity!r} is not three numbers") from None
+    if not all(map(math.isfinite, (x, y, z))):
+        raise ModelError(f"gravity {gravity!r} is not finite")
+    return x, y, z
