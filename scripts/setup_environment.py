@@ -28,6 +28,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -45,8 +46,9 @@ PIP_WHEEL = "pip-25.3-py3-none-any.whl"
 PIP_SHA256 = "9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd"
 
 
-#: Picks what of a line of output goes to the screen.
-Show = Callable[[str], "str | None"]
+if TYPE_CHECKING:
+    #: Picks what of a line of output goes to the screen.
+    Show = Callable[[str], str | None]
 
 
 class SetupError(Exception):
