@@ -16,7 +16,10 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def emit_python(program: Program, name: str = "kernel") -> str:
-    """Source of `def kernel(<inputs>)`, each input a sequence of scalars; returns a tuple of lists."""
+    """Source of `def kernel(<inputs>)`, each input a sequence of scalars; returns a tuple of lists.
+
+    After the outputs comes the list of the program's checks, if it has any.
+    """
     arguments = [argument.name for argument in program.signature.inputs]
     lines = [f"def {name}({', '.join(arguments)}):"]
     names: list[str] = []
@@ -44,7 +47,8 @@ def emit_python(program: Program, name: str = "kernel") -> str:
                 expression = f"{function}({', '.join(operands)})"
         names.append(f"x{index}")
         lines.append(f"    x{index} = {expression}")
-    outputs = ", ".join(f"[{', '.join(names[i] for i in result)}]" for result in program.results)
+    lists = [*program.results, program.checks] if program.checks else program.results
+    outputs = ", ".join(f"[{', '.join(names[i] for i in result)}]" for result in lists)
     lines.append(f"    return ({outputs},)")
     return "\n".join(lines) + "\n"
 
