@@ -88,7 +88,8 @@ def choose_python(distro: str | None) -> str:
         raise SetupError(
             f"ROS 2 {distro} is sourced, but python3 cannot import rclpy. Set PYTHON to the Python it was built for."
         )
-    raise SetupError(f"Python 3.11 or 3.12 is needed ({', '.join(seen) or 'none found'}). Set PYTHON to one.")
+    found = ", ".join(dict.fromkeys(seen)) or "none found"
+    raise SetupError(f"Python 3.11 or 3.12 is needed ({found}). Set PYTHON to one.")
 
 
 def check_machine(distro: str | None, python: str) -> None:
