@@ -1,0 +1,1 @@
+"""The demo: feedforward on a simulated Franka Panda, with real nodes in real processes."""
