@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.catalog import specialise
+from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.compiler import kernels
 from rbd_dynamics.compiler.kernels import Backend, Kernel
 from rbd_dynamics.evaluation import Evaluation
@@ -171,6 +172,55 @@ class Robot:
         """
         return self._run("friction", (v,), out)
 
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """C (nv, nv): C v is the Coriolis torque and Mdot - 2 C is skew-symmetric. Source: theory.md section 3."""
+        return self._run("coriolis_matrix", (q, v, self._inertia), out)
+
+    def mass_matrix_inverse(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """M^-1 (nv, nv), symmetric, without forming M's dense factors."""
+        return self._run("mass_matrix_inverse", (q, self._inertia), out)
+
+    def mass_factor(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """W (nv, nv), upper triangular with positive diagonal, with M = W W^T. Source: theory.md section 3."""
+        return self._run("mass_factor", (q, self._inertia), out)
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Array | None = None) -> Array:
+        """Y (nv, 10 bodies) with tau = Y @ `inertial_parameters`.ravel(), but for rotor inertia and friction."""
+        return self._run("regressor", (q, v, a), out)
+
+    # --- derivatives ----------------------------------------------------------------------------
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: tuple[Array, Array, Array] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d_dq, d_dv, d_da) of tau, each (nv, nv); by q along the tangent, as `Model.integrate` moves it.
+
+        Source: theory.md section 6.
+        """
+        return self._run("inverse_dynamics_derivatives", (q, v, a, self._inertia), out)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: tuple[Array, Array, Array] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d_dq, d_dv, d_dtau) of the acceleration, each (nv, nv). Source: theory.md section 6."""
+        return self._run("forward_dynamics_derivatives", (q, v, tau, self._inertia), out)
+
+    def hybrid_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike,
+        out: tuple[Array, ...] | None = None,
+    ) -> HybridDerivatives:
+        """Derivatives of the completed (a, tau) by q, v and the given inputs, each (nv, nv).
+
+        Source: theory.md section 6.
+        """
+        inputs = (q, v, a, tau, prescribed, self._inertia)
+        return HybridDerivatives(*self._run("hybrid_dynamics_derivatives", inputs, out))
+
     # --- kinematics -----------------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, out: Array | None = None) -> Array:
@@ -199,6 +249,18 @@ class Robot:
         """Centre of mass of the whole robot in the world, (3,) in m."""
         return self._run("center_of_mass", (q, self._inertia), out)
 
+    def momentum(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """(6,): angular momentum about the centre of mass, linear momentum; world axes."""
+        return self._run("momentum", (q, v, self._inertia), out)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """A (6, nv) with momentum = A v."""
+        return self._run("centroidal_momentum_matrix", (q, self._inertia), out)
+
+    def centroidal_momentum_bias(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """Adot v (6,): the rate of the momentum is A a + Adot v."""
+        return self._run("centroidal_momentum_bias", (q, v, self._inertia), out)
+
     # --- payload --------------------------------------------------------------------------------
 
     def set_payload(
@@ -222,6 +284,11 @@ class Robot:
             payloads[frame] = (body, load)
         self._payloads = payloads
         self._inertia = self._inertial_parameters()
+
+    @property
+    def inertial_parameters(self) -> Array:
+        """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
+        return self._inertia.copy()
 
     def _inertial_parameters(self) -> Array:
         """(bodies, 10), with the payloads."""

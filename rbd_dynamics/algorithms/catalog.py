@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rbd_dynamics.algorithms import energy, frames
+from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
+from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
+    forward_dynamics_derivatives,
+    hybrid_dynamics_derivatives,
+)
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_friction import joint_friction
+from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from rbd_dynamics.algorithms.joint_friction import joint_friction, joint_friction_slope
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
+from rbd_dynamics.algorithms.regressor import regressor
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -98,8 +105,60 @@ def _hybrid(model: Model, x: Inputs, friction: bool) -> Any:
     return [qdd, _plus_friction(model, torque, x.v) if friction else torque]
 
 
+def _inverse_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
+    dq, dv, da = inverse_dynamics_derivatives(model, x.inertias, x.q, x.v, x.a)
+    if friction:
+        for dof, slope in enumerate(joint_friction_slope(model, x.v)):
+            dv[dof][dof] = dv[dof][dof] + slope
+    return [_flat(matrix) for matrix in (dq, dv, da)]
+
+
+def _forward_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
+    slopes = joint_friction_slope(model, x.v) if friction else None
+    matrices = forward_dynamics_derivatives(model, x.inertias, x.q, x.v, tau, slopes)
+    return [_flat(matrix) for matrix in matrices]
+
+
+def _hybrid_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
+    tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
+    slopes = joint_friction_slope(model, x.v) if friction else None
+    matrices = hybrid_dynamics_derivatives(
+        model, x.inertias, x.q, x.v, x.a, tau, x.prescribed, slopes
+    )
+    return [_flat(matrix) for matrix in matrices]
+
+
 def _mass_matrix(model: Model, x: Inputs, friction: bool) -> Any:
-    return [[entry for row in mass_matrix(model, x.inertias, x.q) for entry in row]]
+    return [_flat(mass_matrix(model, x.inertias, x.q))]
+
+
+def _mass_matrix_inverse(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(mass_factor.mass_matrix_inverse(model, x.inertias, x.q))]
+
+
+def _mass_factor(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(mass_factor.mass_factor(model, x.inertias, x.q))]
+
+
+def _coriolis_matrix(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(coriolis_matrix(model, x.inertias, x.q, x.v))]
+
+
+def _regressor(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(regressor(model, x.q, x.v, x.a))]
+
+
+def _momentum(model: Model, x: Inputs, friction: bool) -> Any:
+    return [momentum.momentum(model, x.inertias, x.q, x.v)]
+
+
+def _centroidal_momentum_matrix(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_rows(momentum.centroidal_momentum_matrix(model, x.inertias, x.q))]
+
+
+def _centroidal_momentum_bias(model: Model, x: Inputs, friction: bool) -> Any:
+    return [momentum.centroidal_momentum_bias(model, x.inertias, x.q, x.v)]
 
 
 def _friction(model: Model, x: Inputs, friction: bool) -> Any:
@@ -141,6 +200,20 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "hybrid_dynamics": ("q v a tau prescribed inertia", "a tau", _hybrid),
     "hybrid_dynamics_f_ext": ("q v a tau prescribed f_ext inertia", "a tau", _hybrid),
     "mass_matrix": ("q inertia", "M", _mass_matrix),
+    "inverse_dynamics_derivatives": ("q v a inertia", "dq dv da", _inverse_derivatives),
+    "forward_dynamics_derivatives": ("q v tau inertia", "dq dv dtau", _forward_derivatives),
+    "hybrid_dynamics_derivatives": (
+        "q v a tau prescribed inertia",
+        "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput",
+        _hybrid_derivatives,
+    ),
+    "mass_matrix_inverse": ("q inertia", "M", _mass_matrix_inverse),
+    "mass_factor": ("q inertia", "M", _mass_factor),
+    "coriolis_matrix": ("q v inertia", "M", _coriolis_matrix),
+    "regressor": ("q v a", "Y", _regressor),
+    "momentum": ("q v inertia", "momentum", _momentum),
+    "centroidal_momentum_matrix": ("q inertia", "J", _centroidal_momentum_matrix),
+    "centroidal_momentum_bias": ("q v inertia", "momentum", _centroidal_momentum_bias),
     "bias": ("q v inertia", "tau", _bias),
     "gravity": ("q inertia", "tau", _gravity),
     "coriolis": ("q v inertia", "tau", _coriolis),
@@ -183,10 +256,11 @@ def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Func
 def _argument(model: Model, word: str) -> Argument:
     bodies, nv = len(model.bodies), model.nv
     shapes = {
-        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv),
-        "T": (4, 4), "J": (6, nv), "energy": (), "point": (3,),
+        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "Y": (nv, 10 * bodies),
+        "T": (4, 4), "J": (6, nv), "energy": (), "point": (3,), "momentum": (6,),
     }  # fmt: skip
-    return Argument(word, shapes.get(word, (nv,)), shared=word == "inertia", boolean=word == "prescribed")
+    shape = (nv, nv) if word.rpartition("_")[2].startswith("d") else shapes.get(word, (nv,))
+    return Argument(word, shape, shared=word == "inertia", boolean=word == "prescribed")
 
 
 def _plus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:
@@ -195,6 +269,10 @@ def _plus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:
 
 def _minus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:
     return [t - f for t, f in zip(tau, joint_friction(model, v))]
+
+
+def _flat(matrix: Sequence[Vector]) -> list[Scalar]:
+    return [entry for row in matrix for entry in row]
 
 
 def _rows(columns: Sequence[Vec6]) -> list[Scalar]:

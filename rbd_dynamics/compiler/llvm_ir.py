@@ -173,6 +173,7 @@ class _Function(_Code):
         self.program = program
         self.width = width
         self.values: dict[int, str] = {}
+        self.tests: dict[str, str] = {}  # conditions of selections that were evaluated already
 
     def body(self, inputs: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
         """All operations; returns the outputs and a sum that is above 1 where a range is left."""
@@ -219,7 +220,9 @@ class _Function(_Code):
             return self.tanh(args[0])
         if opcode == "select":
             kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
-            test = self.let(f"fcmp une {self.type} {args[0]}, {self.number(0.0)}")
+            test = self.tests.get(args[0])
+            if test is None:
+                test = self.tests[args[0]] = self.let(f"fcmp une {self.type} {args[0]}, {self.number(0.0)}")
             return self.let(f"select {kind} {test}, {self.type} {args[1]}, {self.type} {args[2]}")
         raise ValueError(f"no IR for operation {opcode!r}")
 
@@ -353,7 +356,10 @@ class _Many(_Function):
         tiles = [self._tile(argument, values) for argument, values in zip(signature.outputs, outputs)]
         self.lines.append("  br label %scatter0")
         for k, (argument, tile) in enumerate(zip(signature.outputs, tiles)):
-            self._scatter(k, argument, tile, offsets[f"out.{argument.name}"])
+            if argument.size:
+                self._scatter(k, argument, tile, offsets[f"out.{argument.name}"])
+            else:
+                self.lines += [f"scatter{k}:", f"  br label %scatter{k + 1}"]
         self.lines.append(f"scatter{len(tiles)}:")
         loop, self.lines = self.lines, []
 

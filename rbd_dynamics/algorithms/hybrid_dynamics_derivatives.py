@@ -1,0 +1,131 @@
+"""Analytic derivatives of hybrid and forward dynamics (theory.md section 6; 000 section 4).
+
+At the solution, differentiating M qdd + b = tau gives every derivative from those of inverse
+dynamics: M_vv dqdd_v = -dID_v, dtau_u = dID_u + M_uv dqdd_v. The partition is kept in place: in
+the matrix that is factorised the rows and columns of prescribed coordinates are the identity's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
+from rbd_dynamics.algorithms.inverse_dynamics_derivatives import derivatives_in_world_frame
+from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
+from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar, where
+from rbd_dynamics.spatial.se3 import dot6
+
+
+class HybridDerivatives(NamedTuple):
+    """Derivatives, each (nv, nv), of the complete acceleration and torque of hybrid dynamics.
+
+    By q (along the tangent), v, and the input: the prescribed acceleration or the given torque,
+    whichever it is for that degree of freedom.
+    """
+
+    a_dq: Matrix
+    a_dv: Matrix
+    a_dinput: Matrix
+    tau_dq: Matrix
+    tau_dv: Matrix
+    tau_dinput: Matrix
+
+
+def forward_dynamics_derivatives(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    damping: Sequence[Scalar] | None = None,
+) -> tuple[Matrix, Matrix, Matrix]:
+    """d qdd / dq, d qdd / dv and d qdd / dtau = M^-1, each (nv, nv)."""
+    unused, free = [0.0] * model.nv, [False] * model.nv
+    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, damping)[:3]
+
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    prescribed: Sequence[Scalar],
+    damping: Sequence[Scalar] | None = None,
+) -> HybridDerivatives:
+    """Derivatives at the solution of `hybrid_dynamics` with the same arguments.
+
+    damping (nv): slope of the joints' friction by their speed, where there is any; `tau` is then
+    the torque that friction leaves.
+    """
+    n = range(model.nv)
+    free = [where(p, 0.0, 1.0) for p in prescribed]
+    at_rest = world_frame(model, inertias, q, v)
+    M, bias = mass_and_bias(model, at_rest)
+
+    # the acceleration: identity rows for what is prescribed
+    given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
+    known = [_dot(M[i], given) for i in n]
+    partition = [
+        [where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n
+    ]
+    factor = factorise(partition)
+    qdd = factor.solve([where(prescribed[i], a[i], tau[i] - bias[i] - known[i]) for i in n])
+
+    world = world_frame(model, inertias, q, v, qdd)
+    dq, dv, _ = derivatives_in_world_frame(model, world)
+    for k, slope in enumerate(damping or ()):
+        dv[k][k] = dv[k][k] + slope
+
+    def by_state(d: Matrix) -> tuple[Matrix, Matrix]:
+        columns = [factor.solve([-1.0 * free[i] * d[i][k] for i in n]) for k in n]
+        a_dx = [[columns[k][i] for k in n] for i in n]
+        tau_dx = [[where(prescribed[i], d[i][k] + _dot(M[i], columns[k]), 0.0) for k in n] for i in n]
+        return a_dx, tau_dx
+
+    # by the input: qdd_v = -M_vv^-1 M_vu, or M_vv^-1; one column each
+    if all(p is False for p in prescribed):
+        columns = factor.inverse_matrix()
+    else:
+        columns = [
+            factor.solve([
+                where(prescribed[i], float(i == k), where(prescribed[k], -1.0 * M[i][k], float(i == k)))
+                for i in n
+            ])
+            for k in n
+        ]  # fmt: skip
+    a_dinput = [[columns[k][i] for k in n] for i in n]
+    tau_dinput = [
+        [where(prescribed[i], _dot(M[i], columns[k]), float(i == k)) for k in n] for i in n
+    ]
+    (a_dq, tau_dq), (a_dv, tau_dv) = by_state(dq), by_state(dv)
+    return HybridDerivatives(a_dq, a_dv, a_dinput, tau_dq, tau_dv, tau_dinput)
+
+
+def mass_and_bias(model: Model, world: WorldFrame) -> tuple[Matrix, list[Scalar]]:
+    """M (nv, nv), with rotor inertia, and the torque (nv) of a world-frame state."""
+    M: Matrix = [[0.0] * model.nv for _ in range(model.nv)]
+    for other, own in world.pairs(model):
+        value = dot6(other.s, world.subtrees[own.body].inertia * own.s)
+        M[other.dof][own.dof] = M[other.dof][own.dof] + value
+        if other.body != own.body:
+            M[own.dof][other.dof] = M[own.dof][other.dof] + value
+    bias: list[Scalar] = [0.0] * model.nv
+    for columns, subtree in zip(world.columns, world.subtrees):
+        for column in columns:
+            bias[column.dof] = bias[column.dof] + dot6(column.s, subtree.wrench)
+    for dof, rotor in enumerate(rotor_inertias(model)):
+        M[dof][dof] = M[dof][dof] + rotor
+    return M, bias
+
+
+def _dot(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0.0
+    for a, b in zip(row, x):
+        total = total + a * b
+    return total

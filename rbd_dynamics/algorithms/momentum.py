@@ -1,0 +1,69 @@
+"""Centroidal momentum: that of the whole robot about its centre of mass (theory.md sections 1 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar, reciprocal
+from rbd_dynamics.spatial.se3 import ZERO6, Vec6, add6, scale6
+from rbd_dynamics.spatial.so3 import Vec3, add3, cross, scale3, sub3
+
+
+def centroidal_momentum_matrix(
+    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
+) -> list[Vec6]:
+    """Columns (nv) of A: A v = (angular momentum about the centre of mass, linear momentum), world axes.
+
+    The robot's moving bodies count; what is fixed to the world has no momentum and is left out of
+    this centre of mass.
+    """
+    world = world_frame(model, inertias, q, [0.0] * model.nv)
+    columns: list[Vec6] = [ZERO6] * model.nv
+    for own, subtree in zip(world.columns, world.subtrees):
+        for column in own:
+            columns[column.dof] = add6(columns[column.dof], subtree.inertia * column.s)
+    center = _center(model, world)
+    return [_about(center, column) for column in columns]
+
+
+def momentum(
+    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]
+) -> Vec6:
+    """A v."""
+    world = world_frame(model, inertias, q, v)
+    total: Vec6 = ZERO6
+    for own, subtree in zip(world.columns, world.subtrees):
+        for column in own:
+            total = add6(total, scale6(v[column.dof], subtree.inertia * column.s))
+    return _about(_center(model, world), total)
+
+
+def centroidal_momentum_bias(
+    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]
+) -> Vec6:
+    """Adot v: the rate of the momentum at zero joint acceleration, from the wrenches without gravity."""
+    world = world_frame(model.with_gravity((0.0, 0.0, 0.0)), inertias, q, v)
+    total: Vec6 = ZERO6
+    for body, subtree in zip(model.bodies, world.subtrees):
+        if body.parent < 0:
+            total = add6(total, subtree.wrench)
+    return _about(_center(model, world), total)
+
+
+def _center(model: Model, world: WorldFrame) -> Vec3:
+    mass: Scalar = 0.0
+    moment: Vec3 = (0.0, 0.0, 0.0)
+    for body, subtree in zip(model.bodies, world.subtrees):
+        if body.parent < 0:
+            mass, moment = mass + subtree.inertia.mass, add3(moment, subtree.inertia.moment)
+    return scale3(reciprocal(mass), moment)
+
+
+def _about(point: Vec3, wrench: Vec6) -> Vec6:
+    """A wrench or momentum about the world's origin, moved to a point."""
+    return sub3(wrench[:3], cross(point, wrench[3:])) + wrench[3:]
+
+

@@ -1,0 +1,76 @@
+"""Factorisation and solution for matrices with the sparsity of the tree (theory.md section 3).
+
+M = U D U^T with U unit upper triangular. Eliminating from the tips to the base creates no new
+entries: U_ij is zero unless joint i lies between joint j and the base. Zeros of M that are known
+when the algorithm is specialised cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.spatial.scalar import Scalar, reciprocal
+
+Matrix = list[list[Scalar]]
+
+
+class TreeFactor(NamedTuple):
+    """U (unit upper triangular, n x n), D (n) and 1 / D of M = U D U^T."""
+
+    U: Matrix
+    D: list[Scalar]
+    inverse: list[Scalar]
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with M x = b."""
+        x = self.solve_upper(b)
+        return self.solve_upper_transposed([k * value for k, value in zip(self.inverse, x)])
+
+    def solve_upper(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with U x = b."""
+        x = list(b)
+        for k in reversed(range(len(x))):
+            for i in range(k):
+                x[i] = x[i] - self.U[i][k] * x[k]
+        return x
+
+    def solve_upper_transposed(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with U^T x = b."""
+        x = list(b)
+        for k in range(len(x)):
+            for i in range(k):
+                x[k] = x[k] - self.U[i][k] * x[i]
+        return x
+
+    def inverse_matrix(self) -> Matrix:
+        """M^-1 = U^-T D^-1 U^-1, symmetric."""
+        n = len(self.D)
+        columns = [self.solve_upper([float(i == k) for i in range(n)]) for k in range(n)]
+        result: Matrix = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            scaled = [k * x for k, x in zip(self.inverse, columns[i])]
+            for j in range(i + 1):
+                value: Scalar = 0.0
+                for k in range(j + 1):  # U^-1 is upper triangular
+                    value = value + scaled[k] * columns[j][k]
+                result[i][j] = result[j][i] = value
+        return result
+
+
+def factorise(M: Sequence[Sequence[Scalar]]) -> TreeFactor:
+    """U D U^T of a symmetric positive definite M, from the last row up."""
+    n = len(M)
+    rest = [list(row) for row in M]
+    U: Matrix = [[float(i == j) for j in range(n)] for i in range(n)]
+    D: list[Scalar] = [0.0] * n
+    inverse: list[Scalar] = [0.0] * n
+    for k in reversed(range(n)):
+        D[k] = rest[k][k]
+        inverse[k] = reciprocal(D[k])
+        for i in range(k):
+            U[i][k] = rest[i][k] * inverse[k]
+        for i in range(k):
+            for j in range(i + 1):
+                rest[i][j] = rest[j][i] = rest[i][j] - U[i][k] * rest[j][k]
+    return TreeFactor(U, D, inverse)

@@ -1,0 +1,154 @@
+"""What derivatives and matrices of the whole tree share: everything expressed in the world frame.
+
+With one common frame a quantity of one body meets one of another by a plain dot product. For
+column s of joint i, with V and A the velocity and acceleration of its parent body,
+
+    s_dot = ad_{V_i} s            rate of the column, which moves with body i
+    s_1   = ad_V s                velocity that the whole subtree gains as the joint turns
+    s_2   = ad_A s + ad_V s_1     acceleration that it gains
+
+and the wrench on body k changes by `I_k x + 2 B_k y`, where 2 B_k collects all Coriolis terms
+that are linear in the velocity (theory.md section 6, from the recursions of 000 section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.algorithms.kinematics import base_acceleration, joint_motion
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.se3 import (
+    IDENTITY,
+    ZERO6,
+    Transform,
+    Vec6,
+    ad,
+    ad_dual,
+    add6,
+    scale6,
+    sub6,
+    twist_to_parent,
+)
+from rbd_dynamics.spatial.so3 import Mat3, Vec3, add3, cross, dot3, matvec, scale3, sub3
+
+
+class Column(NamedTuple):
+    """One column of one joint, in the world frame."""
+
+    body: int
+    dof: int
+    s: Vec6
+    rate: Vec6  # s_dot
+    gained_velocity: Vec6  # s_1
+    gained_acceleration: Vec6  # s_2
+
+
+class CoriolisInertia(NamedTuple):
+    """B = [[top, 0], [-[l], 0]], from (V x* I - I V x + (I V) x*) / 2: it acts on angular parts only."""
+
+    top: Mat3
+    momentum: Vec3  # l, the linear momentum
+
+    @classmethod
+    def of(cls, inertia: RigidInertia, twist: Vec6) -> CoriolisInertia:
+        w, u = twist[:3], twist[3:]
+        xx, xy, xz, yy, yz, zz = inertia.rotational
+        half_trace = 0.5 * (xx + yy + zz)
+        J = (xx - half_trace, xy, xz, xy, yy - half_trace, yz, xz, yz, zz - half_trace)
+        columns = [cross(w, J[k::3]) for k in range(3)]  # type: ignore[arg-type]
+        h = inertia.moment
+        along = dot3(u, h)
+        top = tuple(
+            columns[c][r] - u[r] * h[c] + (along if r == c else 0.0) for r in range(3) for c in range(3)
+        )
+        return cls(top, sub3(scale3(inertia.mass, u), cross(h, w)))
+
+    def __add__(self, other: CoriolisInertia) -> CoriolisInertia:  # type: ignore[override]
+        return CoriolisInertia(
+            tuple(a + b for a, b in zip(self.top, other.top)), add3(self.momentum, other.momentum)
+        )
+
+    def __mul__(self, twist: Vec6) -> Vec6:  # type: ignore[override]
+        return matvec(self.top, twist[:3]) + cross(twist[:3], self.momentum)
+
+
+class Subtree(NamedTuple):
+    """Sums over a body and all that it carries, in the world frame."""
+
+    inertia: RigidInertia
+    coriolis: CoriolisInertia
+    wrench: Vec6
+
+
+class WorldFrame(NamedTuple):
+    """The state of the tree in the world frame."""
+
+    columns: list[list[Column]]  # of each body
+    subtrees: list[Subtree]
+
+    def pairs(self, model: Model) -> list[tuple[Column, Column]]:
+        """(ancestor's or own column, column) for every pair of joints on one path to the base."""
+        found = []
+        for index in range(len(model.bodies)):
+            for column in self.columns[index]:
+                at = index
+                while at != WORLD:
+                    found += [(other, column) for other in self.columns[at]]
+                    at = model.bodies[at].parent
+        return found
+
+
+def world_frame(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar] | None = None,
+) -> WorldFrame:
+    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration."""
+    poses: list[Transform] = []
+    twists: list[Vec6] = []
+    accelerations: list[Vec6] = []
+    columns: list[list[Column]] = []
+    subtrees: list[Subtree] = []
+    base = base_acceleration(model)
+    for index, body in enumerate(model.bodies):
+        motion = joint_motion(body, q)
+        inside = body.parent != WORLD
+        pose = (poses[body.parent] if inside else IDENTITY) @ motion.transform
+        pose = Transform.of(pose.rotation, pose.p)
+        parent_twist = twists[body.parent] if inside else ZERO6
+        parent_acceleration = accelerations[body.parent] if inside else base
+        s = [twist_to_parent(pose, column) for column in motion.columns]
+        twist = parent_twist
+        for column, dof in zip(s, motion.dofs):
+            twist = add6(twist, scale6(v[dof], column))
+        rates = [ad(twist, column) for column in s]
+        acceleration = parent_acceleration
+        for column, rate, dof in zip(s, rates, motion.dofs):
+            acceleration = add6(acceleration, scale6(v[dof], rate))
+            if a is not None:
+                acceleration = add6(acceleration, scale6(a[dof], column))
+        own = []
+        for column, rate, dof in zip(s, rates, motion.dofs):
+            gained = ad(parent_twist, column)
+            more = add6(ad(parent_acceleration, column), ad(parent_twist, gained))
+            own.append(Column(index, dof, column, rate, gained, more))
+        inertia = inertias[index].to_parent(pose)
+        wrench = sub6(inertia * acceleration, ad_dual(twist, inertia * twist))
+        poses.append(pose)
+        twists.append(twist)
+        accelerations.append(acceleration)
+        columns.append(own)
+        subtrees.append(Subtree(inertia, CoriolisInertia.of(inertia, twist), wrench))
+    for index in reversed(range(len(model.bodies))):
+        parent = model.bodies[index].parent
+        if parent != WORLD:
+            one, two = subtrees[parent], subtrees[index]
+            subtrees[parent] = Subtree(
+                one.inertia + two.inertia, one.coriolis + two.coriolis, add6(one.wrench, two.wrench)
+            )
+    return WorldFrame(columns, subtrees)
