@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
-from rbd_dynamics.algorithms.kinematics import base_acceleration, combine, velocities
+from rbd_dynamics.algorithms.kinematics import base_acceleration, combine, support, velocities
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, where
@@ -94,7 +94,7 @@ def hybrid_dynamics(
             B[at] = add6(B[at], scale6(step.known, column))
 
     for i in reversed(range(len(bodies))):
-        for dof in [dof for dof in G[i] if waiting.is_complete(dof)]:
+        for dof in [dof for dof in G[i] if waiting.is_complete(dof, i)]:
             eliminate(i, dof)
         motion = states[i].motion
         for dof, column in reversed(list(zip(motion.dofs, motion.columns))):
@@ -104,7 +104,7 @@ def hybrid_dynamics(
             force = A[i] * column
             G[i][dof] = add6(G[i].get(dof, ZERO6), force)
             waiting.add_joint(dof, dot6(force, column), dot6(B[i], column))
-            if waiting.is_complete(dof):
+            if waiting.is_complete(dof, i):
                 exact = alone and prescribed[dof] is False and waiting.rotors[dof] == 0.0
                 eliminate(i, dof, _coordinate_axis(column) if exact else None)
         parent = bodies[i].parent
@@ -174,12 +174,19 @@ class _Waiting:
             for joint in (body.joint for body in model.bodies)
             for k in range(joint.kind.nv)
         )
+        # the bodies that carry all joints of a coordinate, from the world outwards
+        self._carriers: dict[int, list[int]] = {}
+        for index, body in enumerate(model.bodies):
+            path = support(model, index)
+            for dof in range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv):
+                self._carriers[dof] = [at for at in self._carriers.get(dof, path) if at in path]
         self._inertia: dict[int, Scalar] = dict(enumerate(self.rotors))
         self._bias: dict[int, Scalar] = dict.fromkeys(range(model.nv), 0.0)
         self._coupling: dict[int, dict[int, Scalar]] = {dof: {} for dof in range(model.nv)}
 
-    def is_complete(self, dof: int) -> bool:
-        return self._missing[dof] == 0
+    def is_complete(self, dof: int, at: int) -> bool:
+        """All joints of the coordinate are in, and body `at` carries them all."""
+        return self._missing[dof] == 0 and at in self._carriers[dof]
 
     def add_joint(self, dof: int, inertia: Scalar, bias: Scalar) -> None:
         self._missing[dof] -= 1
