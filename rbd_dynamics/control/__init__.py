@@ -1,0 +1,1 @@
+"""Controllers and what they need: pure functions and small state, no ROS."""

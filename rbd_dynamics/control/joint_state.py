@@ -1,0 +1,151 @@
+"""Joint states as they come in the wild, matched by name: any order, extra joints, gaps, NaN, no velocities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+MissingVelocity = Literal["differentiate", "refuse"]
+MISSING_VELOCITY = ("differentiate", "refuse")
+LONGEST_DIFFERENCE = 1.0  # s; two positions farther apart tell no velocity
+
+
+class JointStateReader:
+    """Positions `q` and velocities `v` of a robot's joints, from messages that name some of them.
+
+    A state is complete when every required joint has been seen since the last complete state; it may
+    take several messages. The other joints are where they were last seen, and at rest unless they come
+    in the same message as all required ones. `read` answers whether there is a new complete state; if
+    not, `problem` says why.
+
+    Parameters:
+        names: the robot's joints (one number each); they order `q` and `v`.
+        required: those without which a state is not complete.
+        missing_velocity: "differentiate" the position where a velocity is missing or NaN, or "refuse".
+        initial: positions of joints that are never seen; default zero.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        required: Sequence[str],
+        missing_velocity: MissingVelocity = "differentiate",
+        initial: Array | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        self.q = np.zeros(len(names)) if initial is None else np.array(initial, dtype=float)
+        self.v = np.zeros(len(names))
+        self.stamp = 0  # of the latest complete state, ns
+        self.seen = np.zeros(len(names), dtype=bool)
+        self.problem = "no joint state yet"
+        self.differentiated: tuple[str, ...] = ()
+        self.missing_velocity = missing_velocity
+        self._index = {name: k for k, name in enumerate(names)}
+        self._required = np.array([self._index[name] for name in required], dtype=np.intp)
+        self._is_required = np.isin(np.arange(len(names)), self._required)
+        self._fresh = np.zeros(len(names), dtype=bool)
+        self._times = np.zeros(len(names), dtype=np.int64)  # of each joint's position, ns
+        self._message_names: list[str] | None = None
+        self._sources = np.zeros(0, dtype=np.intp)  # in the message
+        self._targets = np.zeros(0, dtype=np.intp)  # in q and v
+        self._brings_required = False  # the message names all required joints
+        self._first = True  # nothing was read in the fast way since the last change
+
+    def read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
+        """Take in a message (stamp in ns). True: `q`, `v` and `stamp` are a new complete state."""
+        if names != self._message_names and not self._match(names):
+            return False
+        count = len(names)
+        if len(position) != count:
+            self.problem = f"joint state has {len(position)} positions for {count} joints"
+            return False
+        if self._brings_required and len(velocity) == count:
+            q, v, ones = self._new_q, self._new_v, self._ones
+            np.asarray(position).take(self._sources, out=q, mode="clip")
+            np.asarray(velocity).take(self._sources, out=v, mode="clip")
+            if math.isfinite(q.dot(ones) + v.dot(ones)):
+                self.q[self._targets], self.v[self._targets] = q, v
+                self._times[self._targets] = self.stamp = stamp
+                if self._first:
+                    self._first, self.differentiated = False, ()
+                    self._fresh[:], self.seen[self._targets] = False, True
+                return True
+        return self._read_with_gaps(position, velocity, stamp)
+
+    def _match(self, names: list[str]) -> bool:
+        """Find the joints of a message; done once for each list of names."""
+        self._message_names, self._first = None, True
+        found = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
+        targets = [target for _, target in found]
+        for target in targets:
+            if targets.count(target) > 1:
+                self.problem = f"joint state names joint {self.names[target]!r} twice"
+                return False
+        if not found:
+            self.problem = "joint state names none of the robot's joints"
+            return False
+        self._brings_required = set(self._required.tolist()) <= set(targets)
+        self._sources = np.array([source for source, _ in found], dtype=np.intp)
+        self._targets = np.array(targets, dtype=np.intp)
+        self._new_q, self._new_v = np.empty(len(found)), np.empty(len(found))
+        self._ones = np.ones(len(found))
+        self._message_names = list(names)
+        return True
+
+    def _read_with_gaps(self, position: Any, velocity: Any, stamp: int) -> bool:
+        """A message that does not bring everything."""
+        if len(velocity) not in (0, len(position)):
+            self.problem = f"joint state has {len(velocity)} velocities for {len(position)} joints"
+            return False
+        q = np.asarray(position, dtype=float)[self._sources]
+        v = np.asarray(velocity, dtype=float)[self._sources] if len(velocity) else np.full_like(q, np.nan)
+        usable = np.isfinite(q)
+        for target in self._targets[~usable]:
+            if self._is_required[target]:
+                self.problem = f"joint state has no finite position for joint {self.names[target]!r}"
+                return False
+        targets, q, v = self._targets[usable], q[usable], v[usable]
+        v[~self._is_required[targets] & (not self._brings_required)] = 0.0
+        self._first = True
+        if not self._fill_velocities(targets, q, v, stamp):
+            return False
+        self.q[targets], self.v[targets] = q, v
+        self._times[targets], self._fresh[targets], self.seen[targets] = stamp, True, True
+        missing = self._required[~self._fresh[self._required]]
+        if missing.size:
+            self.problem = f"joint state has no joint {self.names[missing[0]]!r}"
+            return False
+        self._fresh[:] = False
+        self.stamp = stamp
+        return True
+
+    def _fill_velocities(self, targets: NDArray[np.intp], q: Array, v: Array, stamp: int) -> bool:
+        """Put numbers in place of NaN in v; False if that is impossible for a required joint."""
+        gaps = ~np.isfinite(v)
+        required = gaps & self._is_required[targets]
+        self.differentiated = ()
+        if self.missing_velocity == "refuse" and required.any():
+            self.problem = f"joint state has no velocity for joint {self.names[targets[required][0]]!r}"
+            return False
+        elapsed = 1e-9 * (stamp - self._times[targets])
+        known = self.seen[targets] & (elapsed > 0.0) & (elapsed < LONGEST_DIFFERENCE)
+        difference = (q - self.q[targets]) / np.where(known, elapsed, 1.0)
+        v[gaps] = np.where(known, difference, 0.0)[gaps]
+        self.differentiated = tuple(self.names[target] for target in targets[gaps])
+        unknown = required & ~known
+        if not unknown.any():
+            return True
+        name = self.names[targets[unknown][0]]
+        if (self.seen[targets] & (elapsed <= 0.0)).any():
+            self.problem = f"joint state without velocity of joint {name!r} is not newer than the last one"
+            if (elapsed < -LONGEST_DIFFERENCE).any():  # the clock was set back: begin anew
+                self.seen[targets] = False
+        else:  # remember the position: the next message tells the velocity
+            self.problem = f"no velocity of joint {name!r} yet, it is found by differentiation"
+            self.q[targets], self._times[targets], self.seen[targets] = q, stamp, True
+        return False

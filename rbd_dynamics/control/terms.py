@@ -1,0 +1,47 @@
+"""Inverse dynamics of chosen terms: many robots compensate gravity or friction themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+INERTIA, CORIOLIS, GRAVITY, FRICTION = TERMS = ("inertia", "coriolis", "gravity", "friction")
+
+
+def checked_terms(terms: Iterable[str]) -> frozenset[str]:
+    """The set of `terms`. Raises ValueError for one that there is not."""
+    chosen = list(terms)
+    for term in chosen:
+        if term not in TERMS:
+            raise ValueError(f"unknown term {term!r}; known: {', '.join(TERMS)}")
+    return frozenset(chosen)
+
+
+def inverse_dynamics_terms(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    terms: Iterable[str],
+    f_ext: Mapping[str, ArrayLike] | None = None,
+) -> Array:
+    """Sum of the chosen terms of M a + C v + N + friction(v), less J^T f_ext: (..., nv).
+
+    `robot` must be one without friction (`Robot(model)`), since friction is a term here.
+    """
+    chosen = checked_terms(terms)
+    v, a = np.asarray(v, dtype=float), np.asarray(a, dtype=float)
+    v_eff = v if CORIOLIS in chosen else np.zeros_like(v)
+    a_eff = a if INERTIA in chosen else np.zeros_like(a)
+    tau = robot.inverse_dynamics(q, v_eff, a_eff, f_ext)
+    if GRAVITY not in chosen:
+        tau = tau - robot.gravity(q)
+    if FRICTION in chosen:
+        tau = tau + robot.friction_torque(v)
+    return tau

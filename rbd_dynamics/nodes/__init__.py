@@ -1,0 +1,1 @@
+"""ROS 2 nodes: parameters, topics and services around the library; no mathematics."""

@@ -1,0 +1,109 @@
+"""From a robot description to what a node works with, aside from the control loop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.nodes.parameters import per_name
+
+SWITCH_INTERVAL = 2e-4  # s: how long a build may keep a callback waiting
+
+
+class BuildError(Exception):
+    """A description that cannot be used; the message names the culprit."""
+
+
+class Build:
+    """The work for one description: read it, make the node's engine. In this thread, or in one of its own."""
+
+    def __init__(
+        self,
+        text: str,
+        values: dict[str, Any],
+        make: Callable[[Model, dict[str, Any], Callable[..., None]], Any],
+        progress: Callable[[str, int, int], None],
+    ) -> None:
+        self._text, self._values, self._make, self._log = text, dict(values), make, progress
+        self._thread: threading.Thread | None = None
+        self._engine: Any = None
+        self._error: BuildError | None = None
+        self._abandoned = False
+        self.done = False
+
+    def start(self) -> None:
+        """Begin in a thread; `done` says when `result` may be asked."""
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        self._thread = threading.Thread(target=self._work, name="build", daemon=True)
+        self._thread.start()
+
+    def run(self) -> Any:
+        """Do it here and now. Raises BuildError."""
+        self._work()
+        return self.result()
+
+    def result(self) -> Any:
+        """The engine. Raises BuildError."""
+        if self._error is not None:
+            raise self._error
+        return self._engine
+
+    def abandon(self) -> None:
+        """Nobody wants it any more: stop before the next kernel."""
+        self._abandoned = True
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            model = read_model(self._text, self._values)
+            self._engine = self._make(model, self._values, self._progress)
+        except BuildError as error:
+            self._error = error
+        except (ValueError, KeyError, ArithmeticError) as error:
+            self._error = BuildError(f"robot_description: {message_of(error)}")
+        except Exception as error:  # whatever it is, the node lives on
+            self._error = BuildError(f"robot_description: {type(error).__name__}: {error}")
+        finally:
+            self.done = True
+
+    def _progress(self, name: str, number: int, total: int) -> None:
+        if self._abandoned:
+            raise BuildError("abandoned")
+        self._log(name, number, total)
+
+
+def read_model(text: str, values: dict[str, Any]) -> Model:
+    """The model of a description, with the node's parameters applied. Raises ValueError."""
+    locked = per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
+    x, y, z = values["gravity"]
+    if not text.strip():
+        raise ValueError("it is empty")
+    if not text.lstrip().startswith("<"):
+        raise ValueError(f"it is not XML; it begins with {text.strip()[:40]!r}")
+    return load_urdf(text, base=values.get("base", "fixed"), gravity=(x, y, z), locked=locked or None)
+
+
+def message_of(error: Exception) -> str:
+    """The text of an exception; a KeyError's without the quotes around it."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+class Prefix:
+    """Names in messages are `prefix` + names in the description, unless all joints there have it already."""
+
+    def __init__(self, prefix: str, model: Model) -> None:
+        already = all(name.startswith(prefix) for name in model.joint_names)
+        self._prefix = "" if already else prefix
+
+    def outside(self, name: str) -> str:
+        """Of a name in the description, the one in messages."""
+        return self._prefix + name
+
+    def inside(self, name: str) -> str:
+        """Of a name in messages, the one in the description; a name without the prefix stays as it is."""
+        return name.removeprefix(self._prefix)

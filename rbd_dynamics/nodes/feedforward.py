@@ -1,0 +1,263 @@
+"""Node `feedforward`: joint states and a desired motion in, torques out, at the rate of the joint states."""
+
+from __future__ import annotations
+
+import array
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory
+
+from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
+from rbd_dynamics.control.feedforward import EVALUATE_AT, Feedforward
+from rbd_dynamics.control.joint_state import MISSING_VELOCITY, JointStateReader
+from rbd_dynamics.control.terms import TERMS
+from rbd_dynamics.control.trajectory import INTERPOLATIONS, TrajectoryError, Waypoints
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes.description import Prefix, message_of
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, check_common
+from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
+from rbd_dynamics.nodes.parameters import Parameter
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.simulation import start_position
+
+PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("joints", "string_array", [], "Controlled joints, which order the efforts. Empty: all of the robot"),
+    Parameter("terms", "string_array", ["inertia", "coriolis", "gravity"],
+              "Terms of the feedforward torque; leave out what the robot compensates itself",
+              choices=TERMS, dynamic=True),
+    Parameter("evaluate_at", "string", "measured", "State at which the model is evaluated",
+              choices=EVALUATE_AT, dynamic=True),
+    Parameter("kp", "double_array", [], "Position gains, N m/rad or N/m: none, one for all or one for each joint",
+              minimum=0.0, dynamic=True),
+    Parameter("kd", "double_array", [], "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint",
+              minimum=0.0, dynamic=True),
+    Parameter("effort_limits", "double_array", [],
+              "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
+              minimum=0.0, dynamic=True),
+    Parameter("state_timeout", "double", 0.1,
+              "A joint state whose stamp is off by more (s) is stale and not answered. 0: any stamp is good",
+              minimum=0.0, maximum=60.0, dynamic=True),
+    Parameter("missing_velocity", "string", "differentiate",
+              "Where a joint state lacks velocities: find them from two positions, or refuse it",
+              choices=MISSING_VELOCITY),
+    Parameter("interpolation", "string", "smooth",
+              "Between trajectory points: smooth (missing derivatives are computed) or as_given (as "
+              "joint_trajectory_controller does)", choices=INTERPOLATIONS, dynamic=True),
+    Parameter("start_tolerance", "double", 0.1,
+              "A trajectory that begins farther than this (rad, m) from the robot is refused",
+              minimum=0.0, dynamic=True),
+    Parameter("setpoint_timeout", "double", 0.5,
+              "When set-points stop for longer (s), the robot is held where it is. 0: never",
+              minimum=0.0, maximum=60.0, dynamic=True),
+)  # fmt: skip
+
+
+@dataclass
+class Engine:
+    """Everything about one robot model."""
+
+    model: Model
+    robot: Robot
+    controller: Feedforward
+    reader: JointStateReader
+    motion: DesiredMotion
+    prefix: Prefix
+
+
+class FeedforwardNode(ManagedNode):
+    """Every complete joint state is answered by one effort message, or by none and a reason."""
+
+    KIND: ClassVar[str] = "feedforward"
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = PARAMETERS
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._payloads = Payloads()
+        self._saturated = np.zeros(0, dtype=bool)
+        self._answered = 0
+        self._last_arrival = 0  # ns
+
+    def check(self, values: dict[str, Any]) -> None:
+        check_common(values)
+
+    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
+        prefix = Prefix(values["tf_prefix"], model)
+        robot = Robot(model)
+        joints = [prefix.inside(name) for name in values["joints"]]
+        names = ("terms", "evaluate_at", "kp", "kd", "effort_limits")
+        controller = Feedforward(robot, joints, **{name: values[name] for name in names})
+        robot.compile("inverse_dynamics", "gravity", "friction", progress=progress)
+        initial = start_position(model)
+        outside = [prefix.outside(name) for name in model.joint_names]
+        required = [prefix.outside(name) for name in controller.joints]
+        reader = JointStateReader(outside, required, values["missing_velocity"], initial)
+        motion = DesiredMotion(required, controller.continuous, _motion_options(values))
+        controller.compute(initial, np.zeros(model.nv), motion.state)  # the first call, out of the way
+        return Engine(model, robot, controller, reader, motion, prefix)
+
+    def adopt(self, engine: Engine) -> None:
+        old = self.engine
+        if old is not None and old.motion.joints == engine.motion.joints:
+            engine.motion = old.motion  # the same joints: go on with what they do
+        if old is not None and old.reader.names == engine.reader.names:
+            engine.reader = old.reader
+        for problem in self._payloads.apply_to(engine.robot):
+            self.get_logger().warning(problem)
+        self._prepare_messages(engine.motion.joints)
+
+    def open(self) -> None:
+        self._commands = self.publish_on(Float64MultiArray, "~/commands")
+        self._efforts = self.publish_on(JointState, "~/effort")
+        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        PayloadService(self, self._payloads, lambda: [self.engine.robot])
+
+    def activated(self) -> None:
+        if self.engine is not None:
+            self.engine.motion.release()
+
+    def parameters_changed(self, values: dict[str, Any]) -> None:
+        controller = self.engine.controller
+        changed = Feedforward(
+            self.engine.robot, controller.joints, terms=values["terms"], evaluate_at=values["evaluate_at"],
+            kp=values["kp"], kd=values["kd"], effort_limits=values["effort_limits"],
+        )  # fmt: skip
+        self.engine.controller = changed
+        self.engine.motion.options = _motion_options(values)
+
+    # --- the hot path -----------------------------------------------------------------------------
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if self._build is not None:
+            self.poll()
+        engine = self.engine
+        if engine is None or not self.active:
+            return
+        now = self.get_clock().now().nanoseconds
+        stamp = message.header.stamp
+        state_time = stamp.sec * SECOND + stamp.nanosec
+        timeout = self.values["state_timeout"]
+        if state_time == 0:
+            state_time = now
+        elif timeout and abs(now - state_time) > timeout * SECOND:
+            self.refuse(f"stale joint state: its stamp is off by more than {timeout:g} s")
+            return
+        reader = engine.reader
+        if not reader.read(message.name, message.position, message.velocity, state_time):
+            self.refuse(reader.problem)
+            return
+        self._last_arrival = now
+        try:
+            efforts = self._compute(engine, state_time)
+        except (ValueError, ArithmeticError) as error:
+            self.refuse(f"no torque: {error}")
+            return
+        self._publish(efforts, stamp)
+
+    def _compute(self, engine: Engine, state_time: int) -> np.ndarray:
+        q, v, controller = engine.reader.q, engine.reader.v, engine.controller
+        if controller.controls_all:
+            desired = engine.motion.update(state_time, q, v)
+        else:
+            index = controller.index
+            desired = engine.motion.update(state_time, q[index], v[index])
+        efforts = controller.compute(q, v, desired)
+        if not math.isfinite(efforts.sum()):
+            raise ArithmeticError("it is not finite")
+        if controller.saturated.any():
+            self._saturated |= controller.saturated
+        return efforts
+
+    def _publish(self, efforts: np.ndarray, stamp: Time) -> None:
+        """Both messages are made once; only their numbers change."""
+        self._numbers[:] = efforts
+        self._commands.publish(self._command)
+        if self._efforts.get_subscription_count():
+            self._named_effort.header.stamp = stamp
+            self._efforts.publish(self._named_effort)
+        self._answered += 1
+
+    def _prepare_messages(self, joints: Sequence[str]) -> None:
+        data = array.array("d", bytes(8 * len(joints)))
+        self._numbers = np.frombuffer(data)  # the same memory
+        self._command = Float64MultiArray(data=data)
+        dimension = MultiArrayDimension(label="joints", size=len(joints), stride=len(joints))
+        self._command.layout.dim = [dimension]
+        self._named_effort = JointState(name=list(joints), effort=data)
+        self._saturated = np.zeros(len(joints), dtype=bool)
+
+    # --- desired motion ---------------------------------------------------------------------------
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        self.poll()
+        engine = self.engine
+        if engine is None or not self.active:
+            self.refuse("trajectory ignored: the node is not active or has no robot")
+            return
+        try:
+            self._take_motion(engine, message)
+        except TrajectoryError as error:
+            self.refuse(f"trajectory refused: {message_of(error)}")
+
+    def _take_motion(self, engine: Engine, message: JointTrajectory) -> None:
+        """No points: hold. One point: a set-point. Several: a trajectory."""
+        motion, reader = engine.motion, engine.reader
+        if not message.points:
+            motion.hold()
+            return
+        now = self.get_clock().now().nanoseconds
+        single = len(message.points) == 1
+        waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
+        if single:
+            motion.set_point(waypoints, now)
+            return
+        if not reader.stamp or now - self._last_arrival > SECOND:
+            raise TrajectoryError("there are no joint states to start from")
+        start = nanoseconds(message.header.stamp) or reader.stamp
+        index = engine.controller.index
+        motion.follow(waypoints, start, reader.stamp, reader.q[index], reader.v[index])
+        self.get_logger().info(f"trajectory of {len(message.points)} points, {waypoints.times[-1]:.3f} s")
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        status.values["efforts published per second"] = self._answered
+        engine = self.engine
+        if engine is None:
+            return
+        status.values["desired motion"] = engine.motion.mode
+        if self.active and not self._answered:
+            status.error("no effort published" + ("" if self._refused else ": no joint states arrive"))
+        if engine.reader.differentiated:
+            joints = ", ".join(engine.reader.differentiated)
+            status.warn(f"no measured velocity, found by differentiation: {joints}")
+        if self._saturated.any():
+            joints = ", ".join(np.array(engine.motion.joints)[self._saturated])
+            status.warn(f"effort limit reached: {joints}")
+        self._answered = 0
+        self._saturated[:] = False
+
+
+def _motion_options(values: dict[str, Any]) -> MotionOptions:
+    return MotionOptions(values["interpolation"], values["start_tolerance"], values["setpoint_timeout"])
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the executable."""
+    sys.exit(process.run(FeedforwardNode, args))
+
+
+if __name__ == "__main__":
+    main()

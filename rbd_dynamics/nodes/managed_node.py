@@ -1,0 +1,275 @@
+"""The base of every node: life cycle, parameters, robot description and diagnostics in one place.
+
+A node says what it makes of a robot model (`build`, which may take long and runs aside) and how it takes
+the result over (`adopt`, between two callbacks). `engine` is what it works with: all of one model, never
+half of a new one.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import parameters, process
+from rbd_dynamics.nodes.description import Build, BuildError
+from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
+from rbd_dynamics.nodes.parameters import Parameter
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+POLL_PERIOD = 0.05  # s: how soon a new description is taken over while nothing else happens
+
+
+class ManagedNode(LifecycleNode):
+    """A life-cycle node around one robot."""
+
+    KIND: ClassVar[str]
+    PARAMETERS: ClassVar[tuple[Parameter, ...]]
+
+    def __init__(self, name: str | None = None, **options: Any) -> None:
+        super().__init__(name or self.KIND, **options)
+        self.values = parameters.declare(self, self.PARAMETERS)
+        self.check(self.values)
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self.engine: Any = None
+        self.active = False
+        self._configured = False
+        self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        self._build: Build | None = None  # under way
+        self._waiting: str | None = None  # the next description, while a build is under way
+        self._description_problem = "no robot_description yet"
+        self._refused: dict[str, int] = {}
+        self._diagnostics = Diagnostics(self, self._report)
+
+    # --- what a node says about itself ------------------------------------------------------------
+
+    def check(self, values: dict[str, Any]) -> None:
+        """Raise ValueError for parameters that contradict each other."""
+
+    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Any:
+        """What the node needs for a model, kernels compiled. Runs in another thread; touches no state."""
+        raise NotImplementedError
+
+    def adopt(self, engine: Any) -> None:
+        """Take over what `build` has made; `self.engine` still is the old one, or None."""
+
+    def open(self) -> None:
+        """Make publishers, subscriptions and services, with `subscribe`, `serve`, `publish_on`."""
+
+    def activated(self) -> None:
+        """Called on activation."""
+
+    def parameters_changed(self, values: dict[str, Any]) -> None:
+        """Apply dynamic parameters to the engine there is. Raises ValueError where they do not fit it."""
+
+    def report(self, status: Status) -> None:
+        """Add to the diagnostics."""
+
+    # --- entities ---------------------------------------------------------------------------------
+
+    def publish_on(self, kind: Any, topic: str, qos: Any = 10) -> Any:
+        return self._keep(self.destroy_publisher, self.create_publisher(kind, topic, qos))
+
+    def subscribe(self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10) -> Any:
+        return self._keep(self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
+
+    def serve(self, kind: Any, name: str, callback: Callable[..., Any]) -> Any:
+        return self._keep(self.destroy_service, self.create_service(kind, name, callback))
+
+    def every(self, period: float, callback: Callable[[], None], clock: Any = None) -> Any:
+        return self._keep(self.destroy_timer, self.create_timer(period, callback, clock=clock))
+
+    def _keep(self, destroy: Callable[[Any], Any], entity: Any) -> Any:
+        self._entities.append((destroy, entity))
+        return entity
+
+    def refuse(self, reason: str) -> None:
+        """Note that some input was not used: counted in the diagnostics, logged at most once a second."""
+        if len(self._refused) >= 20 and reason not in self._refused:
+            self._refused.clear()
+        self._refused[reason] = self._refused.get(reason, 0) + 1
+        self.get_logger().warning(reason, throttle_duration_sec=1.0)
+
+    # --- life cycle -------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Configure and activate at once, unless a life-cycle manager does."""
+        if self.values["autostart"] and self.trigger_configure() == SUCCESS:
+            self.trigger_activate()
+
+    def finish(self) -> None:
+        """Before the node is destroyed."""
+        self.active = False
+        self._abandon_build()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("configure", self._configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("activate", self._activate)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("deactivate", self._deactivate)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("clean up", self._clean_up)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("shut down", self._clean_up)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded("recover", self._clean_up)
+
+    def _guarded(self, what: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            action()
+        except BuildError as error:
+            self.get_logger().error(f"cannot {what}: {error}")
+            return FAILURE
+        except Exception:
+            self.get_logger().error(f"cannot {what}: {traceback.format_exc()}")
+            return FAILURE
+        return SUCCESS
+
+    def _configure(self) -> None:
+        text = self.values["robot_description"]
+        try:
+            if text:
+                build = Build(text, self.values, self.build, self._log_progress)
+                self._adopt(build.run())
+            else:
+                self.subscribe(String, "robot_description", self._on_description, LATCHED)
+                self.get_logger().info("waiting for robot_description")
+            self.open()
+            self.every(POLL_PERIOD, self.poll)
+            self._configured = True
+        except Exception:
+            self._clean_up()
+            raise
+
+    def _activate(self) -> None:
+        self.activated()
+        self.active = True
+        self.get_logger().info("active")
+
+    def _deactivate(self) -> None:
+        self.active = False
+
+    def _clean_up(self) -> None:
+        self.active = self._configured = False
+        self._abandon_build()
+        for destroy, entity in reversed(self._entities):
+            destroy(entity)
+        self._entities.clear()
+        self.engine = None
+        self._description_problem = "no robot_description yet"
+
+    # --- robot description ------------------------------------------------------------------------
+
+    def _on_description(self, message: String) -> None:
+        self.take_description(message.data)
+
+    def take_description(self, text: str) -> None:
+        """Begin to use another description; the old one stays in use until the new one is ready."""
+        if self._build is not None:
+            self._waiting = text
+            return
+        self._build = Build(text, self.values, self.build, self._log_progress)
+        self._build.start()
+
+    def poll(self) -> None:
+        """Take over what has been built meanwhile. Called between two cycles."""
+        build = self._build
+        if build is None or not build.done:
+            return
+        self._build = None
+        try:
+            self._adopt(build.result())
+        except BuildError as error:
+            kept = "" if self.engine is None else "; the one before stays in use"
+            self._description_problem = f"{error}{kept}"
+            self.get_logger().error(self._description_problem)
+        if self._waiting is not None:
+            text, self._waiting = self._waiting, None
+            self.take_description(text)
+
+    def _adopt(self, engine: Any) -> None:
+        self.adopt(engine)
+        self.engine = engine
+        self._description_problem = ""
+        self.get_logger().info(f"ready for {engine.model.name!r}: {', '.join(engine.model.joint_names)}")
+
+    def _abandon_build(self) -> None:
+        build, self._build, self._waiting = self._build, None, None
+        if build is not None:
+            build.abandon()
+
+    def _log_progress(self, name: str, number: int, total: int) -> None:
+        if process.stop_requested.is_set():
+            raise BuildError("interrupted")
+        self.get_logger().info(f"kernel {number} of {total}: {name}")
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
+        try:
+            new = parameters.changed_values(self.PARAMETERS, self.values, changes, self._configured)
+            self.check(new)
+            if self.engine is not None:
+                self.parameters_changed(new)
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        described = new["robot_description"]
+        renewed = self._configured and described and described != self.values["robot_description"]
+        self.values = new
+        if renewed:
+            self.take_description(described)
+        return SetParametersResult(successful=True)
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def _report(self, status: Status) -> None:
+        status.values["state"] = self._state_machine.current_state[1]
+        if self._build is not None:
+            status.warn("compiling for a new robot_description")
+        if self._description_problem and self._configured:
+            (status.error if self.engine is None else status.warn)(self._description_problem)
+        if self.engine is not None:
+            status.values["robot"] = self.engine.model.name
+        self.report(status)
+        for reason, count in self._refused.items():
+            status.warn(f"{reason} ({count} times)")
+        status.values["refused inputs"] = sum(self._refused.values())
+        self._refused.clear()
+
+
+COMMON_PARAMETERS = (
+    Parameter("robot_description", "string", "",
+              "URDF of the robot. Empty: from the topic robot_description", dynamic=True),
+    Parameter("gravity", "double_array", [0.0, 0.0, -9.81], "Gravity in the root frame, m/s^2"),
+    Parameter("locked_joints", "string_array", [], "Joints that do not move, by name"),
+    Parameter("locked_positions", "double_array", [], "Where they are, rad or m. Empty: at zero"),
+    Parameter("tf_prefix", "string", "",
+              "Put before joint and frame names in messages, where the description does not have it already"),
+    Parameter("autostart", "bool", True, "Configure and activate at once; false: a life-cycle manager does"),
+    Parameter("executor", "string", "auto",
+              "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
+              choices=("auto", "events", "single_threaded")),
+)  # fmt: skip
+
+
+def check_common(values: dict[str, Any]) -> None:
+    """Raise ValueError where the common parameters contradict each other."""
+    if len(values["gravity"]) != 3:
+        raise ValueError(f"parameter 'gravity' must have 3 numbers, got {len(values['gravity'])}")
+    parameters.per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
+
+
+__all__ = ["COMMON_PARAMETERS", "ManagedNode", "check_common"]

@@ -1,0 +1,29 @@
+"""ROS messages in the library's terms, and shared choices about topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from rbd_dynamics.control.trajectory import Point
+
+SECOND = 1_000_000_000  # ns
+
+#: sensor data: best effort; deep enough to lose nothing while the processor is busy elsewhere
+JOINT_STATES = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def nanoseconds(time: Any) -> int:
+    """Of a builtin_interfaces Time or Duration."""
+    return time.sec * SECOND + time.nanosec
+
+
+def points_of(message: Any) -> list[Point]:
+    """The points of a trajectory_msgs/JointTrajectory."""
+    return [
+        Point(
+            1e-9 * nanoseconds(point.time_from_start), point.positions, point.velocities, point.accelerations
+        )
+        for point in message.points
+    ]

@@ -1,0 +1,146 @@
+"""Parameters as tables: declared with descriptors and ranges, checked with clear errors. Imports no ROS until used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Value = Any  # bool | int | float | str | list of str | list of float
+
+_KINDS = {
+    "bool": (bool,), "int": (int,), "double": (float, int), "string": (str,),
+    "string_array": (str,), "double_array": (float, int),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a node.
+
+    kind: "bool", "int", "double", "string", "string_array" or "double_array". An integer is taken where
+    a double is wanted. `dynamic`: may change while the node is configured; the others while it is not.
+    """
+
+    name: str
+    kind: str
+    default: Value
+    description: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    dynamic: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        return self.kind.endswith("_array")
+
+    @property
+    def constraint(self) -> str:
+        """The range or the choices in words; empty if there are none."""
+        if self.choices:
+            return ("any of " if self.is_array else "one of ") + ", ".join(self.choices)
+        if self.minimum is not None and self.maximum is not None:
+            return f"{self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f"at least {self.minimum:g}"
+        return ""
+
+    def checked(self, value: Any) -> Value:
+        """The value with its right type. Raises ValueError that names the parameter."""
+        if self.is_array:
+            if value is None:
+                return []
+            if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) and not hasattr(value, "tolist"):
+                raise ValueError(f"parameter {self.name!r} must be a list, got {value!r}")
+            return [self._checked_one(element) for element in list(value)]
+        return self._checked_one(value)
+
+    def _checked_one(self, value: Any) -> Value:
+        kinds = _KINDS[self.kind]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {value!r}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {value!r}")
+        if float in kinds:
+            value = float(value)  # type: ignore[arg-type]
+            if math.isnan(value):
+                raise ValueError(f"parameter {self.name!r} is not a number")
+        low, high = self.minimum, self.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {value:g}")
+        return value
+
+
+def declare(node: Any, table: Sequence[Parameter]) -> dict[str, Value]:
+    """Declare the parameters of a table at a node; returns their values. Raises ValueError for a wrong one."""
+    from rclpy.parameter import Parameter as RosParameter
+
+    values = {}
+    for parameter in table:
+        declared = node.declare_parameter(parameter.name, _ros_default(parameter), _descriptor(parameter))
+        value = declared.value
+        if parameter.is_array and not value:  # say "an empty list", of which ROS cannot tell the type
+            kind = RosParameter.Type[parameter.kind.upper()]
+            node.set_parameters([RosParameter(parameter.name, kind, [])])
+        values[parameter.name] = parameter.checked(value)
+    return values
+
+
+def changed_values(
+    table: Sequence[Parameter], old: Mapping[str, Value], changes: Sequence[Any], configured: bool
+) -> dict[str, Value]:
+    """The values after a change (rclpy parameters). Raises ValueError for one that is refused."""
+    known = {parameter.name: parameter for parameter in table}
+    new = dict(old)
+    for change in changes:
+        parameter = known.get(change.name)
+        if parameter is None:
+            continue  # of rclpy itself
+        value = parameter.checked(change.value)
+        if configured and not parameter.dynamic and value != old.get(parameter.name, value):
+            raise ValueError(f"parameter {parameter.name!r} can be changed only while the node is not configured")
+        new[parameter.name] = value
+    return new
+
+
+def per_name(what: str, names: Sequence[str], values: Sequence[float], default: float = 0.0) -> dict[str, float]:
+    """{name: value} of two parallel lists; no values: the default for all. Raises ValueError."""
+    if values and len(values) != len(names):
+        raise ValueError(f"{what} has {len(values)} values for {len(names)} joints: {', '.join(names)}")
+    for name in names:
+        if list(names).count(name) > 1:
+            raise ValueError(f"joint {name!r} is named twice")
+    return dict(zip(names, values or [default] * len(names)))
+
+
+def _ros_default(parameter: Parameter) -> Any:
+    from rclpy.parameter import Parameter as RosParameter
+
+    if parameter.is_array and not parameter.default:
+        return RosParameter.Type[parameter.kind.upper()]
+    return parameter.default
+
+
+def _descriptor(parameter: Parameter) -> Any:
+    from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+
+    when = "at once" if parameter.dynamic else "only while the node is not configured"
+    descriptor = ParameterDescriptor(
+        description=parameter.description,
+        additional_constraints=". ".join(filter(None, [parameter.constraint, f"Changes {when}"])),
+        # integers are welcome where a double is wanted: `checked` converts
+        dynamic_typing=parameter.kind.startswith("double"),
+    )
+    if parameter.minimum is not None:
+        high = parameter.maximum
+        if parameter.kind == "int":
+            last = 2**31 - 1 if high is None else int(high)
+            descriptor.integer_range = [IntegerRange(from_value=int(parameter.minimum), to_value=last, step=0)]
+        elif parameter.kind == "double":
+            top = math.inf if high is None else float(high)
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=float(parameter.minimum), to_value=top, step=0.0)
+            ]
+    return descriptor

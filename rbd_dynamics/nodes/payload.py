@@ -1,0 +1,80 @@
+"""Service `~/set_payload`: loads attached to frames, kept when a new description comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rbd_dynamics.nodes.description import message_of
+from rbd_dynamics.robot import Robot
+
+Load = tuple[float, tuple[float, float, float], tuple[float, ...]]  # mass, com, (ixx, ixy, ixz, iyy, iyz, izz)
+
+
+class Payloads:
+    """The loads by frame."""
+
+    def __init__(self) -> None:
+        self._loads: dict[str, Load] = {}
+
+    @property
+    def mass(self) -> float:
+        return sum(load[0] for load in self._loads.values())
+
+    def set(self, robots: Sequence[Robot], frame: str, load: Load) -> None:
+        """Attach, replace or (mass zero) detach. Raises ValueError or KeyError, and then changes nothing."""
+        for robot in robots:
+            robot.set_payload(frame, *load)
+        self._loads.pop(frame, None)
+        if load[0] != 0.0:
+            self._loads[frame] = load
+
+    def apply_to(self, robot: Robot) -> list[str]:
+        """Attach all loads to another robot; says which do not fit it, and forgets them."""
+        problems = []
+        for frame, load in list(self._loads.items()):
+            try:
+                robot.set_payload(frame, *load)
+            except (ValueError, KeyError) as error:
+                del self._loads[frame]
+                problems.append(f"payload of {frame!r} dropped: {message_of(error)}")
+        return problems
+
+
+class PayloadService:
+    """The service of one node; `robots` are those that shall carry the loads."""
+
+    def __init__(self, node: Any, payloads: Payloads, robots: Callable[[], Sequence[Robot]]) -> None:
+        try:
+            from rbd_dynamics_interfaces.srv import SetPayload
+        except ImportError:  # the node works without its services
+            node.get_logger().warning("rbd_dynamics_interfaces is not built: no service set_payload")
+            return
+        self._node, self._payloads, self._robots = node, payloads, robots
+        node.serve(SetPayload, "~/set_payload", self._on_request)
+
+    def _on_request(self, request: Any, response: Any) -> Any:
+        self._node.poll()
+        try:
+            if self._node.engine is None:
+                raise ValueError("there is no robot yet")
+            frame, load = _load_of(request.payload, self._node.engine.prefix)
+            robots = self._robots()
+            self._payloads.set(robots, frame, load)
+            response.success = True
+            response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
+            response.total_mass = robots[0].model.mass + self._payloads.mass
+        except (ValueError, KeyError, ArithmeticError) as error:
+            response.success = False
+            response.message = message_of(error)
+        return response
+
+
+def _load_of(message: Any, prefix: Any) -> tuple[str, Load]:
+    """Frame and load of a geometry_msgs/InertiaStamped."""
+    inertia = message.inertia
+    com = (inertia.com.x, inertia.com.y, inertia.com.z)
+    moments = (inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz)
+    if not message.header.frame_id:
+        raise ValueError("header.frame_id is empty: it names the link or joint that carries the load")
+    return prefix.inside(message.header.frame_id), (inertia.m, com, moments)

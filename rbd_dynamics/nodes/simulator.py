@@ -1,0 +1,324 @@
+"""Node `simulator`: effort commands in, joint states out, in real time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, check_common
+from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.parameters import Parameter, per_name
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
+from rbd_dynamics.simulation.simulation import (
+    INTEGRATORS,
+    Simulation,
+    SimulationDiverged,
+    SimulationOptions,
+    start_position,
+)
+
+LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
+
+PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("base", "string", "fixed", "floating: the root link moves freely", choices=("fixed", "floating")),
+    Parameter("joints", "string_array", [], "Order of ~/commands and joint_states. Empty: all of the robot"),
+    Parameter("step", "double", 1e-3, "Step of the integration, s", minimum=1e-6, maximum=0.1),
+    Parameter("publish_rate", "double", 500.0, "Joint states per second of simulated time",
+              minimum=0.1, maximum=10000.0),
+    Parameter("real_time_factor", "double", 1.0,
+              "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
+              minimum=0.001, maximum=100.0),
+    Parameter("integrator", "string", "semi_implicit_euler", "Integration method", choices=INTEGRATORS),
+    Parameter("publish_clock", "bool", False, "Publish /clock; joint states are then stamped with simulated time"),
+    Parameter("initial_joints", "string_array", [], "Joints that do not start at zero, by name"),
+    Parameter("initial_positions", "double_array", [], "Where those start, rad or m"),
+    Parameter("friction", "bool", True, "Joint damping and Coulomb friction act"),
+    Parameter("joint_damping", "double_array", [],
+              "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint",
+              minimum=0.0),
+    Parameter("joint_friction", "double_array", [],
+              "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint",
+              minimum=0.0),
+    Parameter("effort_limits", "bool", True, "Commands are cut off at the description's effort limits"),
+    Parameter("position_limits", "bool", True, "Joints stop at the description's position limits, without rebound"),
+    Parameter("command_timeout", "double", 0.0,
+              "When commands stop for longer (s of simulated time), all efforts are zero. 0: never",
+              minimum=0.0, maximum=60.0),
+    Parameter("start_braked", "bool", True, "Brakes hold the robot until the first command"),
+    Parameter("inertia_error", "double", 0.0,
+              "Each body's mass, centre of mass and inertia are off by up to this fraction, at random",
+              minimum=0.0, maximum=0.9),
+    Parameter("inertia_seed", "int", 0, "Which random errors", minimum=0),
+    Parameter("payload_frame", "string", "", "Link or joint that carries a load. Empty: none does"),
+    Parameter("payload_mass", "double", 0.0, "Mass of that load, kg", minimum=0.0),
+    Parameter("payload_com", "double_array", [0.0, 0.0, 0.0], "Its centre of mass in that frame, m"),
+)  # fmt: skip
+
+
+@dataclass
+class Engine:
+    """Everything about one robot model."""
+
+    model: Model
+    simulation: Simulation
+    prefix: Prefix
+    joints: list[str]  # as messages name them
+    dofs: NDArray[np.intp]
+    q_index: NDArray[np.intp]
+
+
+class SimulatorNode(ManagedNode):
+    """Steps the simulation as wall time passes."""
+
+    KIND: ClassVar[str] = "simulator"
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = PARAMETERS
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._payloads = Payloads()
+        self._paused = False
+        self._diverged = ""
+        self._lag = 0.0
+        self._commands = 0
+        self._reported = (0.0, 0)  # wall time and steps at the last report
+        self._anchor = (0.0, 0, 0)  # wall time, steps, stamp (ns): from where time is counted
+
+    def check(self, values: dict[str, Any]) -> None:
+        check_common(values)
+        per_name("parameter 'initial_positions'", values["initial_joints"], values["initial_positions"])
+        if len(values["payload_com"]) != 3:
+            raise ValueError(f"parameter 'payload_com' must have 3 numbers, got {len(values['payload_com'])}")
+        if 1.0 / values["publish_rate"] < values["step"] * (1.0 - 1e-9):
+            raise ValueError("parameter 'publish_rate' is higher than one message for each step")
+
+    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
+        prefix = Prefix(values["tf_prefix"], model)
+        movable = [joint.name for joint in model.joints if joint.kind.nv == 1]
+        names = [prefix.inside(name) for name in values["joints"]] or movable
+        for name in (*names, *map(prefix.inside, values["initial_joints"])):
+            if name not in movable:
+                raise ValueError(f"there is no joint {name!r} of one degree of freedom; there are {', '.join(movable)}")
+        model = perturb_inertias(model, values["inertia_error"], values["inertia_seed"])
+        model = with_joint_friction(
+            model, _for_each("joint_damping", names, values), _for_each("joint_friction", names, values)
+        )
+        start = start_position(model)
+        for name, position in zip(values["initial_joints"], values["initial_positions"]):
+            start[model.joint(prefix.inside(name)).q_index] = position
+        fields = ("step", "integrator", "friction", "effort_limits", "position_limits", "command_timeout")
+        options = SimulationOptions(start_braked=values["start_braked"], **{name: values[name] for name in fields})
+        simulation = Simulation(model, start, options)
+        for robot, kernels in simulation.robots:
+            robot.compile(*kernels, progress=progress)
+            if values["payload_frame"]:
+                robot.set_payload(prefix.inside(values["payload_frame"]), values["payload_mass"], values["payload_com"])
+        joints = [model.joint(name) for name in names]
+        return Engine(
+            model, simulation, prefix, [prefix.outside(name) for name in names],
+            np.array([joint.v_index for joint in joints], dtype=np.intp),
+            np.array([joint.q_index for joint in joints], dtype=np.intp),
+        )  # fmt: skip
+
+    def adopt(self, engine: Engine) -> None:
+        for robot, _ in engine.simulation.robots:
+            for problem in self._payloads.apply_to(robot):
+                self.get_logger().warning(problem)
+        if self.engine is not None:  # another robot at the same time
+            engine.simulation.steps = self.engine.simulation.steps
+            engine.simulation.reset()
+        self._index = {name: k for k, name in enumerate(engine.joints)}
+        self._message = JointState(name=engine.joints)
+        self._diverged = ""
+        self._restart_time(engine.simulation.steps)
+
+    def open(self) -> None:
+        self._states = self.publish_on(JointState, "joint_states")
+        self._clock = self.publish_on(ClockMessage, "/clock") if self.values["publish_clock"] else None
+        self.subscribe(Float64MultiArray, "~/commands", self._on_commands)
+        self.subscribe(JointState, "~/effort", self._on_effort)
+        self.serve(Trigger, "~/reset", self._on_reset)
+        self.serve(SetBool, "~/pause", self._on_pause)
+        PayloadService(self, self._payloads, lambda: [robot for robot, _ in self.engine.simulation.robots])
+        try:
+            from rbd_dynamics_interfaces.srv import Step
+        except ImportError:
+            self.get_logger().warning("rbd_dynamics_interfaces is not built: no service step")
+        else:
+            self.serve(Step, "~/step", self._on_step)
+        period = 1.0 / self.values["publish_rate"] / self.values["real_time_factor"]
+        self.every(period, self._on_timer, Clock(clock_type=ClockType.STEADY_TIME))
+
+    def activated(self) -> None:
+        if self.engine is not None:
+            self._restart_time(self.engine.simulation.steps)
+
+    # --- time -------------------------------------------------------------------------------------
+
+    def _restart_time(self, steps: int) -> None:
+        """Count from here: wall time, steps, and the stamp that this moment has."""
+        step = round(self.values["step"] * SECOND)
+        now = time.time_ns()
+        self._anchor = (time.monotonic(), steps, steps * step if self.values["publish_clock"] else now)
+
+    def _on_timer(self) -> None:
+        if self._build is not None:
+            self.poll()
+        engine = self.engine
+        if engine is None or not self.active or self._paused or self._diverged:
+            return
+        wall, first, _ = self._anchor
+        elapsed = (time.monotonic() - wall) * self.values["real_time_factor"]
+        due = int(elapsed / self.values["step"]) - (engine.simulation.steps - first)
+        if due * self.values["step"] > LONGEST_LAG * self.values["real_time_factor"]:
+            self._lag += due * self.values["step"]
+            due = max(1, round(1.0 / self.values["publish_rate"] / self.values["step"]))
+            self._advance(engine, due)
+            self._restart_time(engine.simulation.steps)
+        else:
+            self._advance(engine, due)
+
+    def _advance(self, engine: Engine, steps: int) -> int:
+        """Do some steps and publish; the number done. A diverged state is never published."""
+        if steps <= 0:
+            return 0
+        before = engine.simulation.steps
+        try:
+            engine.simulation.advance(steps)
+        except SimulationDiverged as error:
+            self._diverged = f"simulation stopped: {error}"
+            self.get_logger().error(f"{self._diverged}; call ~/reset")
+        else:
+            self._publish(engine)
+        return engine.simulation.steps - before
+
+    def _publish(self, engine: Engine) -> None:
+        simulation, message = engine.simulation, self._message
+        _, first, stamp = self._anchor
+        stamp += round((simulation.steps - first) * self.values["step"] * SECOND)
+        message.header.stamp = Time(nanoseconds=stamp).to_msg()
+        if self._clock is not None:
+            self._clock.publish(ClockMessage(clock=message.header.stamp))
+        message.position = flat(simulation.q[engine.q_index])
+        message.velocity = flat(simulation.v[engine.dofs])
+        message.effort = flat(simulation.tau[engine.dofs])
+        self._states.publish(message)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        engine = self.engine
+        if engine is None or not self.active:
+            return
+        efforts = np.asarray(message.data)
+        if len(efforts) != len(engine.joints):
+            self.refuse(f"commands has {len(efforts)} efforts for {len(engine.joints)} joints")
+        else:
+            self._command(engine, efforts, engine.dofs)
+
+    def _on_effort(self, message: JointState) -> None:
+        engine = self.engine
+        if engine is None or not self.active:
+            return
+        unknown = [name for name in message.name if name not in self._index]
+        if unknown:
+            self.refuse(f"effort: there is no joint {unknown[0]!r}")
+        elif len(message.effort) != len(message.name):
+            self.refuse(f"effort has {len(message.effort)} efforts for {len(message.name)} joints")
+        elif message.name:
+            self._command(engine, np.asarray(message.effort), engine.dofs[[self._index[name] for name in message.name]])
+
+    def _command(self, engine: Engine, efforts: np.ndarray, dofs: NDArray[np.intp]) -> None:
+        if not np.isfinite(efforts).all():
+            self.refuse("a commanded effort is not finite")
+            return
+        engine.simulation.command(efforts, dofs)
+        self._commands += 1
+
+    # --- services ---------------------------------------------------------------------------------
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        response.success = self.engine is not None
+        response.message = "" if response.success else "there is no robot yet"
+        if self.engine is not None:
+            self.engine.simulation.reset()
+            self._diverged = ""
+            self._restart_time(self.engine.simulation.steps)
+        return response
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        if self._paused and not request.data and self.engine is not None:
+            self._restart_time(self.engine.simulation.steps)
+        self._paused = request.data
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _on_step(self, request: Any, response: Any) -> Any:
+        problem = self._diverged
+        if self.engine is None or not self.active:
+            problem = "there is no robot yet" if self.engine is None else "the simulator is not active"
+        elif not self._paused:
+            problem = "the simulation is running: pause it first"
+        if problem:
+            response.success, response.message = False, problem
+            return response
+        response.steps = self._advance(self.engine, max(1, request.steps))
+        response.success, response.message = not self._diverged, self._diverged
+        response.time = self._message.header.stamp
+        return response
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        if self.engine is None:
+            return
+        simulation = self.engine.simulation
+        wall, steps = self._reported
+        self._reported = (time.monotonic(), simulation.steps)
+        factor = (simulation.steps - steps) * self.values["step"] / max(self._reported[0] - wall, 1e-9)
+        status.values["real time factor"] = f"{factor:.3f}" if wall else "unknown"
+        status.values["simulated time, s"] = f"{simulation.time:.3f}"
+        status.values["commands per second"] = self._commands
+        status.values["motion"] = "paused" if self._paused else "braked" if simulation.braked else "free"
+        if self._diverged:
+            status.error(self._diverged)
+        if self._lag:
+            status.warn(f"too slow for real time: {self._lag:.3f} s left out")
+        if simulation.timed_out:
+            status.warn("no commands: all efforts are zero")
+        self._commands, self._lag = 0, 0.0
+
+
+def _for_each(what: str, names: Sequence[str], values: dict[str, Any]) -> dict[str, float]:
+    """{joint: value} of a parameter with none, one, or one value for each joint."""
+    given = values[what]
+    if len(given) == 1:
+        given = given * len(names)
+    return per_name(f"parameter {what!r}", names, given) if given else {}
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the executable."""
+    sys.exit(process.run(SimulatorNode, args))
+
+
+if __name__ == "__main__":
+    main()
