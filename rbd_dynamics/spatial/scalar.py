@@ -16,13 +16,13 @@ Scalar = Any  # float | numpy.ndarray | Expr: structural, checked by use
 
 
 def sin(x: Scalar) -> Scalar:
-    """Sine of an angle in radians."""
-    return _apply("sin", math.sin, np.sin, x)
+    """Sine of an angle in radians; NaN for an infinite one."""
+    return _apply("sin", lambda v: math.sin(v) if math.isfinite(v) else math.nan, np.sin, x)
 
 
 def cos(x: Scalar) -> Scalar:
-    """Cosine of an angle in radians."""
-    return _apply("cos", math.cos, np.cos, x)
+    """Cosine of an angle in radians; NaN for an infinite one."""
+    return _apply("cos", lambda v: math.cos(v) if math.isfinite(v) else math.nan, np.cos, x)
 
 
 def sqrt(x: Scalar) -> Scalar:
