@@ -21,13 +21,27 @@ class Evaluation:
         self._model = model
         self._kernel = kernel
         self._function = function
+        self._call = kernel.call
+        self._shapes = [argument.shape for argument in kernel.signature.outputs]
+        self._several = len(self._shapes) > 1
 
     def __call__(self, inputs: Sequence[Any], out: Any = None) -> Any:
+        # the common case first, and as little as possible before it
+        if out is None:
+            out = tuple(map(np.empty, self._shapes))
+            if self._call(*inputs, *out) is not None:
+                return out if self._several else out[0]
+            out = None
+        elif self._several:
+            if self._call(*inputs, *out) is not None:
+                return out
+        elif self._call(*inputs, out) is not None:
+            return out
+        return self._sorted_out(inputs, out)
+
+    def _sorted_out(self, inputs: Sequence[Any], out: Any) -> Any:
+        """A batch, another type of number, or something wrong."""
         signature = self._kernel.signature
-        single = out if out is not None else self._outputs(None, None)
-        outputs = single if isinstance(single, (tuple, list)) else (single,)
-        if self._kernel.call(*inputs, *outputs) is not None:
-            return outputs[0] if len(outputs) == 1 else tuple(outputs)
         arrays = [
             self._converted(argument, value) for argument, value in zip(signature.inputs, inputs)
         ]

@@ -88,7 +88,7 @@ class Robot:
 
     def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
-        return self._evaluation(name)(inputs, out)
+        return (self._kernels.get(name) or self._evaluation(name))(inputs, out)
 
     # --- dynamics -------------------------------------------------------------------------------
 
