@@ -1,9 +1,215 @@
-"""Preflight: is this a robot that could exist, and would its dynamics be well posed?"""
+"""Could this robot exist, and are its dynamics well posed?
+
+What cannot be is an error. What is wrong in a way that leaves the dynamics usable is a defect, an
+error only when strict: published files of real robots have some (an inertia with a slip in one
+number, fingers without mass).
+"""
+
 from __future__ import annotations
-from rbd_dynamics.model.description import Description
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.model.description import INERTIA_ENTRIES, Description, Inertial
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import WORLD, Body, Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import Sym3
 
-def check_inertials(description: Description, findings: Findings) -> None: ...
+Array = NDArray[np.float64]
 
-def check_motion(model: Model, findings: Findings) -> None: ...
+# An inertia may miss being physical by this much, which is what rounding in files comes to:
+ROUNDED = 1e-3  # of its largest principal moment
+ROUNDED_RADIUS = 1e-4  # m, as a radius of gyration of the body's mass
+# From here on it is no slip in a file but an error:
+GROSS = 5.0  # the largest principal moment is this many times the sum of the others
+GROSS_RADIUS = 0.1  # m, imaginary extent of the body
+
+#: pivots of the mass matrix below this count as zero; those of real robots are above 1e-4
+SINGULAR = 1e-9
+
+
+# --- inertias ------------------------------------------------------------------------------------
+
+
+def check_inertials(description: Description, findings: Findings) -> None:
+    """What no link may have, wherever it is: negative mass or moments."""
+    for link in description.links:
+        if link.inertial is None:
+            continue
+        where, mass = f"link {link.name!r}", link.inertial.mass
+        if mass < 0.0:
+            findings.error(where, f"has the negative mass {mass:g}")
+        for entry in (0, 3, 5):
+            moment = link.inertial.rotational[entry]
+            if moment < -(ROUNDED_RADIUS**2) * max(mass, 0.0):
+                findings.error(where, f"has the negative moment of inertia {INERTIA_ENTRIES[entry]}={moment:g}")
+        if mass == 0.0 and any(link.inertial.rotational):
+            findings.warning(where, "has inertia but no mass")
+
+
+def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: Findings) -> None:
+    """Every moving body, with all that is fixed to it, has an inertia that some mass distribution has."""
+    for index, body in enumerate(model.bodies):
+        excess = Excess.of(about_com(body.inertia), body.inertia.mass)
+        if not excess:
+            continue
+        parts = {frame.name: links.get(frame.name) for frame in model.frames if frame.body == index}
+        wrong = [
+            (found.radius, name)
+            for name, part in parts.items()
+            if part is not None and (found := Excess.of(part.rotational, part.mass))
+        ]
+        where = f"link {(max(wrong)[1] if wrong else body.name)!r}"
+        if excess.gross:
+            findings.error(where, f"has an inertia that no rigid body has: {excess}")
+        else:
+            findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
+    for name, inertial in links.items():
+        if inertial is not None and (slip := Excess.of(inertial.rotational, inertial.mass)):
+            where = f"link {name!r}"
+            if not any(finding.element == where for finding in findings if finding.severity != "note"):
+                findings.warning(
+                    where,
+                    f"has an inertia that no rigid body has: {slip}",
+                    "it does not matter once merged with what it is fixed to",
+                )
+
+
+class Excess(NamedTuple):
+    """By how much principal moments p1 <= p2 <= p3 break 0 <= p1 and p3 <= p1 + p2."""
+
+    principal: tuple[float, float, float]
+    missing: float  # kg m^2, beyond rounding
+    radius: float  # m: the missing second moment of mass as a radius of gyration
+
+    @classmethod
+    def of(cls, rotational: Sym3, mass: float) -> Excess:
+        xx, xy, xz, yy, yz, zz = (float(entry) for entry in rotational)
+        if not math.isfinite(mass + xx + xy + xz + yy + yz + zz):
+            return cls((0.0, 0.0, 0.0), 0.0, 0.0)
+        p1, p2, p3 = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+        missing = max(-p1, p3 - p1 - p2)
+        rounding = ROUNDED * max(abs(p3), abs(p1)) + ROUNDED_RADIUS**2 * max(mass, 0.0)
+        if missing <= rounding:
+            missing = 0.0
+        radius = math.sqrt(missing / 2.0 / mass) if mass > 0.0 else math.copysign(math.inf, missing)
+        return cls((p1, p2, p3), missing, radius if missing else 0.0)
+
+    @property
+    def gross(self) -> bool:
+        p1, p2, p3 = self.principal
+        return self.missing > 0.0 and (p3 >= GROSS * (p1 + p2) * (1.0 - 1e-9) or self.radius > GROSS_RADIUS)
+
+    def __bool__(self) -> bool:
+        return self.missing > 0.0
+
+    def __str__(self) -> str:
+        p1, p2, p3 = self.principal
+        shown = f"of the principal moments {p1:.4g}, {p2:.4g}, {p3:.4g}"
+        if p1 < 0.0:
+            return f"{shown} one is negative"
+        return f"{shown} the largest is more than the sum of the others (triangle inequality)"
+
+
+def about_com(inertia: RigidInertia) -> Sym3:
+    """Rotational inertia about the centre of mass."""
+    if inertia.mass == 0.0:
+        return inertia.rotational
+    x, y, z = (entry / inertia.mass for entry in inertia.moment)
+    shift = RigidInertia.from_com(inertia.mass, (x, y, z), (0.0,) * 6).rotational
+    return tuple(a - b for a, b in zip(inertia.rotational, shift))
+
+
+# --- the mass matrix -----------------------------------------------------------------------------
+
+
+def check_motion(model: Model, findings: Findings) -> None:
+    """Every degree of freedom feels inertia: the mass matrix is positive definite."""
+    samples = [_pivots(model, model.random(seed)) for seed in (1, 2)]
+    dof_joints = [joint for joint in model.joints for _ in range(joint.kind.nv)]
+    named: set[str] = set()
+    for dof, joint in enumerate(dof_joints):
+        own = max(sample.own[dof] for sample in samples)
+        left = [sample.left[dof] for sample in samples]
+        if joint.name in named or (max(left) > SINGULAR and min(left) > -SINGULAR):
+            continue
+        named.add(joint.name)
+        where = f"joint {joint.name!r}"
+        if min(left) < -SINGULAR:
+            findings.error(where, "feels negative inertia: the mass matrix is not positive definite")
+            continue
+        if own == 0.0:
+            message = "moves no mass"
+        elif own < SINGULAR:
+            message = "moves only mass that lies on its axis"
+        else:
+            message = "moves no mass that the joints after it do not move in the same way"
+        findings.defect(
+            where,
+            f"{message}: the mass matrix is singular",
+            "give what it moves an inertia, or lock the joint",
+        )
+
+
+def singular_joints(model: Model) -> list[str]:
+    """Names of the joints that make the mass matrix singular in every configuration."""
+    findings = Findings()
+    check_motion(model, findings)
+    return [finding.element.split("'")[1] for finding in findings if finding.defect]
+
+
+class _Pivots(NamedTuple):
+    """Inertia that each degree of freedom (nv) feels, relative to the size of its terms.
+
+    own: M_ii, all else held still. left: with the degrees of freedom after it free, the pivots of
+    the factorisation of M; one of them is zero when M is singular.
+    """
+
+    own: Array
+    left: Array
+
+
+def _pivots(model: Model, q: Array) -> _Pivots:
+    """Source: M = sum_i J_i^T I_i J_i, theory.md section 3."""
+    mass, size = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
+    jacobians: list[Array] = []
+    for body in model.bodies:
+        carried = np.zeros((6, model.nv)) if body.parent == WORLD else jacobians[body.parent]
+        jacobian = _jacobian(body, q, carried)
+        jacobians.append(jacobian)
+        inertia = np.array([body.inertia * tuple(row) for row in np.eye(6)], dtype=float)
+        mass += jacobian.T @ inertia @ jacobian
+        size += np.einsum("ij,ik,kj->j", abs(jacobian), abs(inertia), abs(jacobian))
+        ratio = body.joint.mimic.multiplier if body.joint.mimic else 1.0
+        for dof in range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv):
+            mass[dof, dof] += ratio**2 * body.joint.armature
+            size[dof] += ratio**2 * body.joint.armature
+    size[size == 0.0] = 1.0
+    own, left = np.diag(mass) / size, np.zeros(model.nv)
+    for dof in reversed(range(model.nv)):
+        left[dof] = mass[dof, dof] / size[dof]
+        if left[dof] > SINGULAR:
+            row = mass[dof, :dof].copy()
+            mass[:dof, :dof] -= np.outer(row, row) / mass[dof, dof]
+    return _Pivots(own, left)
+
+
+def _jacobian(body: Body, q: Array, carried: Array) -> Array:
+    """Body twist per velocity (6, nv), from that of the parent."""
+    joint = body.joint
+    ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+    position = [ratio * float(x) + offset for x in q[joint.q_index : joint.q_index + joint.kind.nq]]
+    pose: Transform = body.placement @ joint.kind.transform(position)
+    rotation = np.array(pose.rotation, dtype=float).reshape(3, 3)
+    angular = carried[:3]
+    linear = carried[3:] + np.cross(angular, np.array(pose.p, dtype=float), axis=0)
+    jacobian = np.vstack([rotation.T @ angular, rotation.T @ linear])
+    columns = np.array(joint.kind.columns(position), dtype=float).T
+    jacobian[:, joint.v_index : joint.v_index + joint.kind.nv] += ratio * columns
+    return jacobian

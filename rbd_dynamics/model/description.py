@@ -255,9 +255,7 @@ def _without_rounding(entry: float) -> float:
 # --- joints -------------------------------------------------------------------------------------
 
 
-def _read_joint(
-    element: ET.Element, armatures: dict[str, float], findings: Findings
-) -> JointDescription | None:
+def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Findings) -> JointDescription | None:
     reader = _Reader(element, "a joint", findings)
     name = reader.name("name")
     where = f"joint {name!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,13 +14,15 @@ Severity = Literal["error", "warning", "note"]
 class Finding:
     """One thing that is wrong, or looks wrong, with a robot description.
 
-    `element` names the culprit, as in "joint 'elbow'"; `hint` says what to do about it.
+    `element` names the culprit, as in "joint 'elbow'"; `hint` says what to do about it. A defect is
+    wrong, but leaves a usable robot: an error when strict, else a warning.
     """
 
     severity: Severity
     element: str
     message: str
     hint: str = ""
+    defect: bool = False
 
     def __str__(self) -> str:
         text = f"{self.element}: {self.message}"
@@ -33,21 +36,26 @@ class ModelError(ValueError):
     """
 
     def __init__(self, findings: Sequence[Finding] | str) -> None:
-        if isinstance(findings, str):
-            self.findings: tuple[Finding, ...] = ()
-            super().__init__(findings)
-            return
-        self.findings = tuple(findings)
-        more = len(self.findings) - 1
-        tail = f" [and {more} more: `rbd_dynamics check` lists all]" if more else ""
-        super().__init__(f"{self.findings[0]}{tail}")
+        self.findings: tuple[Finding, ...] = () if isinstance(findings, str) else tuple(findings)
+        super().__init__(findings if isinstance(findings, str) else _first_of(self.findings))
+
+
+class ModelWarning(UserWarning):
+    """A robot that loads although something about it is wrong."""
 
 
 class Findings(list[Finding]):
-    """A list of findings with a short way to add one."""
+    """A list of findings with a short way to add one. `strict`: defects count as errors."""
+
+    def __init__(self, strict: bool = False) -> None:
+        super().__init__()
+        self.strict = strict
 
     def error(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error", element, message, hint))
+
+    def defect(self, element: str, message: str, hint: str = "") -> None:
+        self.append(Finding("error" if self.strict else "warning", element, message, hint, defect=True))
 
     def warning(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("warning", element, message, hint))
@@ -63,3 +71,14 @@ class Findings(list[Finding]):
         """Raise ModelError if there is an error among them."""
         if self.errors:
             raise ModelError(self.errors)
+
+    def warn_of_defects(self) -> None:
+        """One ModelWarning if there is a defect among them."""
+        defects = [finding for finding in self if finding.defect]
+        if defects:
+            warnings.warn(_first_of(defects), ModelWarning, stacklevel=3)
+
+
+def _first_of(findings: Sequence[Finding]) -> str:
+    more = len(findings) - 1
+    return str(findings[0]) + (f" [and {more} more, see `rbd_dynamics check`]" if more else "")

@@ -121,7 +121,7 @@ class Planar(JointKind):
     def transform(self, q: Sequence[Scalar]) -> Transform:
         ex, ey = self.directions
         p = tuple(q[0] * a + q[1] * b for a, b in zip(ex, ey))
-        return Transform((rotation_about(self.axis, q[2]),), p)  # type: ignore[arg-type]
+        return Transform((rotation_about(self.axis, q[2]),), p)
 
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         ex, ey = self.directions
@@ -134,9 +134,7 @@ class Planar(JointKind):
         dx = along * dv[..., 0] - across * dv[..., 1]
         dy = across * dv[..., 0] + along * dv[..., 1]
         c, s = np.cos(angle), np.sin(angle)
-        return np.stack(
-            [q[..., 0] + c * dx - s * dy, q[..., 1] + s * dx + c * dy, angle + turn], axis=-1
-        )
+        return np.stack([q[..., 0] + c * dx - s * dy, q[..., 1] + s * dx + c * dy, angle + turn], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         turn = q1[..., 2] - q0[..., 2]
@@ -145,9 +143,7 @@ class Planar(JointKind):
         dx, dy = c * step[..., 0] + s * step[..., 1], -s * step[..., 0] + c * step[..., 1]
         along, across = np.sinc(turn / np.pi), np.sin(turn / 2) * np.sinc(turn / (2 * np.pi))
         norm = along**2 + across**2
-        return np.stack(
-            [(along * dx + across * dy) / norm, (along * dy - across * dx) / norm, turn], axis=-1
-        )
+        return np.stack([(along * dx + across * dy) / norm, (along * dy - across * dx) / norm, turn], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,7 @@ class Spherical(JointKind):
     quaternion: ClassVar[slice | None] = slice(0, 4)
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
-        return Transform((rotation_from_quaternion(tuple(q)),), (0.0, 0.0, 0.0))  # type: ignore[arg-type]
+        return Transform((rotation_from_quaternion(tuple(q)),), (0.0, 0.0, 0.0))
 
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()[:3]
@@ -185,7 +181,7 @@ class Floating(JointKind):
     quaternion: ClassVar[slice | None] = slice(3, 7)
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
-        return Transform((rotation_from_quaternion(tuple(q[3:7])),), tuple(q[:3]))  # type: ignore[arg-type]
+        return Transform((rotation_from_quaternion(tuple(q[3:7])),), tuple(q[:3]))
 
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()

@@ -182,17 +182,13 @@ class Model:
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq)."""
         q, dv = np.asarray(q, float), np.asarray(dv, float)
-        parts = [
-            joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints
-        ]
+        parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
         return np.concatenate([q[..., :0], *parts], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The dv with integrate(q0, dv) = q1: (..., nq), (..., nq) -> (..., nv)."""
         q0, q1 = np.asarray(q0, float), np.asarray(q1, float)
-        parts = [
-            joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints
-        ]
+        parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
         return np.concatenate([q0[..., :0], *parts], axis=-1)
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:

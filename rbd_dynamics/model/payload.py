@@ -33,7 +33,7 @@ def payload_inertia(
     """
     target = model.frame(frame)
     where = f"payload at {frame!r}"
-    centre = _numbers(com, (3,), f"{where}: com")
+    x, y, z = map(float, _numbers(com, (3,), f"{where}: com"))
     amount = float(_numbers(mass, (), f"{where}: mass"))
     rotational = _symmetric(inertia, where)
     if amount < 0.0:
@@ -48,7 +48,7 @@ def payload_inertia(
             "each must be at most the sum of the other two"
         )
     xx, xy, xz, yy, yz, zz = (float(rotational[i, j]) for i, j in UPPER)
-    load = RigidInertia.from_com(amount, tuple(map(float, centre)), (xx, xy, xz, yy, yz, zz))
+    load = RigidInertia.from_com(amount, (x, y, z), (xx, xy, xz, yy, yz, zz))
     return target.body, load.to_parent(target.placement)
 
 

@@ -48,9 +48,7 @@ def check_tree(description: Description, findings: Findings) -> None:
     elif not roots or len(reached := _reached(description, roots[0])) < len(links):
         start = next(link for link in links if not roots or link not in reached)
         loop = _loop(description, start)
-        findings.error(
-            f"joint {loop[0]!r}", f"closes a loop of joints: {_quoted(loop)}", "a URDF is a tree"
-        )
+        findings.error(f"joint {loop[0]!r}", f"closes a loop of joints: {_quoted(loop)}", "a URDF is a tree")
 
 
 def root_link(description: Description) -> str:
@@ -68,7 +66,10 @@ def joints_of(description: Description) -> dict[str, list[JointDescription]]:
 
 
 def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mimic]:
-    """What each mimic joint follows in the end: chains are composed, so no leader mimics another."""
+    """What each mimic joint follows in the end: chains are composed, so no leader mimics another.
+
+    A joint whose leader does not exist follows none.
+    """
     joints = {joint.name: joint for joint in description.joints}
     found: dict[str, Mimic] = {}
     for joint in description.joints:
@@ -86,8 +87,8 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
         if leader in passed:
             findings.error(where, f"mimics itself, through {_quoted([*passed, leader])}")
         elif leader not in joints:
-            if leader:
-                findings.error(where, f"mimics the unknown joint {leader!r}")
+            if leader:  # an empty name has been reported
+                findings.defect(where, f"mimics the unknown joint {leader!r}", "it counts as a joint of its own")
         elif joints[leader].type not in (*SINGLE_FREEDOM, "fixed"):
             findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
         else:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model import joints as kinds
-from rbd_dynamics.model.checks import check_inertials, check_motion
+from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, JointDescription, read_description
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model, unknown
+from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model, unknown
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -43,6 +43,7 @@ def load_urdf(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     joints: Sequence[str] | None = None,
     locked: Mapping[str, ArrayLike] | None = None,
+    strict: bool = False,
 ) -> Model:
     """Make a model of a URDF.
 
@@ -63,15 +64,21 @@ def load_urdf(
             a joint comes after those that carry it); all others are locked at zero, wherever their
             limits are. Mimic joints stay with their leaders; "root_joint" stays free and may be left out.
         locked: {joint name: position} of joints to lock, an array for a joint with several numbers.
+        strict: raise also for defects that leave a usable model, as some published files have: a
+            joint that moves no mass (only forward dynamics needs it to), an inertia with a slip that
+            breaks the triangle inequality, a mimic joint whose leader does not exist (it then is a
+            joint of its own). Otherwise they are a ModelWarning.
 
     Raises ModelError, which names the culprit.
     """
-    findings = Findings()
+    findings = Findings(strict)
     description = checked_description(source, findings)
     findings.raise_errors()
     model = build_model(description, base, gravity, joints, locked)
+    check_bodies(model, {link.name: link.inertial for link in description.links}, findings)
     check_motion(model, findings)
     findings.raise_errors()
+    findings.warn_of_defects()
     return model
 
 
@@ -94,8 +101,9 @@ def build_model(
 ) -> Model:
     """The model of a description without errors. Parameters as for `load_urdf`."""
     described = _with_base(description, base)
-    merged = _merge(described, _locks(described, joints, locked or {}))
-    return _assemble(described, merged, joints, _gravity(gravity))
+    mimics = resolve_mimics(description, Findings())
+    merged = _merge(described, _locks(described, mimics, joints, locked or {}))
+    return _assemble(described, merged, mimics, joints, _gravity(gravity))
 
 
 # --- what is free, what is locked, what follows --------------------------------------------------
@@ -113,21 +121,24 @@ def _with_base(description: Description, base: str) -> Description:
 
 
 def _locks(
-    description: Description, joints: Sequence[str] | None, locked: Mapping[str, ArrayLike]
+    description: Description,
+    mimics: Mapping[str, Mimic],
+    joints: Sequence[str] | None,
+    locked: Mapping[str, ArrayLike],
 ) -> dict[str, Array]:
     """{name: q} of every joint that does not move; followers of such joints are among them."""
     by_name = {joint.name: joint for joint in description.joints}
-    _check_names(by_name, joints, locked)
-    kept = None if joints is None else {*joints, ROOT_JOINT}
+    _check_names(by_name, mimics, joints, locked)
+    kept = None if joints is None else {*joints, description.joints[0].name}
     found: dict[str, Array] = {}
     for joint in description.joints:
         if joint.type == "fixed":
             found[joint.name] = np.zeros(1)
         elif joint.name in locked:
             found[joint.name] = _position(joint, locked[joint.name])
-        elif kept is not None and joint.name not in kept and joint.mimic is None:
+        elif kept is not None and joint.name not in kept and joint.name not in mimics:
             found[joint.name] = _kind(joint).neutral()
-    for name, mimic in resolve_mimics(description, Findings()).items():
+    for name, mimic in mimics.items():
         if mimic.leader in found or mimic.multiplier == 0.0:
             leader = found.get(mimic.leader, np.zeros(1))
             found[name] = mimic.multiplier * leader + mimic.offset
@@ -135,7 +146,10 @@ def _locks(
 
 
 def _check_names(
-    by_name: Mapping[str, JointDescription], joints: Sequence[str] | None, locked: Mapping[str, ArrayLike]
+    by_name: Mapping[str, JointDescription],
+    mimics: Mapping[str, Mimic],
+    joints: Sequence[str] | None,
+    locked: Mapping[str, ArrayLike],
 ) -> None:
     """Every name in `joints` and `locked` is that of a joint with freedoms of its own, once."""
     if isinstance(joints, str):
@@ -149,8 +163,8 @@ def _check_names(
                 raise ModelError(f"{argument}: {unknown('joint', str(name), movable)}")
             if joint.type == "fixed":
                 raise ModelError(f"{argument}: joint {name!r} is fixed")
-            if joint.mimic is not None:
-                raise ModelError(f"{argument}: joint {name!r} mimics {joint.mimic.leader!r}, name that one")
+            if name in mimics:
+                raise ModelError(f"{argument}: joint {name!r} mimics {mimics[name].leader!r}, name that one")
             if name in seen:
                 raise ModelError(f"{argument}: joint {name!r} is named twice")
             seen.add(name)
@@ -240,9 +254,7 @@ def _order(movers: Mapping[str, _Mover], free: Sequence[str], joints: Sequence[s
     """Names of all movers, parents first, with the free ones in the order of `joints` if that is given."""
     if joints is None:
         return list(movers)
-    wanted = list(joints)
-    if ROOT_JOINT in free and ROOT_JOINT not in wanted:
-        wanted.insert(0, ROOT_JOINT)
+    wanted = [*(name for name in free if name not in joints), *joints]  # only a base may be left out
     order: list[str] = []
     for name in (*wanted, *movers):
         branch: list[str] = []
@@ -260,11 +272,11 @@ def _order(movers: Mapping[str, _Mover], free: Sequence[str], joints: Sequence[s
 def _assemble(
     description: Description,
     merged: _Merged,
+    mimics: Mapping[str, Mimic],
     joints: Sequence[str] | None,
     gravity: tuple[float, float, float],
 ) -> Model:
     movers = merged.movers
-    mimics = {name: m for name, m in resolve_mimics(description, Findings()).items() if name in movers}
     order = _order(movers, [name for name in movers if name not in mimics], joints)
     index = {name: k for k, name in enumerate(order)}
     starts: dict[str, tuple[int, int]] = {}
@@ -288,11 +300,10 @@ def _assemble(
         name=description.name,
         bodies=tuple(map(body, order)),
         frames=tuple(
-            replace(frame, body=WORLD if carrier is None else index[carrier])
-            for carrier, frame in merged.frames
+            replace(frame, body=WORLD if carrier is None else index[carrier]) for carrier, frame in merged.frames
         ),
         gravity=gravity,
-        base="floating" if ROOT_JOINT in movers and not description.joints[0].type == "fixed" else "fixed",
+        base="floating" if description.joints[0].name in movers else "fixed",
         fixed_inertia=merged.fixed_inertia,
     )
 

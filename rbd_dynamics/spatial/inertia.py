@@ -40,9 +40,7 @@ class RigidInertia(NamedTuple):
     def from_com(cls, mass: Scalar, com: Vec3, rotational_at_com: Sym3) -> RigidInertia:
         """From the inertia about the centre of mass (parallel-axis theorem)."""
         shift = tuple(mass * entry for entry in _point_inertia(com, com))
-        return cls(
-            mass, scale3(mass, com), tuple(a + b for a, b in zip(rotational_at_com, shift))
-        )
+        return cls(mass, scale3(mass, com), tuple(a + b for a, b in zip(rotational_at_com, shift)))
 
     @property
     def parameters(self) -> tuple[Scalar, ...]:
@@ -96,9 +94,7 @@ class ArticulatedInertia(NamedTuple):
 
     def __mul__(self, twist: Vec6) -> Vec6:  # type: ignore[override]
         w, v = twist[:3], twist[3:]
-        return add3(symvec(self.J, w), matvec(self.H, v)) + add3(
-            matvec(transpose(self.H), w), symvec(self.M, v)
-        )
+        return add3(symvec(self.J, w), matvec(self.H, v)) + add3(matvec(transpose(self.H), w), symvec(self.M, v))
 
     def minus_outer(self, u: Vec6, scaled: Vec6, null_axis: int | None = None) -> ArticulatedInertia:
         """self - u scaled^T, where scaled = u / d.
@@ -130,9 +126,7 @@ class ArticulatedInertia(NamedTuple):
         # J' = J + [p] H^T - (H + [p] M) [p], symmetric: its upper triangle is enough
         pHt, Hp = matmul(p, transpose(H)), matmul(shifted_H, p)
         upper = (0, 1, 2, 4, 5, 8)
-        return ArticulatedInertia(
-            tuple(j + pHt[k] - Hp[k] for j, k in zip(J, upper)), shifted_H, M
-        )
+        return ArticulatedInertia(tuple(j + pHt[k] - Hp[k] for j, k in zip(J, upper)), shifted_H, M)
 
 
 def _point_inertia(a: Vec3, b: Vec3) -> Sym3:

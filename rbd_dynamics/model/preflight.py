@@ -1,0 +1,105 @@
+"""Everything about a robot description that is wrong, doubtful or worth knowing, in one list."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
+from rbd_dynamics.model.description import Description
+from rbd_dynamics.model.errors import Finding, Findings
+from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.urdf import build_model, checked_description
+
+# What is outside is plausible for few robots, and usual where units are mixed up:
+MASSES = (1e-4, 1e3)  # kg, of a moving body
+GYRATION = (1e-4, 2.0)  # m, radius of gyration of a moving body
+COM_DISTANCE = 2.0  # m, of a centre of mass from its link frame
+LINK_LENGTH = 5.0  # m, from joint to joint
+ANGLE = 4.0 * math.pi + 1e-6  # rad, position limit of a revolute joint
+TRAVEL = 10.0  # m, position limit of a prismatic joint
+
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+def preflight(source: str | os.PathLike[str] | Model, strict: bool = True) -> list[Finding]:
+    """Check a robot description (path or XML text) or a model; errors first.
+
+    All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` as
+    for `load_urdf`: defects count as errors. Never raises for what is in the description.
+    """
+    findings = Findings(strict)
+    if isinstance(source, Model):
+        _check_model(source, None, findings)
+    else:
+        description = checked_description(source, findings)
+        _check_description(description, findings)
+        if not [finding for finding in findings.errors if not finding.defect]:
+            _check_model(build_model(description), description, findings)
+    return sorted(findings, key=lambda finding: _ORDER[finding.severity])
+
+
+def _check_model(model: Model, description: Description | None, findings: Findings) -> None:
+    links = {} if description is None else {link.name: link.inertial for link in description.links}
+    check_bodies(model, links, findings)
+    check_motion(model, findings)
+    doubted = {finding.element for finding in findings if finding.severity != "note"}
+    if not model.bodies:
+        findings.note("robot", "has no joint that moves")
+    for body in model.bodies:
+        if f"link {body.name!r}" not in doubted:
+            _check_body(body.name, model, findings)
+        _check_joint(body.joint, findings)
+
+
+def _check_body(name: str, model: Model, findings: Findings) -> None:
+    body = model.bodies[model.body_names.index(name)]
+    where, mass = f"link {name!r}", body.inertia.mass
+    if mass == 0.0:
+        findings.note(where, "has no mass", "its joint moves only what comes after it")
+        return
+    if not MASSES[0] <= mass <= MASSES[1]:
+        findings.warning(where, f"weighs {mass:g} kg with what is fixed to it", "is the unit kg?")
+    xx, _, _, yy, _, zz = about_com(body.inertia)
+    gyration = math.sqrt(max(xx + yy + zz, 0.0) / 2.0 / mass)
+    if gyration > GYRATION[1]:
+        findings.warning(
+            where, f"has the inertia of a body of {gyration:.3g} m radius of gyration", "is the unit kg m^2?"
+        )
+    elif gyration < GYRATION[0]:
+        findings.warning(where, "has practically no rotational inertia", "it counts as a point mass")
+
+
+def _check_joint(joint: Joint, findings: Findings) -> None:
+    where, limits = f"joint {joint.name!r}", joint.limits
+    if joint.mimic is not None:
+        rule = f"{joint.mimic.multiplier:g} * {joint.mimic.leader}"
+        offset = f" + {joint.mimic.offset:g}" if joint.mimic.offset else ""
+        findings.note(where, f"follows another: {joint.name} = {rule}{offset}")
+        return
+    if limits.effort == 0.0:
+        findings.warning(where, "has the effort limit 0", "nothing may be commanded to it")
+    if limits.velocity == 0.0:
+        findings.warning(where, "has the velocity limit 0")
+    if joint.kind.nq > 1 or not math.isfinite(limits.lower + limits.upper):
+        return
+    if limits.lower == limits.upper:
+        findings.warning(where, f"cannot move: both its limits are {limits.lower:g}", "should it be fixed?")
+    elif not limits.lower <= 0.0 <= limits.upper:
+        findings.note(where, f"has 0 outside its limits {limits.lower:g} to {limits.upper:g}")
+    reach = max(abs(limits.lower), abs(limits.upper))
+    if joint.kind.name == "prismatic" and reach > TRAVEL:
+        findings.warning(where, f"travels up to {reach:g} m", "is the unit m?")
+    elif joint.kind.name == "revolute" and reach > ANGLE:
+        findings.warning(where, f"turns up to {reach:g} rad", "is the unit rad?")
+
+
+def _check_description(description: Description, findings: Findings) -> None:
+    for link in description.links:
+        if link.inertial is not None and math.hypot(*link.inertial.com) > COM_DISTANCE:
+            distance = math.hypot(*link.inertial.com)
+            findings.warning(f"link {link.name!r}", f"has its centre of mass {distance:.3g} m away", "is the unit m?")
+    for joint in description.joints:
+        length = math.hypot(*joint.origin.p)
+        if length > LINK_LENGTH:
+            findings.warning(f"joint {joint.name!r}", f"is {length:.3g} m from its parent link", "is the unit m?")
