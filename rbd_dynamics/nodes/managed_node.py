@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
@@ -83,7 +84,9 @@ class ManagedNode(LifecycleNode):
     def serve(self, kind: Any, name: str, callback: Callable[..., Any]) -> Any:
         return self._keep(self.destroy_service, self.create_service(kind, name, callback))
 
-    def every(self, period: float, callback: Callable[[], None], clock: Any = None) -> Any:
+    def every(self, period: float, callback: Callable[[], None]) -> Any:
+        """A timer of wall time, whatever use_sim_time says."""
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
         return self._keep(self.destroy_timer, self.create_timer(period, callback, clock=clock))
 
     def _keep(self, destroy: Callable[[Any], Any], entity: Any) -> Any:

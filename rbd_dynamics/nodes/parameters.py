@@ -119,7 +119,8 @@ def _ros_default(parameter: Parameter) -> Any:
     from rclpy.parameter import Parameter as RosParameter
 
     if parameter.is_array and not parameter.default:
-        return RosParameter.Type[parameter.kind.upper()]
+        # a type alone does not go with dynamic typing, no value does
+        return None if parameter.kind == "double_array" else RosParameter.Type[parameter.kind.upper()]
     return parameter.default
 
 

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,9 +32,12 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
         executor, spin = choose_executor(node, node.values["executor"])
         node.start()
         while not stop_requested.is_set() and rclpy.ok():
-            spin(SPIN_PERIOD)
-        return 0
-    except ExternalShutdownException:
+            try:
+                spin(SPIN_PERIOD)
+            except ExternalShutdownException:
+                break
+            except Exception:  # a fault in a callback: say so, and live on
+                node.get_logger().error(traceback.format_exc(), throttle_duration_sec=1.0)
         return 0
     except (ValueError, rclpy.exceptions.ParameterException) as error:
         print(f"cannot start: {error}", file=sys.stderr)

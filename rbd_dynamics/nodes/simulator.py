@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.clock import Clock, ClockType
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -152,7 +151,7 @@ class SimulatorNode(ManagedNode):
 
     def open(self) -> None:
         self._states = self.publish_on(JointState, "joint_states")
-        self._clock = self.publish_on(ClockMessage, "/clock") if self.values["publish_clock"] else None
+        self._clock_publisher = self.publish_on(ClockMessage, "/clock") if self.values["publish_clock"] else None
         self.subscribe(Float64MultiArray, "~/commands", self._on_commands)
         self.subscribe(JointState, "~/effort", self._on_effort)
         self.serve(Trigger, "~/reset", self._on_reset)
@@ -165,7 +164,7 @@ class SimulatorNode(ManagedNode):
         else:
             self.serve(Step, "~/step", self._on_step)
         period = 1.0 / self.values["publish_rate"] / self.values["real_time_factor"]
-        self.every(period, self._on_timer, Clock(clock_type=ClockType.STEADY_TIME))
+        self.every(period, self._on_timer)
 
     def activated(self) -> None:
         if self.engine is not None:
@@ -215,8 +214,8 @@ class SimulatorNode(ManagedNode):
         _, first, stamp = self._anchor
         stamp += round((simulation.steps - first) * self.values["step"] * SECOND)
         message.header.stamp = Time(nanoseconds=stamp).to_msg()
-        if self._clock is not None:
-            self._clock.publish(ClockMessage(clock=message.header.stamp))
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         message.position = flat(simulation.q[engine.q_index])
         message.velocity = flat(simulation.v[engine.dofs])
         message.effort = flat(simulation.tau[engine.dofs])

@@ -65,7 +65,7 @@ class SemiImplicitEuler:
     def _within_limits(self, q: Array, v: Array, matrix: Array, right: Array) -> Array:
         """The acceleration of matrix a = right + reactions, such that no joint passes its limit."""
         h, dofs = self.h, self._limited
-        a: Array = np.linalg.solve(matrix, right).astype(float, copy=False)
+        a = np.asarray(np.linalg.solve(matrix, right), dtype=float)
         if not dofs.size:
             return a
         position, speed = q[self._q_index], v[dofs]
@@ -85,7 +85,7 @@ class SemiImplicitEuler:
             constrained, target = matrix.copy(), right.copy()
             constrained[dofs[held]] = np.eye(len(right))[dofs[held]]
             target[dofs[held]] = (((limit - position) / h - speed) / h)[held]
-            a = np.linalg.solve(constrained, target)
+            a = np.asarray(np.linalg.solve(constrained, target), dtype=float)
         return a
 
 
