@@ -139,7 +139,7 @@ class Robot:
         if f_ext is None:
             pair = out if out is not None else (np.empty(self.model.nv), np.empty(self.model.nv))
             fast = self._fast_hybrid_dynamics
-            if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
+            if len(pair) == 2 and fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
                 return pair
             return self._run("hybrid_dynamics", (q, v, a, tau, prescribed, self._inertia), out)
         wrenches = self._body_wrenches(f_ext)
@@ -188,6 +188,14 @@ class Robot:
         """Y (nv, 10 bodies) with tau = Y @ `inertial_parameters`.ravel(), but for rotor inertia and friction."""
         return self._run("regressor", (q, v, a), out)
 
+    def kinetic_energy_regressor(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """y (10 bodies): the kinetic energy is y @ `inertial_parameters`.ravel(), but for the rotors'."""
+        return self._run("kinetic_energy_regressor", (q, v), out)
+
+    def potential_energy_regressor(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """y (10 bodies): potential energy y @ `inertial_parameters`.ravel(), but for what is fixed to the world."""
+        return self._run("potential_energy_regressor", (q,), out)
+
     # --- derivatives ----------------------------------------------------------------------------
 
     def inverse_dynamics_derivatives(
@@ -220,6 +228,15 @@ class Robot:
         """
         inputs = (q, v, a, tau, prescribed, self._inertia)
         return HybridDerivatives(*self._run("hybrid_dynamics_derivatives", inputs, out))
+
+    def frame_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, out: tuple[Array, Array, Array] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(dV/dq, dA/dq, dA/dv), each (6, nv), of a frame's body twist V = J v and its rate A = J a + Jdot v.
+
+        The others are the Jacobian: dV/dv = dA/da = J. Source: theory.md section 6.
+        """
+        return self._run(f"frame_derivatives:{frame}", (q, v, a), out)
 
     # --- kinematics -----------------------------------------------------------------------------
 
@@ -300,12 +317,23 @@ class Robot:
 
     def _body_wrenches(self, f_ext: Wrenches) -> Array:
         """Wrenches on frames as one on each body, in the body's frame: (bodies, 6) or (N, bodies, 6)."""
-        given = {name: np.asarray(wrench, dtype=float) for name, wrench in f_ext.items()}
-        for name, wrench in given.items():
+        given: dict[str, Array] = {}
+        samples: dict[str, int] = {}
+        for name, value in f_ext.items():
+            try:
+                wrench = given[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"f_ext[{name!r}]: {error}") from None
             if wrench.ndim not in (1, 2) or wrench.shape[-1] != 6:
                 raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (N, 6)")
-        samples = [len(wrench) for wrench in given.values() if wrench.ndim == 2]
-        total = np.zeros((*samples[:1], len(self.model.bodies), 6))
+            if not np.isfinite(wrench).all():
+                raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
+            if wrench.ndim == 2:
+                samples[name] = len(wrench)
+        if len(set(samples.values())) > 1:
+            text = ", ".join(f"f_ext[{name!r}] has {count}" for name, count in samples.items())
+            raise ValueError(f"numbers of samples differ: {text}")
+        total = np.zeros((*list(samples.values())[:1], len(self.model.bodies), 6))
         for name, wrench in given.items():
             frame = self.model.frame(name)
             if frame.body != WORLD:

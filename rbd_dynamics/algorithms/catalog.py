@@ -11,6 +11,7 @@ from typing import Any
 
 from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
     forward_dynamics_derivatives,
@@ -20,7 +21,11 @@ from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from rbd_dynamics.algorithms.joint_friction import joint_friction, joint_friction_slope
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
-from rbd_dynamics.algorithms.regressor import regressor
+from rbd_dynamics.algorithms.regressor import (
+    kinetic_energy_regressor,
+    potential_energy_regressor,
+    regressor,
+)
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -149,6 +154,14 @@ def _regressor(model: Model, x: Inputs, friction: bool) -> Any:
     return [_flat(regressor(model, x.q, x.v, x.a))]
 
 
+def _kinetic_energy_regressor(model: Model, x: Inputs, friction: bool) -> Any:
+    return [kinetic_energy_regressor(model, x.q, x.v)]
+
+
+def _potential_energy_regressor(model: Model, x: Inputs, friction: bool) -> Any:
+    return [potential_energy_regressor(model, x.q)]
+
+
 def _momentum(model: Model, x: Inputs, friction: bool) -> Any:
     return [momentum.momentum(model, x.inertias, x.q, x.v)]
 
@@ -191,6 +204,10 @@ def _jacobian_dot(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
     return [_rows(frames.frame_jacobian_dot(model, x.q, x.v, model.frame(frame)))]
 
 
+def _frame_derivatives(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
+    return [_rows(columns) for columns in frame_derivatives(model, x.q, x.v, x.a, model.frame(frame))]
+
+
 #: name -> (inputs, outputs, function); the names of vectors stand for shapes, see `_shape`
 CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "inverse_dynamics": ("q v a inertia", "tau", _inverse),
@@ -211,6 +228,8 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "mass_factor": ("q inertia", "M", _mass_factor),
     "coriolis_matrix": ("q v inertia", "M", _coriolis_matrix),
     "regressor": ("q v a", "Y", _regressor),
+    "kinetic_energy_regressor": ("q v", "y", _kinetic_energy_regressor),
+    "potential_energy_regressor": ("q", "y", _potential_energy_regressor),
     "momentum": ("q v inertia", "momentum", _momentum),
     "centroidal_momentum_matrix": ("q inertia", "J", _centroidal_momentum_matrix),
     "centroidal_momentum_bias": ("q v inertia", "momentum", _centroidal_momentum_bias),
@@ -225,9 +244,10 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "pose": ("q", "T", _pose),
     "jacobian": ("q", "J", _jacobian),
     "jacobian_dot": ("q v", "J", _jacobian_dot),
+    "frame_derivatives": ("q v a", "twist_J rate_q_J rate_v_J", _frame_derivatives),
 }
 
-_OF_A_FRAME = ("pose", "jacobian", "jacobian_dot")
+_OF_A_FRAME = ("pose", "jacobian", "jacobian_dot", "frame_derivatives")
 
 
 def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Function]:
@@ -256,10 +276,10 @@ def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Func
 def _argument(model: Model, word: str) -> Argument:
     bodies, nv = len(model.bodies), model.nv
     shapes = {
-        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "Y": (nv, 10 * bodies),
+        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "Y": (nv, 10 * bodies), "y": (10 * bodies,),
         "T": (4, 4), "J": (6, nv), "energy": (), "point": (3,), "momentum": (6,),
     }  # fmt: skip
-    shape = (nv, nv) if word.rpartition("_")[2].startswith("d") else shapes.get(word, (nv,))
+    shape = (nv, nv) if word.rpartition("_")[2].startswith("d") else shapes.get(word.rpartition("_")[2] if word[-2:] == "_J" else word, (nv,))
     return Argument(word, shape, shared=word == "inertia", boolean=word == "prescribed")
 
 

@@ -1,14 +1,21 @@
-"""Joint-torque regressor: inverse dynamics as a linear function of the inertial parameters (theory.md section 6)."""
+"""Regressors: torque and energies as linear functions of the inertial parameters (theory.md section 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.algorithms.kinematics import accelerations, base_acceleration, velocities
+from rbd_dynamics.algorithms.kinematics import (
+    accelerations,
+    base_acceleration,
+    body_poses,
+    velocities,
+)
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Vec6, add6, dot6, twist_to_child
-from rbd_dynamics.spatial.so3 import Vec3, add3, cross, matvec, skew
+from rbd_dynamics.spatial.so3 import Vec3, add3, cross, dot3, scale3
+
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # order of the rotational inertia's entries
 
 
 def regressor(
@@ -32,6 +39,28 @@ def regressor(
     return Y
 
 
+def kinetic_energy_regressor(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """y (10 bodies): V^T I V / 2 summed = y . parameters + rotor energy."""
+    row: list[Scalar] = []
+    for state in velocities(model, q, v):
+        w, u = state.twist[:3], state.twist[3:]
+        row.append(0.5 * dot3(u, u))
+        row += cross(u, w)  # u . (w x h)
+        row += [(0.5 if i == j else 1.0) * w[i] * w[j] for i, j in _UPPER]
+    return row
+
+
+def potential_energy_regressor(model: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """y (10 bodies): -g . sum m c = y . parameters + that of what is fixed to the world."""
+    up = scale3(-1.0, model.gravity)
+    row: list[Scalar] = []
+    for pose in body_poses(model, q):
+        row.append(dot3(up, pose.p))
+        row += pose.rotate_back(up)
+        row += [0.0] * 6
+    return row
+
+
 def body_regressor(twist: Vec6, acceleration: Vec6) -> list[Vec6]:
     """The ten wrenches, one for each inertial parameter, whose sum with the parameters is I Vdot - ad*_V I V."""
     w, u = twist[:3], twist[3:]
@@ -42,9 +71,9 @@ def body_regressor(twist: Vec6, acceleration: Vec6) -> list[Vec6]:
         e = _unit(k)
         force = add3(cross(alpha, e), cross(w, cross(w, e)))
         wrenches.append(cross(e, classical) + force)
-    for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+    for i, j in _UPPER:
         rate, momentum = _symmetric_times(i, j, alpha), _symmetric_times(i, j, w)
-        moment = add3(rate, matvec(skew(w), momentum))
+        moment = add3(rate, cross(w, momentum))
         wrenches.append((*moment, 0.0, 0.0, 0.0))
     return wrenches
 

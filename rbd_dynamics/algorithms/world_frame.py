@@ -58,7 +58,7 @@ class CoriolisInertia(NamedTuple):
         xx, xy, xz, yy, yz, zz = inertia.rotational
         half_trace = 0.5 * (xx + yy + zz)
         J = (xx - half_trace, xy, xz, xy, yy - half_trace, yz, xz, yz, zz - half_trace)
-        columns = [cross(w, J[k::3]) for k in range(3)]  # type: ignore[arg-type]
+        columns = [cross(w, (J[k], J[3 + k], J[6 + k])) for k in range(3)]
         h = inertia.moment
         along = dot3(u, h)
         top = tuple(
@@ -86,7 +86,9 @@ class Subtree(NamedTuple):
 class WorldFrame(NamedTuple):
     """The state of the tree in the world frame."""
 
-    columns: list[list[Column]]  # of each body
+    poses: list[Transform]  # of each body
+    twists: list[Vec6]
+    columns: list[list[Column]]
     subtrees: list[Subtree]
 
     def pairs(self, model: Model) -> list[tuple[Column, Column]]:
@@ -151,4 +153,4 @@ def world_frame(
             subtrees[parent] = Subtree(
                 one.inertia + two.inertia, one.coriolis + two.coriolis, add6(one.wrench, two.wrench)
             )
-    return WorldFrame(columns, subtrees)
+    return WorldFrame(poses, twists, columns, subtrees)
