@@ -40,7 +40,8 @@ class Transform(NamedTuple):
 
     @classmethod
     def of(cls, rotation: Mat3 = IDENTITY3, p: Vec3 = ZERO3) -> Transform:
-        return cls(() if rotation == IDENTITY3 else (rotation,), p)
+        known = all(isinstance(entry, (float, int)) for entry in rotation)
+        return cls(() if known and rotation == IDENTITY3 else (rotation,), p)
 
     @property
     def rotation(self) -> Mat3:
