@@ -274,12 +274,18 @@ def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Func
 
 
 def _argument(model: Model, word: str) -> Argument:
+    """A vector or matrix by its name; derivatives end in _d..., Jacobian-like matrices in J."""
     bodies, nv = len(model.bodies), model.nv
     shapes = {
-        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "Y": (nv, 10 * bodies), "y": (10 * bodies,),
-        "T": (4, 4), "J": (6, nv), "energy": (), "point": (3,), "momentum": (6,),
+        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "T": (4, 4),
+        "Y": (nv, 10 * bodies), "y": (10 * bodies,), "energy": (), "point": (3,), "momentum": (6,),
     }  # fmt: skip
-    shape = (nv, nv) if word.rpartition("_")[2].startswith("d") else shapes.get(word.rpartition("_")[2] if word[-2:] == "_J" else word, (nv,))
+    if word.endswith("J"):
+        shape: tuple[int, ...] = (6, nv)
+    elif word.rpartition("_")[2].startswith("d"):
+        shape = (nv, nv)
+    else:
+        shape = shapes.get(word, (nv,))
     return Argument(word, shape, shared=word == "inertia", boolean=word == "prescribed")
 
 
