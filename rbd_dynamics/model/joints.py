@@ -8,12 +8,24 @@ its class here and, for URDF, name it in `rbd_dynamics.model.urdf`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rbd_dynamics.spatial.quaternions import (
+    left_jacobian_inverse_times,
+    left_jacobian_times,
+    quaternion_conjugate,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_product,
+    random_quaternion,
+    rotate_by_quaternion,
+)
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6
 from rbd_dynamics.spatial.so3 import (
@@ -22,6 +34,8 @@ from rbd_dynamics.spatial.so3 import (
     rotation_from_quaternion,
     scale3,
 )
+
+Array = NDArray[np.float64]
 
 Z_AXIS: Vec3 = (0.0, 0.0, 1.0)
 
@@ -34,6 +48,8 @@ class JointKind:
     nv: ClassVar[int] = 1
     #: indices, inside the joint's configuration, of a unit quaternion (x, y, z, w)
     quaternion: ClassVar[slice | None] = None
+    #: how far random positions go where there is no limit, rad or m
+    reach: ClassVar[float] = math.pi
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """T(q): pose of the moved frame in the joint frame."""
@@ -47,16 +63,22 @@ class JointKind:
         """The columns of Sdot = dS/dt."""
         return (ZERO6,) * self.nv
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         """The configuration (nq,) at which T is the identity."""
         return np.zeros(self.nq)
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
+        """A random configuration (nq,), between the limits where they are finite."""
+        low = lower if math.isfinite(lower) else min(-self.reach, upper - self.reach)
+        high = upper if math.isfinite(upper) else max(self.reach, low + self.reach)
+        return rng.uniform(low, high, self.nq)
+
+    def integrate(self, q: Array, dv: Array) -> Array:
         """Move along a constant body velocity for unit time: q (..., nq), dv (..., nv) -> (..., nq)."""
         return q + dv
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The dv (..., nv) with integrate(q0, dv) = q1."""
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """The shortest dv (..., nv) with which integrate(q0, dv) is the pose of q1."""
         return q1 - q0
 
 
@@ -87,6 +109,7 @@ class Prismatic(JointKind):
 
     axis: Vec3 = Z_AXIS
     name: ClassVar[str] = "prismatic"
+    reach: ClassVar[float] = 1.0
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         return Transform((), scale3(q[0], self.axis))
@@ -127,7 +150,10 @@ class Planar(JointKind):
         ex, ey = self.directions
         return (0.0, 0.0, 0.0, *ex), (0.0, 0.0, 0.0, *ey), (*self.axis, 0.0, 0.0, 0.0)
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
+        return np.append(rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi))
+
+    def integrate(self, q: Array, dv: Array) -> Array:
         angle, turn = q[..., 2], dv[..., 2]
         # mean of the rotated frame over the motion: (sin t / t, (1 - cos t) / t)
         along, across = np.sinc(turn / np.pi), np.sin(turn / 2) * np.sinc(turn / (2 * np.pi))
@@ -136,8 +162,8 @@ class Planar(JointKind):
         c, s = np.cos(angle), np.sin(angle)
         return np.stack([q[..., 0] + c * dx - s * dy, q[..., 1] + s * dx + c * dy, angle + turn], axis=-1)
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        turn = q1[..., 2] - q0[..., 2]
+    def difference(self, q0: Array, q1: Array) -> Array:
+        turn = np.remainder(q1[..., 2] - q0[..., 2] + np.pi, 2 * np.pi) - np.pi
         step = q1[..., :2] - q0[..., :2]
         c, s = np.cos(q0[..., 2]), np.sin(q0[..., 2])
         dx, dy = c * step[..., 0] + s * step[..., 1], -s * step[..., 0] + c * step[..., 1]
@@ -161,13 +187,16 @@ class Spherical(JointKind):
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()[:3]
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 1.0])
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
+        return random_quaternion(rng)
+
+    def integrate(self, q: Array, dv: Array) -> Array:
         return quaternion_product(q, quaternion_exp(dv))
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def difference(self, q0: Array, q1: Array) -> Array:
         return quaternion_log(quaternion_product(quaternion_conjugate(q0), q1))
 
 
@@ -186,15 +215,18 @@ class Floating(JointKind):
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
+        return np.append(rng.uniform(-1.0, 1.0, 3), random_quaternion(rng))
+
+    def integrate(self, q: Array, dv: Array) -> Array:
         w, v = dv[..., :3], dv[..., 3:]
         p = q[..., :3] + rotate_by_quaternion(q[..., 3:], left_jacobian_times(w, v))
         return np.concatenate([p, quaternion_product(q[..., 3:], quaternion_exp(w))], axis=-1)
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def difference(self, q0: Array, q1: Array) -> Array:
         inverse = quaternion_conjugate(q0[..., 3:])
         w = quaternion_log(quaternion_product(inverse, q1[..., 3:]))
         p = rotate_by_quaternion(inverse, q1[..., :3] - q0[..., :3])
@@ -203,78 +235,3 @@ class Floating(JointKind):
 
 def _identity6() -> tuple[Vec6, ...]:
     return tuple(tuple(1.0 if i == j else 0.0 for i in range(6)) for j in range(6))
-
-
-# --- quaternions (x, y, z, w) and SE(3) for configurations: NumPy arrays, any leading axes ---------
-
-
-def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Hamilton product of quaternions (..., 4)."""
-    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
-    vector = aw * bv + bw * av + np.cross(av, bv)
-    scalar = aw * bw - np.sum(av * bv, axis=-1, keepdims=True)
-    return np.concatenate([vector, scalar], axis=-1)
-
-
-def quaternion_conjugate(q: np.ndarray) -> np.ndarray:
-    return np.concatenate([-q[..., :3], q[..., 3:]], axis=-1)
-
-
-def quaternion_exp(w: np.ndarray) -> np.ndarray:
-    """Quaternion of the rotation vector w (..., 3)."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    return np.concatenate([0.5 * np.sinc(angle / (2 * np.pi)) * w, np.cos(angle / 2)], axis=-1)
-
-
-def quaternion_log(q: np.ndarray) -> np.ndarray:
-    """Rotation vector, at most pi long, of a unit quaternion (..., 4)."""
-    q = np.where(q[..., 3:] < 0, -q, q)  # the shorter way round
-    norm = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
-    half = np.arctan2(norm, q[..., 3:])
-    # 2 half / sin(half) -> 2 at the identity
-    return 2.0 / np.sinc(half / np.pi) * q[..., :3]
-
-
-def rotate_by_quaternion(q: np.ndarray, a: np.ndarray) -> np.ndarray:
-    t = 2.0 * np.cross(q[..., :3], a)
-    return a + q[..., 3:] * t + np.cross(q[..., :3], t)
-
-
-def left_jacobian_times(w: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Translation reached along the constant twist (w, v) in unit time: exp's left Jacobian times v."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    half_sinc = np.sinc(angle / (2 * np.pi))
-    first = 0.5 * half_sinc**2  # (1 - cos t) / t^2
-    wv = np.cross(w, v)
-    return v + first * wv + _cubic_coefficient(angle) * np.cross(w, wv)
-
-
-def left_jacobian_inverse_times(w: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Inverse of `left_jacobian_times` for |w| < 2 pi."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    half = angle / 2
-    small = angle < 1e-2
-    safe = np.where(small, 1.0, half)
-    exact = (1.0 - safe * np.cos(safe) / np.sin(safe)) / (4 * safe**2)
-    second = np.where(small, 1.0 / 12.0 + angle**2 / 720.0 + angle**4 / 30240.0, exact)
-    wp = np.cross(w, p)
-    return p - 0.5 * wp + second * np.cross(w, wp)
-
-
-def _cubic_coefficient(angle: np.ndarray) -> np.ndarray:
-    """(t - sin t) / t^3, accurate near zero."""
-    small = angle < 1e-1
-    safe = np.where(small, 1.0, angle)
-    series = 1.0 / 6.0 - angle**2 / 120.0 + angle**4 / 5040.0 - angle**6 / 362880.0
-    return np.where(small, series, (safe - np.sin(safe)) / safe**3)
-
-
-__all__ = [
-    "Continuous",
-    "Floating",
-    "JointKind",
-    "Planar",
-    "Prismatic",
-    "Revolute",
-    "Spherical",
-]

@@ -1,8 +1,8 @@
 """The immutable robot model that every algorithm reads.
 
-A model is a tree of moving bodies in depth-first order (a parent always comes before its
-children). Links that fixed joints connect are one body; what is fixed to the world is no body, its
-inertia is kept in `fixed_inertia` so that no mass is lost.
+A model is a tree of moving bodies in which a parent comes before its children. Links that fixed
+joints connect are one body; what is fixed to the world is no body, its inertia is kept in
+`fixed_inertia` so that no mass is lost.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+Array = NDArray[np.float64]
 
 WORLD = -1
 
@@ -160,33 +163,27 @@ class Model:
 
     # --- configurations ---------------------------------------------------------------------------
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         """Zero position of every joint, identity quaternions: (nq,)."""
         return np.concatenate([np.zeros(0), *(joint.kind.neutral() for joint in self.joints)])
 
-    def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """A random configuration (nq,), within the limits where there are any, else within pi or 1 m."""
-        rng = np.random.default_rng(rng)
-        q = self.integrate(self.neutral(), rng.uniform(-np.pi, np.pi, self.nv))
-        for joint in self.joints:
-            if joint.kind.nq == 1 and joint.kind.name != "continuous":
-                reach = 1.0 if joint.kind.name == "prismatic" else np.pi
-                lower = max(joint.limits.lower, -reach) if joint.limits.upper > -reach else joint.limits.lower
-                upper = min(joint.limits.upper, reach) if lower < reach else joint.limits.upper
-                q[joint.q_index] = rng.uniform(lower, max(lower, upper))
-            elif joint.kind.name in ("floating", "planar"):
-                count = 3 if joint.kind.name == "floating" else 2
-                q[joint.q_index : joint.q_index + count] = rng.uniform(-1.0, 1.0, count)
-        return q
+    def random(self, rng: np.random.Generator | int | None = None) -> Array:
+        """A random configuration (nq,): within the limits where they are finite, else within pi rad or 1 m.
 
-    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        rng: a generator, or the seed of one.
+        """
+        rng = np.random.default_rng(rng)
+        parts = [joint.kind.random(rng, joint.limits.lower, joint.limits.upper) for joint in self.joints]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def integrate(self, q: Array, dv: Array) -> Array:
         """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq)."""
         q, dv = np.asarray(q, float), np.asarray(dv, float)
         parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
         return np.concatenate([q[..., :0], *parts], axis=-1)
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The dv with integrate(q0, dv) = q1: (..., nq), (..., nq) -> (..., nv)."""
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """The shortest dv with which integrate(q0, dv) is the pose of q1: (..., nq), (..., nq) -> (..., nv)."""
         q0, q1 = np.asarray(q0, float), np.asarray(q1, float)
         parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
         return np.concatenate([q0[..., :0], *parts], axis=-1)
@@ -197,11 +194,11 @@ class Model:
         return replace(self, gravity=(x, y, z))
 
     @staticmethod
-    def _q_of(joint: Joint, q: np.ndarray) -> np.ndarray:
+    def _q_of(joint: Joint, q: Array) -> Array:
         return q[..., joint.q_index : joint.q_index + joint.kind.nq]
 
     @staticmethod
-    def _v_of(joint: Joint, v: np.ndarray) -> np.ndarray:
+    def _v_of(joint: Joint, v: Array) -> Array:
         return v[..., joint.v_index : joint.v_index + joint.kind.nv]
 
 

@@ -1,0 +1,47 @@
+"""Rotor inertia, as the transmissions of a robot description give it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from rbd_dynamics.model.elements import Reader, local_tag
+from rbd_dynamics.model.errors import Findings
+
+
+def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
+    """Rotor inertia seen at each joint, for simple transmissions (one joint, one actuator) that give it.
+
+    An actuator's `rotor_inertia`, or `rotorInertia` (Drake writes drake:rotor_inertia), counts times
+    the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator or the joint. A
+    value is the element's text or its `value`.
+    """
+    found: dict[str, float] = {}
+    for transmission in root:
+        if local_tag(transmission) != "transmission":
+            continue
+        joints = [e for e in transmission if local_tag(e) == "joint"]
+        actuators = [e for e in transmission if local_tag(e) == "actuator"]
+        inertias = [e for a in actuators for e in a if local_tag(e) in ("rotor_inertia", "rotorInertia")]
+        if not inertias:
+            continue
+        where = f"transmission {transmission.get('name', '')!r}"
+        if len(joints) != 1 or len(inertias) != 1:
+            findings.warning(where, "couples several joints or actuators", "their rotor inertia is not used")
+            continue
+        ratios = [
+            _value_of(e, where, findings)
+            for owner in (*actuators, *joints)
+            for e in owner
+            if local_tag(e) in ("gear_ratio", "mechanicalReduction")
+        ]
+        inertia = _value_of(inertias[0], where, findings)
+        if inertia < 0.0:
+            findings.error(where, f"has the negative rotor inertia {inertia:g}")
+        joint = joints[0].get("name", "")
+        found[joint] = found.get(joint, 0.0) + inertia * (ratios[0] ** 2 if ratios else 1.0)
+    return found
+
+
+def _value_of(element: ET.Element, where: str, findings: Findings) -> float:
+    holder = ET.Element(local_tag(element), {"value": element.get("value") or (element.text or "").strip()})
+    return Reader(holder, where, findings).number("value")
