@@ -1,0 +1,172 @@
+"""The demo's own part in the ROS graph: it publishes the robot, plays the motion, records, calls services."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from rbd_dynamics.demo.motion import ARM, Motion
+from rbd_dynamics.demo.processes import Processes
+from rbd_dynamics.demo.recording import Recording
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+SENSOR_DATA = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+PATIENCE = 60.0  # s, for anything that may have to wait for a compiler on a slow machine
+
+
+class DemoError(RuntimeError):
+    """Something did not work; the message is for the user."""
+
+
+class Client:
+    """A node of this process, spun in a thread of its own; a context.
+
+    Parameters:
+        processes: the nodes; every wait ends at once when one of them has died.
+    """
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self.recording = Recording()
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("demo")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._stop = threading.Event()
+        self._clients: dict[str, Any] = {}
+        self._description = self._node.create_publisher(String, "robot_description", LATCHED)
+        self._trajectory = self._node.create_publisher(JointTrajectory, "/feedforward/joint_trajectory", 10)
+        self._thread = threading.Thread(target=self._spin, name="demo client", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def _spin(self) -> None:
+        while not self._stop.is_set():
+            self._executor.spin_once(timeout_sec=0.1)
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    def publish_description(self, text: str) -> None:
+        self._description.publish(String(data=text))
+
+    def record(self, topic: str, kind: Any, qos: QoSProfile | int) -> None:
+        """Keep every message of a topic from now on, as it came over the wire."""
+        self.recording.add_topic(topic, kind)
+        self._node.create_subscription(kind, topic, lambda data: self.recording.add(topic, data), qos, raw=True)
+
+    def wait_for_joint_states(self) -> None:
+        """Until the simulated robot is there."""
+        arrived = threading.Event()
+        subscription = self._node.create_subscription(
+            JointState, "joint_states", lambda _: arrived.set(), SENSOR_DATA
+        )
+        self.wait(arrived.is_set, "joint_states of the simulator")
+        self._node.destroy_subscription(subscription)
+
+    def play(self, motion: Motion, start: int) -> None:
+        """Send the motion as a trajectory that starts at `start` (ns)."""
+        self._trajectory.publish(trajectory_message(motion, start))
+
+    def now(self) -> int:
+        return int(self._node.get_clock().now().nanoseconds)
+
+    # --- the nodes ----------------------------------------------------------------------------------
+
+    def activate(self, node: str) -> None:
+        self._change_state(node, Transition.TRANSITION_ACTIVATE)
+
+    def deactivate(self, node: str) -> None:
+        self._change_state(node, Transition.TRANSITION_DEACTIVATE)
+
+    def _change_state(self, node: str, transition: int) -> None:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        if not self.call(ChangeState, f"/{node}/change_state", request).success:
+            raise DemoError(f"node {node} refuses its transition {transition}")
+
+    def reset_simulator(self) -> None:
+        """Start position, at rest, brakes on."""
+        if not self.call(Trigger, "/simulator/reset", Trigger.Request()).success:
+            raise DemoError("the simulator has no robot")
+
+    def check(self) -> None:
+        """Raises NodeDied where a node has ended."""
+        self._processes.check()
+
+    # --- services ---------------------------------------------------------------------------------
+
+    def wait(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
+        """Raises DemoError where it takes too long, NodeDied where a node has ended."""
+        end = time.monotonic() + patience
+        while not condition():
+            self._processes.check()
+            if time.monotonic() > end:
+                raise DemoError(f"waited {patience:.0f} s in vain for {what}")
+            time.sleep(0.01)
+
+    def call(self, kind: Any, name: str, request: Any, patience: float = PATIENCE) -> Any:
+        """The response of a service. Raises DemoError."""
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(kind, name)
+        client = self._clients[name]
+        self.wait(client.service_is_ready, f"service {name}", patience)
+        future = client.call_async(request)
+        self.wait(future.done, f"an answer of {name}", patience)
+        return future.result()
+
+    def set_parameters(self, node: str, **values: Any) -> None:
+        """Raises DemoError with the node's reason where it refuses."""
+        request = SetParameters.Request()
+        request.parameters = [_parameter(name, value).to_parameter_msg() for name, value in values.items()]
+        for result in self.call(SetParameters, f"/{node}/set_parameters", request).results:
+            if not result.successful:
+                raise DemoError(f"node {node} refuses its parameters: {result.reason}")
+
+
+def _parameter(name: str, value: Any) -> Parameter:
+    """An empty list is one of strings: rclpy cannot tell."""
+    return Parameter(name, Parameter.Type.STRING_ARRAY, []) if value == [] else Parameter(name, value=value)
+
+
+def trajectory_message(
+    motion: Motion, start: int = 0, period: float = 0.05, derivatives: int = 2, joints: Sequence[str] = ARM
+) -> JointTrajectory:
+    """Points every `period` seconds, with so many derivatives of the position. start: ns, 0 is at once."""
+    message = JointTrajectory(joint_names=list(joints))
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(start, 1_000_000_000)
+    times = np.linspace(0.0, motion.duration, round(motion.duration / period) + 1)
+    for time_from_start, sample in zip(times, motion.sample(times).transpose(1, 0, 2)):
+        point = JointTrajectoryPoint(positions=sample[0].tolist())
+        if derivatives > 0:
+            point.velocities = sample[1].tolist()
+        if derivatives > 1:
+            point.accelerations = sample[2].tolist()
+        seconds = int(time_from_start)
+        point.time_from_start.sec = seconds
+        point.time_from_start.nanosec = round((float(time_from_start) - seconds) * 1e9)
+        message.points.append(point)
+    return message
