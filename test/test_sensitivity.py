@@ -121,7 +121,8 @@ def test_a_ur5_has_36_base_parameters() -> None:
 def test_a_pendulum_has_three_base_parameters() -> None:
     pendulum = """<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.1 0.2 -1"/>
       <mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-      <joint name="hinge" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint></robot>"""
+      <joint name="hinge" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint>
+      </robot>"""
     base = base_parameters(rbd.Robot(rbd.load_urdf(pendulum), backend="reference"))
     assert base.names == ("bob.mcx", "bob.mcz", "bob.Iyy")
 
