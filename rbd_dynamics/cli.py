@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Preflight: everything in a URDF that dynamics would stumble over. Exit code 1 if there are errors.",
     )
     check.add_argument("urdf", metavar="URDF", help=URDF_HELP)
+    check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
     check.set_defaults(run=run_check)
 
@@ -111,13 +113,17 @@ def _parser() -> argparse.ArgumentParser:
 def run_info(options: argparse.Namespace) -> int:
     from rbd_dynamics.model import load_urdf
 
-    model = load_urdf(
-        _source(options.urdf),
-        base="floating" if options.floating else "fixed",
-        gravity=tuple(options.gravity),
-        joints=options.joints,
-        locked=dict(options.lock) or None,
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load_urdf(
+            _source(options.urdf),
+            base="floating" if options.floating else "fixed",
+            gravity=tuple(options.gravity),
+            joints=options.joints,
+            locked=dict(options.lock) or None,
+        )
+    for warning in caught:
+        print(f"rbd_dynamics: warning: {warning.message}", file=sys.stderr)
     operations = _count_operations(model) if options.kernels else {}
     if options.json:
         print(json.dumps(_info(model, operations), indent=2))
@@ -135,6 +141,8 @@ def run_check(options: argparse.Namespace) -> int:
     from rbd_dynamics.model import preflight
 
     findings = preflight(_source(options.urdf))
+    if options.quiet:
+        findings = [finding for finding in findings if finding.severity != "note"]
     errors = sum(finding.severity == "error" for finding in findings)
     if options.json:
         entries = [
