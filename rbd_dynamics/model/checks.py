@@ -56,6 +56,8 @@ def check_inertials(description: Description, findings: Findings) -> None:
 def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: Findings) -> None:
     """Every moving body, with all that is fixed to it, has an inertia that some mass distribution has."""
     for index, body in enumerate(model.bodies):
+        if not all(map(math.isfinite, body.inertia.parameters)):
+            findings.error(f"link {body.name!r}", "has an inertia too large to compute with")
         excess = Excess.of(about_com(body.inertia), body.inertia.mass)
         if not excess:
             continue
@@ -137,6 +139,9 @@ def check_motion(model: Model, findings: Findings) -> None:
     for dof, joint in enumerate(dof_joints):
         own = max(sample.own[dof] for sample in samples)
         left = [sample.left[dof] for sample in samples]
+        if not all(map(math.isfinite, left)):
+            findings.error("robot", "has numbers too large to compute with")
+            return
         if joint.name in named or (max(left) > SINGULAR and min(left) > -SINGULAR):
             continue
         named.add(joint.name)

@@ -62,29 +62,33 @@ class JointDescription:
 
 @dataclass
 class Description:
-    """A URDF as plain data, in file order."""
+    """A URDF as plain data, in file order. Not `complete`: some link or joint could not be read."""
 
     name: str = "robot"
     links: list[LinkDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
+    complete: bool = True
 
 
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
     root = parse_robot(source, findings)
-    description = Description()
     if root is None:
-        return description
+        return Description(complete=False)
+    description = Description()
     description.name = root.get("name") or "robot"
     armatures = rotor_inertias(root, findings)
     for element in root:
         kind = local_tag(element)
         if kind == "link":
-            description.links.append(_read_link(element, findings))
+            link = _read_link(element, findings)
+            description.links.append(link)
+            description.complete &= bool(link.name)
         elif kind == "joint":
             joint = _read_joint(element, armatures, findings)
             if joint is not None:
                 description.joints.append(joint)
+            description.complete &= joint is not None
     return description
 
 
@@ -147,7 +151,7 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
     if kind and kind not in JOINT_TYPES:
         findings.error(where, f"has the unknown type {kind!r}", f"known: {', '.join(JOINT_TYPES)}")
     ends = [_read_end(element, tag, where, findings) for tag in ("parent", "child")]
-    if kind not in JOINT_TYPES or not all(ends):
+    if not name or kind not in JOINT_TYPES or not all(ends):
         return None
     origin = child_of(element, "origin", where, findings)
     placement = IDENTITY

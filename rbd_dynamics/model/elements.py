@@ -51,7 +51,7 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
     if local_tag(root) != "robot":
         findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
         return None
-    if any("xacro" in element.tag for element in root):
+    if any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter()):
         findings.error(where, "contains xacro elements", "run xacro on it first")
         return None
     return root
@@ -91,7 +91,7 @@ class Reader:
         if not text:
             self._error(f"has no {attribute!r}" if text is None else f"has an empty {attribute!r}")
             return ""
-        return self._expanded(attribute, text)
+        return text if self._expanded(attribute, text) else ""
 
     def _numbers(
         self, attribute: str, count: int, default: tuple[float, ...] | None, infinite: bool
@@ -102,14 +102,16 @@ class Reader:
             if default is None:
                 self._error(f"has no {attribute!r}")
             return unknown if default is None else default
-        words = self._expanded(attribute, text).split()
+        if not self._expanded(attribute, text):
+            return unknown
+        words = text.split()
         plural = "a number" if count == 1 else f"{count} numbers"
         if len(words) != count:
             self._error(f"{attribute}={text!r} is not {plural}")
             return unknown
         for word in words:
             if not (_NUMBER.fullmatch(word) or (infinite and _INFINITE.fullmatch(word))):
-                self._error(f"{attribute}={text!r} is not {plural if count > 1 else 'a finite number'}")
+                self._error(f"{attribute}={text!r} is not {plural if infinite or count > 1 else 'a finite number'}")
                 return unknown
         values = tuple(float(word) for word in words)
         if not infinite and not all(map(math.isfinite, values)):
@@ -117,10 +119,11 @@ class Reader:
             return unknown
         return values
 
-    def _expanded(self, attribute: str, text: str) -> str:
-        if "${" in text or "$(" in text:
+    def _expanded(self, attribute: str, text: str) -> bool:
+        leftover = "${" in text or "$(" in text
+        if leftover:
             self._error(f"{attribute}={text!r} has not been expanded", "run xacro on it first")
-        return text
+        return not leftover
 
     def _error(self, message: str, hint: str = "") -> None:
         self.findings.error(self.where, f"<{local_tag(self.element)}> {message}", hint)

@@ -17,6 +17,7 @@ def check_tree(description: Description, findings: Findings) -> None:
     if not description.links:
         findings.error("robot description", "has no link")
         return
+    before = len(findings.errors)
     links = [link.name for link in description.links]
     for what, names in (("link", links), ("joint", [joint.name for joint in description.joints])):
         for name, count in Counter(names).items():
@@ -36,7 +37,7 @@ def check_tree(description: Description, findings: Findings) -> None:
                 f"is the child of {len(joints)} joints: {_quoted(joints)}",
                 "a URDF is a tree; model a loop as a constraint",
             )
-    if findings.errors:
+    if len(findings.errors) > before:
         return
     roots = [link for link in links if link not in parents]
     if len(roots) > 1:
@@ -72,6 +73,7 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
     """
     joints = {joint.name: joint for joint in description.joints}
     found: dict[str, Mimic] = {}
+    reported: set[str] = set()
     for joint in description.joints:
         if joint.mimic is None:
             continue
@@ -85,7 +87,10 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
             leader, inner, shift = _numbers_of(joints[leader].mimic)
             multiplier, offset = multiplier * inner, multiplier * shift + offset
         if leader in passed:
-            findings.error(where, f"mimics itself, through {_quoted([*passed, leader])}")
+            circle = passed[passed.index(leader) :]
+            if reported.isdisjoint(circle):
+                findings.error(f"joint {leader!r}", f"mimics itself, through {_quoted([*circle, leader])}")
+            reported.update(circle)
         elif leader not in joints:
             if leader:  # an empty name has been reported
                 findings.defect(where, f"mimics the unknown joint {leader!r}", "it counts as a joint of its own")

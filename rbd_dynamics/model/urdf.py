@@ -85,10 +85,10 @@ def load_urdf(
 def checked_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF and check everything that can be checked before it is a model."""
     description = read_description(source, findings)
-    if not findings.errors or description.links:
+    if description.complete:  # else what is missing would only cause errors that follow from it
         check_tree(description, findings)
-        check_inertials(description, findings)
         resolve_mimics(description, findings)
+    check_inertials(description, findings)
     return description
 
 
