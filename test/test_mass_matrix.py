@@ -1,0 +1,59 @@
+"""M(q): against Pinocchio, and the structure that makes it one."""
+
+from __future__ import annotations
+
+import numpy as np
+from oracles import (
+    assert_close,
+    derivative,
+    every_backend,
+    every_robot,
+    random_states,
+    real_robot,
+    rotor_inertia,
+    trees,
+)
+from robots import SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
+
+
+@needs_pinocchio
+@every_robot
+def test_mass_matrix_agrees_with_pinocchio(name, base, backend):
+    robot, twin = real_robot(name, base, backend), load_twin(name, base)
+    q = random_states(robot.model, np.random.default_rng(6), 3).q
+    expected = np.array([twin.mass_matrix(sample) for sample in q]) + np.diag(rotor_inertia(robot.model))
+    found = robot.mass_matrix(q)
+    assert_close(found, expected)
+    np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))  # exactly symmetric
+    if name not in SINGULAR and robot.model.nv:
+        assert np.linalg.eigvalsh(found).min() > 0
+    assert_close(robot.mass_matrix(q[0]), expected[0])
+
+
+@needs_pinocchio
+@every_backend
+def test_mass_matrix_of_random_trees_agrees_with_pinocchio(backend):
+    for robot, rng in trees(backend):
+        q = robot.model.random(rng)
+        assert_close(robot.mass_matrix(q), tree_twin(robot.model).mass_matrix(q))
+
+
+@every_backend
+def test_columns_are_torques_of_unit_accelerations(backend):
+    for robot, rng in trees(backend, mimic=0.4):
+        q, nv = robot.model.random(rng), robot.model.nv
+        columns = robot.inverse_dynamics(q, np.zeros(nv), np.eye(nv)) - robot.gravity(q)
+        M = robot.mass_matrix(q)
+        assert_close(columns.T, M)
+        np.testing.assert_array_equal(M, M.T)
+        assert np.linalg.eigvalsh(M).min() > 0
+
+
+@every_backend
+def test_coriolis_forces_do_half_the_work_of_the_changing_mass_matrix(backend):
+    """v^T (Mdot - 2 C) v = 0, for trees with joints that move in groups, not only along axes."""
+    for robot, rng in trees(backend, mimic=0.3):
+        q, v, _ = random_state(robot.model, rng)
+        M_rate = derivative(lambda t, m=robot, q=q, v=v: m.mass_matrix(m.model.integrate(q, t * v)))
+        work = v @ M_rate @ v - 2 * v @ robot.coriolis(q, v)
+        assert abs(work) <= 1e-8 * (np.abs(v) @ np.abs(M_rate) @ np.abs(v))
