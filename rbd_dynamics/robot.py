@@ -184,6 +184,42 @@ class Robot:
         """W (nv, nv), upper triangular with positive diagonal, with M = W W^T. Source: theory.md section 3."""
         return self._run("mass_factor", (q, self._inertia), out)
 
+    def factor_apply(self, q: ArrayLike, x: ArrayLike, transposed: bool = False, out: Array | None = None) -> Array:
+        """W x, or W^T x if transposed, (nv), in O(n) without forming W. Source: theory.md section 3.
+
+        W^T v are the quasi-velocities: their squares sum to twice the kinetic energy.
+        """
+        return self._run("factor_apply_transposed" if transposed else "factor_apply", (q, x, self._inertia), out)
+
+    def factor_solve(self, q: ArrayLike, b: ArrayLike, transposed: bool = False, out: Array | None = None) -> Array:
+        """W^-1 b, or W^-T b if transposed, (nv), in O(n) without forming W. Source: theory.md section 3."""
+        return self._run("factor_solve_transposed" if transposed else "factor_solve", (q, b, self._inertia), out)
+
+    def quasi_velocity_coriolis(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """Gam (nv, nv), skew-symmetric: with w = W^T v, wdot + Gam w = W^-1 (tau - N). Source: theory.md section 3."""
+        return self._run("quasi_velocity_coriolis", (q, v, self._inertia), out)
+
+    def joint_reactions(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: Wrenches | None = None, out: Array | None = None
+    ) -> Array:
+        """Wrenches (bodies, 6) that the joints transmit, each (m, f) on a body of `model.body_names` in its frame.
+
+        From the parent to the body, in the motion (q, v, a); along the joint's own directions it is
+        the actuator's torque without what turns the rotor. Source: theory.md section 2, F_i.
+        """
+        if f_ext is None:
+            return self._run("joint_reactions", (q, v, a, self._inertia), out)
+        wrenches = self._body_wrenches(f_ext)
+        return self._run("joint_reactions_f_ext", (q, v, a, wrenches, self._inertia), out)
+
+    def inverse_effective_inertia(self, q: ArrayLike, frame: str, out: Array | None = None) -> Array:
+        """J M^-1 J^T (6, 6): the frame's acceleration (w, v) per wrench (m, f) on it, both in the frame.
+
+        `rbd_dynamics.operational_space` has the inertia itself, which is infinite along singular
+        directions. Source: theory.md section 7.
+        """
+        return self._run(f"inverse_effective_inertia:{frame}", (q, self._inertia), out)
+
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Array | None = None) -> Array:
         """Y (nv, 10 bodies) with tau = Y @ `inertial_parameters`.ravel(), but for rotor inertia and friction."""
         return self._run("regressor", (q, v, a), out)
@@ -265,6 +301,14 @@ class Robot:
     def center_of_mass(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Centre of mass of the whole robot in the world, (3,) in m."""
         return self._run("center_of_mass", (q, self._inertia), out)
+
+    def center_of_mass_jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """J (3, nv): the velocity of the centre of mass is J v, world axes."""
+        return self._run("center_of_mass_jacobian", (q, self._inertia), out)
+
+    def center_of_mass_jacobian_dot(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
+        """dJ/dt (3, nv): the acceleration of the centre of mass is J a + Jdot v, world axes."""
+        return self._run("center_of_mass_jacobian_dot", (q, v, self._inertia), out)
 
     def momentum(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
         """(6,): angular momentum about the centre of mass, linear momentum; world axes."""

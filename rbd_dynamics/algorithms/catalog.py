@@ -10,17 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum
+from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, center_of_mass_jacobian_dot
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
+from rbd_dynamics.algorithms.factor_products import mass_factor_products
 from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
     forward_dynamics_derivatives,
     hybrid_dynamics_derivatives,
 )
-from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics, joint_reactions
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from rbd_dynamics.algorithms.joint_friction import joint_friction, joint_friction_slope
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
+from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import (
     kinetic_energy_regressor,
     potential_energy_regressor,
@@ -146,6 +150,30 @@ def _mass_factor(model: Model, x: Inputs, friction: bool) -> Any:
     return [_flat(mass_factor.mass_factor(model, x.inertias, x.q))]
 
 
+def _factor_apply(model: Model, x: Inputs, friction: bool) -> Any:
+    return [mass_factor_products(model, x.inertias, x.q).times(x.x)]
+
+
+def _factor_apply_transposed(model: Model, x: Inputs, friction: bool) -> Any:
+    return [mass_factor_products(model, x.inertias, x.q).times_transposed(x.x)]
+
+
+def _factor_solve(model: Model, x: Inputs, friction: bool) -> Any:
+    return [mass_factor_products(model, x.inertias, x.q).solve(x.x)]
+
+
+def _factor_solve_transposed(model: Model, x: Inputs, friction: bool) -> Any:
+    return [mass_factor_products(model, x.inertias, x.q).solve_transposed(x.x)]
+
+
+def _quasi_velocity_coriolis(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(quasi_velocity_coriolis(model, x.inertias, x.q, x.v))]
+
+
+def _joint_reactions(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_flat(joint_reactions(model, x.inertias, x.q, x.v, x.a, x.wrenches))]
+
+
 def _coriolis_matrix(model: Model, x: Inputs, friction: bool) -> Any:
     return [_flat(coriolis_matrix(model, x.inertias, x.q, x.v))]
 
@@ -190,6 +218,14 @@ def _center_of_mass(model: Model, x: Inputs, friction: bool) -> Any:
     return [energy.center_of_mass(model, x.inertias, x.q)]
 
 
+def _center_of_mass_jacobian(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_rows(center_of_mass_jacobian(model, x.inertias, x.q))]
+
+
+def _center_of_mass_jacobian_dot(model: Model, x: Inputs, friction: bool) -> Any:
+    return [_rows(center_of_mass_jacobian_dot(model, x.inertias, x.q, x.v))]
+
+
 def _pose(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
     pose = frames.frame_pose(model, x.q, model.frame(frame))
     r, p = pose.rotation, pose.p
@@ -206,6 +242,10 @@ def _jacobian_dot(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
 
 def _frame_derivatives(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
     return [_rows(columns) for columns in frame_derivatives(model, x.q, x.v, x.a, model.frame(frame))]
+
+
+def _inverse_effective_inertia(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
+    return [_flat(inverse_effective_inertia(model, x.inertias, x.q, model.frame(frame)))]
 
 
 #: name -> (inputs, outputs, function); the names of vectors stand for shapes, see `_shape`
@@ -226,6 +266,13 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     ),
     "mass_matrix_inverse": ("q inertia", "M", _mass_matrix_inverse),
     "mass_factor": ("q inertia", "M", _mass_factor),
+    "factor_apply": ("q x inertia", "product", _factor_apply),
+    "factor_apply_transposed": ("q x inertia", "product", _factor_apply_transposed),
+    "factor_solve": ("q x inertia", "product", _factor_solve),
+    "factor_solve_transposed": ("q x inertia", "product", _factor_solve_transposed),
+    "quasi_velocity_coriolis": ("q v inertia", "M", _quasi_velocity_coriolis),
+    "joint_reactions": ("q v a inertia", "F", _joint_reactions),
+    "joint_reactions_f_ext": ("q v a f_ext inertia", "F", _joint_reactions),
     "coriolis_matrix": ("q v inertia", "M", _coriolis_matrix),
     "regressor": ("q v a", "Y", _regressor),
     "kinetic_energy_regressor": ("q v", "y", _kinetic_energy_regressor),
@@ -240,14 +287,17 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "kinetic_energy": ("q v inertia", "energy", _kinetic_energy),
     "potential_energy": ("q inertia", "energy", _potential_energy),
     "center_of_mass": ("q inertia", "point", _center_of_mass),
+    "center_of_mass_jacobian": ("q inertia", "Jc", _center_of_mass_jacobian),
+    "center_of_mass_jacobian_dot": ("q v inertia", "Jc", _center_of_mass_jacobian_dot),
     # for a frame, named after a colon: "pose:tool0"
     "pose": ("q", "T", _pose),
     "jacobian": ("q", "J", _jacobian),
     "jacobian_dot": ("q v", "J", _jacobian_dot),
     "frame_derivatives": ("q v a", "twist_J rate_q_J rate_v_J", _frame_derivatives),
+    "inverse_effective_inertia": ("q inertia", "L", _inverse_effective_inertia),
 }
 
-_OF_A_FRAME = ("pose", "jacobian", "jacobian_dot", "frame_derivatives")
+_OF_A_FRAME = ("pose", "jacobian", "jacobian_dot", "frame_derivatives", "inverse_effective_inertia")
 
 
 def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Function]:
@@ -279,6 +329,7 @@ def _argument(model: Model, word: str) -> Argument:
     shapes = {
         "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "T": (4, 4),
         "Y": (nv, 10 * bodies), "y": (10 * bodies,), "energy": (), "point": (3,), "momentum": (6,),
+        "Jc": (3, nv), "F": (bodies, 6), "L": (6, 6),
     }  # fmt: skip
     if word.endswith("J"):
         shape: tuple[int, ...] = (6, nv)
@@ -301,5 +352,5 @@ def _flat(matrix: Sequence[Vector]) -> list[Scalar]:
     return [entry for row in matrix for entry in row]
 
 
-def _rows(columns: Sequence[Vec6]) -> list[Scalar]:
-    return [column[row] for row in range(6) for column in columns]
+def _rows(columns: Sequence[Vector]) -> list[Scalar]:
+    return [entry for row in zip(*columns) for entry in row]

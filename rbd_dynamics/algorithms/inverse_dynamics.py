@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.algorithms.kinematics import accelerations, base_acceleration, velocities
+from rbd_dynamics.algorithms.kinematics import BodyState, accelerations, base_acceleration, velocities
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar
@@ -30,25 +30,49 @@ def inverse_dynamics(
     states = velocities(model, q, v)
     spatial = accelerations(model, states, a, base)
 
-    # each body by itself: F = I Vdot - ad*_V I V - F_ext
+    # tip to base; of what goes through a joint the actuator sees tau = S^T F
+    wrenches = transmitted_wrenches(model, inertias, states, spatial, f_ext)
+    tau: list[Scalar] = [0.0] * model.nv
+    for state, wrench in zip(reversed(states), reversed(wrenches)):
+        for dof, column in zip(state.motion.dofs, state.motion.columns):
+            tau[dof] = tau[dof] + dot6(column, wrench)
+    return add_rotor_torque(model, tau, a)
+
+
+def joint_reactions(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    f_ext: Sequence[Vec6] | None = None,
+) -> list[Vec6]:
+    """F_i (bodies): the whole wrench (m, f) that a joint transmits from the parent to its body, in the body frame."""
+    states = velocities(model, q, v)
+    spatial = accelerations(model, states, a, base_acceleration(model))
+    return transmitted_wrenches(model, inertias, states, spatial, f_ext)
+
+
+def transmitted_wrenches(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    states: Sequence[BodyState],
+    spatial: Sequence[Vec6],
+    f_ext: Sequence[Vec6] | None = None,
+) -> list[Vec6]:
+    """F_i = I Vdot - ad*_V I V - F_ext + sum_k Ad* F_k of every body, in its frame."""
     wrenches: list[Vec6] = []
     for inertia, state, acceleration in zip(inertias, states, spatial):
         gyroscopic = ad_dual(state.twist, inertia * state.twist)
         wrenches.append(sub6(inertia * acceleration, gyroscopic))
     if f_ext is not None:
         wrenches = [sub6(wrench, external) for wrench, external in zip(wrenches, f_ext)]
-
-    # tip to base: what a child needs goes through its parent; tau = S^T F
-    tau: list[Scalar] = [0.0] * model.nv
     for index in reversed(range(len(model.bodies))):
-        body, motion = model.bodies[index], states[index].motion
-        for dof, column in zip(motion.dofs, motion.columns):
-            tau[dof] = tau[dof] + dot6(column, wrenches[index])
-        if body.parent != WORLD:
-            carried = wrench_to_parent(motion.transform, wrenches[index])
-            wrenches[body.parent] = add6(wrenches[body.parent], carried)
-
-    return add_rotor_torque(model, tau, a)
+        parent = model.bodies[index].parent
+        if parent != WORLD:
+            carried = wrench_to_parent(states[index].motion.transform, wrenches[index])
+            wrenches[parent] = add6(wrenches[parent], carried)
+    return wrenches
 
 
 def add_rotor_torque(model: Model, tau: list[Scalar], a: Sequence[Scalar]) -> list[Scalar]:
