@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rbd_dynamics.compiler import cache, kernels
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python
-from rbd_dynamics.spatial.scalar import cos, reciprocal, sin, sqrt, tanh, where
+from rbd_dynamics.spatial.scalar import atan2, cos, less, reciprocal, sin, sqrt, tanh, where
 
 ANGLE_LIMIT = 1.0e6
 
@@ -175,6 +175,29 @@ def test_select_drops_the_other_value_whatever_it_is(backend):
     assert y[0, 0] == math.inf  # selected: nothing hides it
     assert y[0, 1] == 7.0
     np.testing.assert_allclose(y[1], [5.0, -0.2])
+
+
+@pytest.mark.parametrize("backend", ["reference", "python", "llvm"])
+def test_less_is_a_condition_and_false_where_nothing_can_be_compared(backend):
+    def function(a, b):
+        return [less(a, b), less(b, 1.0), less(1.0, b), where(less(a, b), a, b), less(a - a, 0.0 * a)]
+
+    built = kernel(backend, function, 2, 5)
+    x = np.array([[1.0, 2.0], [2.0, 1.0], [0.5, 0.5], [-1.0, 3.0], [3.0, -1.0]])
+    smaller = np.minimum(*x.T)
+    expected = np.stack([x[:, 0] < x[:, 1], x[:, 1] < 1, x[:, 1] > 1, smaller, np.zeros(5)], axis=1)
+    np.testing.assert_array_equal(evaluate(built, x, 5), expected)
+    assert less(math.nan, 1.0) == less(1.0, math.nan) == 0.0
+
+
+@pytest.mark.parametrize("backend", ["reference", "python", "llvm"])
+def test_the_angle_of_a_point_is_right_all_around(backend):
+    angle = np.concatenate([np.linspace(-np.pi, np.pi, 1001), [1e-300, 1e-9, -1e-9, np.pi - 1e-9]])
+    radius = np.exp(np.random.default_rng(0).normal(size=angle.size, scale=5.0))
+    points = np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=1)
+    points = np.concatenate([points, [[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]])
+    built = kernel(backend, lambda y, x: [atan2(y, x)], 2, 1)
+    np.testing.assert_allclose(evaluate(built, points, 1)[:, 0], np.arctan2(*points.T), rtol=5e-16, atol=0)
 
 
 def test_boolean_inputs_are_zero_or_one():

@@ -88,6 +88,10 @@ class _Function(Code):
             return self.sqrt(args[0])
         if opcode == "tanh":
             return self.tanh(args[0])
+        if opcode == "less":
+            kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+            lower = self.let(f"fcmp olt {self.type} {args[0]}, {args[1]}")
+            return self.let(f"uitofp {kind} {lower} to {self.type}")
         if opcode == "select":
             kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
             test = self.tests.get(args[0])

@@ -57,7 +57,7 @@ def load_python(source: str, name: str = "kernel") -> Callable[..., Sequence[Seq
     """The function that emitted source defines."""
     namespace: dict[str, Any] = {
         "sin": scalar.sin, "cos": scalar.cos, "sqrt": scalar.sqrt, "tanh": scalar.tanh,
-        "where": scalar.where, "divide": lambda a, b: a * scalar.reciprocal(b),
+        "less": scalar.less, "where": scalar.where, "divide": lambda a, b: a * scalar.reciprocal(b),
     }  # fmt: skip
     exec(compile(source, "<emitted kernel>", "exec"), namespace)
     function: Callable[..., Sequence[Sequence[Any]]] = namespace[name]

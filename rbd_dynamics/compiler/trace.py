@@ -13,7 +13,7 @@ from typing import Any
 #: opcode -> number of operands; `const` and `input` carry a value instead
 ARITY = {
     "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1,
-    "sin": 1, "cos": 1, "sqrt": 1, "tanh": 1, "select": 3,
+    "sin": 1, "cos": 1, "sqrt": 1, "tanh": 1, "less": 2, "select": 3,
 }  # fmt: skip
 
 Node = tuple[Any, ...]  # (opcode, operand indices...) or ("const", value) or ("input", name, position)
@@ -168,6 +168,14 @@ class Expr:
 
     def tanh(self) -> Any:
         return self.graph.node("tanh", self.index)
+
+    def less(self, other: Any) -> Any:
+        """1 where self < other, else 0."""
+        return self.graph.node("less", self.index, self.graph.index(other))
+
+    def greater(self, other: Any) -> Any:
+        """1 where other < self, else 0."""
+        return self.graph.node("less", self.graph.index(other), self.index)
 
     def select(self, if_true: Any, if_false: Any) -> Any:
         """`if_true` where this scalar is non-zero, else `if_false`."""

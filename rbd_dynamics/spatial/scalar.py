@@ -35,6 +35,17 @@ def tanh(x: Scalar) -> Scalar:
     return _apply("tanh", math.tanh, np.tanh, x)
 
 
+def less(a: Scalar, b: Scalar) -> Scalar:
+    """1 where a < b, else 0 (0 also where one of them is NaN); a condition for `where`."""
+    for x, y, method in ((a, b, "less"), (b, a, "greater")):
+        compare = getattr(x, method, None)
+        if compare is not None:
+            return compare(y)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.less(a, b).astype(float)
+    return 1.0 if a < b else 0.0
+
+
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     """`if_true` where the condition is non-zero, else `if_false`; drops the other value whatever it is."""
     select = getattr(condition, "select", None)
@@ -43,6 +54,20 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     if isinstance(condition, np.ndarray):
         return np.where(condition != 0, if_true, if_false)
     return if_true if condition else if_false
+
+
+def absolute(x: Scalar) -> Scalar:
+    """|x|."""
+    return where(less(x, 0.0), -x, x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y), from -pi to pi; 0 at the origin."""
+    if isinstance(y, (float, int)) and isinstance(x, (float, int)):
+        return math.atan2(y, x)
+    if not any(hasattr(entry, "select") for entry in (x, y)):
+        return np.arctan2(y, x)
+    return _traced_atan2(y, x)
 
 
 def reciprocal(x: Scalar) -> Scalar:
@@ -57,3 +82,45 @@ def _apply(name: str, on_float: Any, on_array: Any, x: Scalar) -> Scalar:
         return on_float(x)
     method = getattr(x, name, None)
     return method() if method is not None else on_array(x)
+
+
+# atan(z) = z + z^3 P(z^2) / Q(z^2) for |z| <= tan(pi / 8), the coefficients of the Cephes library
+_ATAN_P = (
+    -8.750608600031904122785e-1,
+    -1.615753718733365076637e1,
+    -7.500855792314704667340e1,
+    -1.228866684490136173410e2,
+    -6.485021904942025371773e1,
+)
+_ATAN_Q = (
+    1.0,
+    2.485846490142306297962e1,
+    1.650270098316988542046e2,
+    4.328810604912902668951e2,
+    4.853903996359136964868e2,
+    1.945506571482613964425e2,
+)
+
+
+def _traced_atan2(y: Scalar, x: Scalar) -> Scalar:
+    """atan2 from arithmetic and selections, without a branch."""
+    width, height = absolute(x), absolute(y)
+    steep = less(width, height)
+    high, low = where(steep, height, width), where(steep, width, height)
+    ratio = low / where(high, high, 1.0)
+    diagonal = less(math.tan(math.pi / 8), ratio)
+    z = where(diagonal, (ratio - 1.0) / (ratio + 1.0), ratio)
+    square = z * z
+    angle = z + z * square * (_polynomial(_ATAN_P, square) / _polynomial(_ATAN_Q, square))
+    angle = where(diagonal, math.pi / 4 + angle, angle)
+    angle = where(steep, math.pi / 2 - angle, angle)
+    angle = where(less(x, 0.0), math.pi - angle, angle)
+    return where(less(y, 0.0), -angle, angle)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Scalar) -> Scalar:
+    """The highest power's coefficient comes first."""
+    total: Scalar = coefficients[0]
+    for coefficient in coefficients[1:]:
+        total = total * x + coefficient
+    return total
