@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +28,10 @@ class Build:
         values: dict[str, Any],
         make: Callable[[Model, dict[str, Any], Callable[..., None]], Any],
         progress: Callable[[str, int, int], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._text, self._values, self._make, self._log = text, dict(values), make, progress
+        self._warn = warn
         self._thread: threading.Thread | None = None
         self._engine: Any = None
         self._error: BuildError | None = None
@@ -60,7 +63,7 @@ class Build:
 
     def _work(self) -> None:
         try:
-            model = read_model(self._text, self._values)
+            model = read_model(self._text, self._values, self._warn)
             self._engine = self._make(model, self._values, self._progress)
         except BuildError as error:
             self._error = error
@@ -77,15 +80,18 @@ class Build:
         self._log(name, number, total)
 
 
-def read_model(text: str, values: dict[str, Any]) -> Model:
-    """The model of a description, with the node's parameters applied. Raises ValueError."""
+def read_model(text: str, values: dict[str, Any], warn: Callable[[str], None]) -> Model:
+    """The model of a description, with the node's parameters applied; warnings go to `warn`. Raises ValueError."""
     locked = per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
     x, y, z = values["gravity"]
     if not text.strip():
         raise ValueError("it is empty")
     if not text.lstrip().startswith("<"):
         raise ValueError(f"it is not XML; it begins with {text.strip()[:40]!r}")
-    return load_urdf(text, base=values.get("base", "fixed"), gravity=(x, y, z), locked=locked or None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        return load_urdf(text, base=values.get("base", "fixed"), gravity=(x, y, z), locked=locked or None)
 
 
 def message_of(error: Exception) -> str:

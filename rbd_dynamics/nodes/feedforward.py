@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, chec
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
 from rbd_dynamics.nodes.parameters import Parameter
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.simulation import start_position
 
@@ -182,20 +182,23 @@ class FeedforwardNode(ManagedNode):
 
     def _publish(self, efforts: np.ndarray, stamp: Time) -> None:
         """Both messages are made once; only their numbers change."""
-        self._numbers[:] = efforts
+        self._command_numbers[:] = efforts
         self._commands.publish(self._command)
         if self._efforts.get_subscription_count():
+            self._effort_numbers[:] = efforts
             self._named_effort.header.stamp = stamp
             self._efforts.publish(self._named_effort)
         self._answered += 1
 
     def _prepare_messages(self, joints: Sequence[str]) -> None:
-        data = array.array("d", bytes(8 * len(joints)))
-        self._numbers = np.frombuffer(data)  # the same memory
-        self._command = Float64MultiArray(data=data)
+        zeros = np.zeros(len(joints))
+        self._command = Float64MultiArray(data=flat(zeros))
         dimension = MultiArrayDimension(label="joints", size=len(joints), stride=len(joints))
         self._command.layout.dim = [dimension]
-        self._named_effort = JointState(name=list(joints), effort=data)
+        self._named_effort = JointState(name=list(joints), effort=flat(zeros))
+        # the memory of the messages' own arrays
+        self._command_numbers = np.frombuffer(self._command.data)
+        self._effort_numbers = np.frombuffer(self._named_effort.effort)
         self._saturated = np.zeros(len(joints), dtype=bool)
 
     # --- desired motion ---------------------------------------------------------------------------

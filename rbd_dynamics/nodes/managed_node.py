@@ -145,7 +145,7 @@ class ManagedNode(LifecycleNode):
         text = self.values["robot_description"]
         try:
             if text:
-                build = Build(text, self.values, self.build, self._log_progress)
+                build = Build(text, self.values, self.build, self._log_progress, self._log_warning)
                 self._adopt(build.run())
             else:
                 self.subscribe(String, "robot_description", self._on_description, LATCHED)
@@ -184,7 +184,7 @@ class ManagedNode(LifecycleNode):
         if self._build is not None:
             self._waiting = text
             return
-        self._build = Build(text, self.values, self.build, self._log_progress)
+        self._build = Build(text, self.values, self.build, self._log_progress, self._log_warning)
         self._build.start()
 
     def poll(self) -> None:
@@ -213,6 +213,9 @@ class ManagedNode(LifecycleNode):
         build, self._build, self._waiting = self._build, None, None
         if build is not None:
             build.abandon()
+
+    def _log_warning(self, message: str) -> None:
+        self.get_logger().warning(message)
 
     def _log_progress(self, name: str, number: int, total: int) -> None:
         if process.stop_requested.is_set():
