@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser(
         "check",
         help="find what is wrong with a URDF before it matters",
-        description="Preflight: everything in a URDF that dynamics would stumble over. Exit code 1 if there are errors.",
+        description="Preflight: all that dynamics would stumble over in a URDF. Exit code 1 if there are errors.",
     )
     check.add_argument("urdf", metavar="URDF", help=URDF_HELP)
     check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")

@@ -27,7 +27,7 @@ KD = (50.0, 50.0, 50.0, 20.0, 20.0, 20.0, 10.0)
 JOINT_FRICTION = (0.273, 0.436, 0.320, 0.640, 0.420, 0.152, 0.282)
 #: every mass, centre of mass and inertia of the simulated robot is off by up to this share
 INERTIA_ERROR = 0.10
-SEED = 1
+SEED = 0
 
 RATE = 500.0  # joint states, and so efforts, per second
 

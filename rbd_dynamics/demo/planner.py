@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
-from rbd_dynamics_interfaces import srv
 
 from rbd_dynamics.demo.client import Client, DemoError, trajectory_message
 from rbd_dynamics.demo.motion import ARM, Motion
 from rbd_dynamics.demo.panda import TOOL
 from rbd_dynamics.robot import Robot
+from rbd_dynamics_interfaces import srv
 
 Array = NDArray[np.float64]
 SERVER = "/dynamics_server"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-from rbd_dynamics.demo.motion import ARM  # noqa: E402
-from rbd_dynamics.demo.tracking import Run  # noqa: E402
+from rbd_dynamics.demo.motion import ARM
+from rbd_dynamics.demo.tracking import Run
 
 Array = NDArray[np.float64]
 COLORS = ("#d1495b", "#edae49", "#00798c")  # of the runs, tell apart also without colour vision
@@ -29,7 +28,7 @@ STYLE = {
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "legend.frameon": False,
-    "savefig.dpi": 110,
+    "savefig.dpi": 100,
 }
 
 
@@ -39,69 +38,70 @@ def short_name(joint: str) -> str:
 
 def plot_tracking(runs: Sequence[Run], path: Path) -> None:
     """Tracking error over time for every joint, and the root mean squares side by side."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(4, 2, figsize=(10.0, 8.0), sharex=False, layout="constrained")
-        panels = list(axes.flat)
-        for k, name in enumerate(ARM):
-            axis = panels[k]
+    with rc_context(STYLE):
+        figure, panels = _grid("Tracking error of a fast motion, the same PD gains in all runs")
+        for k, axis in enumerate(panels[: len(ARM)]):
             for run, color in zip(runs, COLORS):
-                axis.plot(run.times, 1e3 * run.error[:, k], color=color, linewidth=1.3, label=run.name)
+                axis.plot(run.times, 1e3 * run.error[:, k], color=color, linewidth=1.4, label=run.name)
             axis.axhline(0.0, color="black", linewidth=0.5)
-            axis.set_title(short_name(name))
-            axis.set_ylabel("error, mrad")
-            axis.margins(x=0.0)
-            if k >= len(ARM) - 2:
-                axis.set_xlabel("time, s")
-        _bars(panels[7], runs)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(runs), fontsize=10)
-        figure.suptitle("Tracking error of a fast motion, same PD gains", x=0.01, ha="left", fontweight="bold")
-        figure.savefig(path)
-        plt.close(figure)
+            _time_axis(axis, k, runs[0].times, "mrad")
+            axis.set_title(short_name(ARM[k]))
+        _rms_bars(panels[-1], runs)
+        _finish(figure, panels[0], path)
 
 
-def _bars(axis: plt.Axes, runs: Sequence[Run]) -> None:
+def plot_torques(run: Run, times: Array, planned: Array, limits: Array, path: Path) -> None:
+    """Torques that the plan predicts and that acted, and the limits. planned: (N, joints) at times (N,)."""
+    with rc_context(STYLE):
+        figure, panels = _grid("Planned and applied torques")
+        for k, axis in enumerate(panels[: len(ARM)]):
+            axis.plot(run.times, run.applied[:, k], color=COLORS[2], linewidth=1.4, label=f"applied, {run.name}")
+            axis.plot(times, planned[:, k], color="black", linewidth=1.0, linestyle=(0, (4, 2)), label="planned")
+            _time_axis(axis, k, times, "N m")
+            axis.set_title(f"{short_name(ARM[k])}, limit {limits[k]:g} N m")
+        axis, places = panels[-1], np.arange(len(ARM))
+        axis.bar(places - 0.2, 100.0 * np.abs(planned).max(axis=0) / limits, 0.4, color=GREY)
+        axis.bar(places + 0.2, 100.0 * np.abs(run.applied).max(axis=0) / limits, 0.4, color=COLORS[2])
+        axis.axhline(100.0, color=COLORS[0], linewidth=1.0)
+        axis.set_title("largest share of the limit")
+        _joint_axis(axis, "%")
+        _finish(figure, panels[0], path)
+
+
+def _grid(title: str) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(12.0, 5.2), layout="constrained")
+    axes = figure.subplots(2, 4)
+    figure.suptitle(f"{title}\n", x=0.01, ha="left", fontweight="bold", fontsize=12)  # and room for the legend
+    return figure, list(axes.flat)
+
+
+def _time_axis(axis: Axes, k: int, times: Array, unit: str) -> None:
+    axis.set_xlim(0.0, times[-1])
+    if k % 4 == 0:
+        axis.set_ylabel(unit)
+    if k >= 4:
+        axis.set_xlabel("time, s")
+
+
+def _joint_axis(axis: Axes, unit: str) -> None:
+    axis.set_xticks(np.arange(len(ARM)), [str(k + 1) for k in range(len(ARM))])
+    axis.set_xlabel("joint")
+    axis.set_ylabel(unit)
+    axis.grid(axis="x", visible=False)
+
+
+def _rms_bars(axis: Axes, runs: Sequence[Run]) -> None:
     width = 0.8 / len(runs)
     places = np.arange(len(ARM))
     for k, (run, color) in enumerate(zip(runs, COLORS)):
         axis.bar(places + (k - 0.5 * (len(runs) - 1)) * width, 1e3 * run.rms, width, color=color)
-    axis.set_xticks(places, [str(k + 1) for k in range(len(ARM))])
-    axis.set_xlabel("joint")
-    axis.set_title("root mean square error")
-    axis.set_ylabel("mrad")
     axis.set_yscale("log")
-    axis.grid(axis="x", visible=False)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.set_title("root mean square, logarithmic")
+    _joint_axis(axis, "mrad")
 
 
-def plot_torques(run: Run, times: Array, planned: Array, limits: Array, path: Path) -> None:
-    """Torques that the plan predicts and that acted, within the limits. planned: (N, joints) at times (N,)."""
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(4, 2, figsize=(10.0, 8.0), layout="constrained")
-        panels = list(axes.flat)
-        for k, name in enumerate(ARM):
-            axis = panels[k]
-            axis.plot(run.times, run.applied[:, k], color=COLORS[2], linewidth=1.2, label=f"applied ({run.name})")
-            axis.plot(times, planned[:, k], color="black", linewidth=1.0, linestyle=(0, (4, 2)), label="planned")
-            reach = 1.15 * max(np.abs(run.applied[:, k]).max(), np.abs(planned[:, k]).max())
-            if limits[k] < 1.5 * reach:
-                for sign in (-1.0, 1.0):
-                    axis.axhline(sign * limits[k], color=COLORS[0], linewidth=1.0, label="limit" if sign > 0 else None)
-            axis.set_title(f"{short_name(name)}, limit {limits[k]:g} N m")
-            axis.set_ylabel("torque, N m")
-            axis.margins(x=0.0)
-            if k >= len(ARM) - 2:
-                axis.set_xlabel("time, s")
-        axis = panels[7]
-        places = np.arange(len(ARM))
-        axis.bar(places - 0.2, np.abs(planned).max(axis=0) / limits, 0.4, color=GREY, label="planned")
-        axis.bar(places + 0.2, np.abs(run.applied).max(axis=0) / limits, 0.4, color=COLORS[2], label="applied")
-        axis.axhline(1.0, color=COLORS[0], linewidth=1.0)
-        axis.set_xticks(places, [str(k + 1) for k in range(len(ARM))])
-        axis.set_xlabel("joint")
-        axis.set_title("largest share of the limit")
-        axis.grid(axis="x", visible=False)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=10)
-        figure.suptitle("Planned and applied torques", x=0.01, ha="left", fontweight="bold")
-        figure.savefig(path)
-        plt.close(figure)
+def _finish(figure: Figure, axis: Axes, path: Path) -> None:
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper right", ncol=3, fontsize=10)
+    figure.savefig(path)

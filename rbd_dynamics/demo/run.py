@@ -38,8 +38,8 @@ NEEDED = (
     ("rosbags.rosbag2", "pip install rosbags"),
 )
 SETTLE = 0.5  # s before and after a motion
-LEAST_ANSWERED = 0.95  # of the joint states, by an effort
-NODES = ("simulator", "feedforward", "dynamics_server")
+LEAST_ANSWERED = 0.8  # of the joint states, by an effort: less is another experiment
+FILE_WIDTH = 120  # columns, where the output is no terminal
 
 
 def run(folder: Path, short: bool = False) -> int:
@@ -69,7 +69,7 @@ class Demo:
     def __init__(self, folder: Path, short: bool) -> None:
         self._folder = folder
         self._short = short
-        self._console = Console() if sys.stdout.isatty() else Console(width=100)
+        self._console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
         self._started = time.monotonic()
         self._description = panda.description()
         self._robot = Robot(load_urdf(self._description, locked=panda.LOCKED))
@@ -98,10 +98,10 @@ class Demo:
     def _say_what_happens(self) -> None:
         self._say("[bold]Franka Panda: a fast motion with PD alone, with gravity, with full feedforward[/]")
         self._say(
-            f"The simulated robot is not the controller's model: masses, centres of mass and inertias are off by up to "
-            f"{panda.INERTIA_ERROR:.0%},\nand its joints have the friction of a real Panda "
-            f"({min(panda.JOINT_FRICTION):.2f} to {max(panda.JOINT_FRICTION):.2f} N m), which the controller does not "
-            "know.\nThe gains are those of Franka's joint impedance example, the same in all runs.\n"
+            "The simulated robot is not the one that the controller believes in: masses, centres of mass and inertias "
+            f"are off by up to {panda.INERTIA_ERROR:.0%}, and the joints have the friction of a real Panda "
+            f"({min(panda.JOINT_FRICTION):.2f} to {max(panda.JOINT_FRICTION):.2f} N m), of which the controller knows "
+            "nothing. The gains are those of Franka's joint impedance example, the same in all runs.\n"
         )
 
     def _plan_motion(self) -> Motion:
@@ -123,7 +123,7 @@ class Demo:
     def _ask_planner(self, client: Client, motion: Motion) -> tuple[Plan, list[Check]]:
         from rbd_dynamics.demo.planner import SAMPLES, Planner
 
-        with self._step("robot_description to all; kernels compile, or come from the cache") as note:
+        with self._step("robot_description to all; kernels compile, or come from the cache"):
             client.wait_for_joint_states()
             planner = Planner(client, motion, self._robot)
             planner.wait()
@@ -148,9 +148,10 @@ class Demo:
         from rbd_dynamics.demo.recording import JointSeries
         from rbd_dynamics.demo.tracking import run_of
 
-        with self._step(name) as note:
+        with self._step(name, spin=False) as note:
             client.deactivate("feedforward")
             client.set_parameters("feedforward", terms=list(terms))
+            time.sleep(0.1)  # what is still under way must not release the brakes
             client.reset_simulator()
             client.activate("feedforward")
             mark = client.recording.mark()
@@ -229,11 +230,12 @@ class Demo:
         self._console.print(text, highlight=False)
 
     @contextlib.contextmanager
-    def _step(self, what: str) -> Iterator[Any]:
-        """One line when it is done; while it runs, one that moves where there is a terminal."""
+    def _step(self, what: str, spin: bool = True) -> Iterator[Any]:
+        """A line that moves while it runs, where there is a terminal, and one that stays when it is done."""
         notes: list[str] = []
         start = time.monotonic()
-        yield notes.append
+        with self._console.status(what) if spin else contextlib.nullcontext():
+            yield notes.append
         seconds = f"[dim]{time.monotonic() - start:5.1f} s[/]"
         self._say(f"[green]✓[/] {seconds}  {what}" + (f": [bold]{notes[-1]}[/]" if notes else ""))
 
