@@ -190,7 +190,7 @@ class Twin:
         forces = pin.StdVec_Force()
         forces.extend([pin.Force.Zero() for _ in range(self.pinocchio.njoints)])
         for name, wrench in f_ext.items():
-            frame = self.pinocchio.frames[self.pinocchio.getFrameId(name)]
+            frame = self.pinocchio.frames[self.frame_id(name)]
             forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench[3:], wrench[:3]))
         return forces
 
@@ -221,18 +221,25 @@ class Twin:
         bias = self.inverse_dynamics(q, v, np.zeros(self.model.nv))
         return np.asarray(np.linalg.solve(self.mass_matrix(q), tau - bias))
 
+    def frame_id(self, name: str) -> int:
+        """Pinocchio's frame of that name: the link's where a joint has the same name, as `Model.frame` does."""
+        import pinocchio as pin
+
+        link = self.pinocchio.existFrame(name, pin.FrameType.BODY)
+        return int(self.pinocchio.getFrameId(name, *([pin.FrameType.BODY] if link else [])))
+
     def pose(self, q: Array, frame: str) -> Array:
         """Pose of a frame (4, 4)."""
         import pinocchio as pin
 
         pin.framesForwardKinematics(self.pinocchio, self.data, self.q(q))
-        return np.array(self.data.oMf[self.pinocchio.getFrameId(frame)].homogeneous)
+        return np.array(self.data.oMf[self.frame_id(frame)].homogeneous)
 
     def jacobian(self, q: Array, frame: str) -> Array:
         """Body Jacobian (6, nv), angular part first."""
         import pinocchio as pin
 
-        index = self.pinocchio.getFrameId(frame)
+        index = self.frame_id(frame)
         theirs = pin.computeFrameJacobian(self.pinocchio, self.data, self.q(q), index, pin.LOCAL)
         return np.asarray(np.roll(theirs, 3, axis=0) @ self.P)
 

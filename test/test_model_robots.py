@@ -26,6 +26,8 @@ def frame_poses(model: Model, q: np.ndarray) -> dict[str, np.ndarray]:
         bodies[k] = bodies[body.parent] @ body.placement @ joint.kind.transform(own)
     found = {}
     for frame in model.frames:
+        if frame.kind != "link":  # a joint may have a link's name
+            continue
         pose = bodies[frame.body] @ frame.placement
         found[frame.name] = np.eye(4)
         found[frame.name][:3, :3] = np.reshape(pose.rotation, (3, 3))

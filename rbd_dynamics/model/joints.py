@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.model.configurations import (
+from rbd_dynamics.spatial import (
     left_jacobian_inverse_times,
     left_jacobian_times,
     quaternion_conjugate,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.model.checks import ROUNDED
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -39,9 +40,11 @@ def payload_inertia(
     if amount < 0.0:
         raise ModelError(f"{where}: mass {amount:g} is negative")
     if amount == 0.0:
+        if np.any(rotational):
+            raise ModelError(f"{where}: it has inertia but no mass")
         return target.body, RigidInertia()
     principal = np.linalg.eigvalsh(rotational)
-    if principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-6) or principal[0] < 0.0:
+    if principal[2] > (principal[0] + principal[1]) * (1.0 + ROUNDED) or principal[0] < -ROUNDED * principal[2]:
         shown = ", ".join(f"{value:.4g}" for value in principal)
         raise ModelError(
             f"{where}: no rigid body has the principal moments of inertia {shown}: "
