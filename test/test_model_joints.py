@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from robots import ALL_KINDS, random_kind, random_tree, random_unit
 
-from rbd_dynamics.model.configurations import quaternion_exp, quaternion_log
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import Limits
+from rbd_dynamics.spatial import quaternion_exp, quaternion_log
 from rbd_dynamics.spatial.se3 import Transform
 
 KINDS = st.sampled_from(ALL_KINDS)
