@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivative
 from rbd_dynamics.compiler import kernels
 from rbd_dynamics.compiler.kernels import Backend, Kernel
 from rbd_dynamics.evaluation import Evaluation
-from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.model import WORLD, Limits, Model
 from rbd_dynamics.model.payload import payload_inertia
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
@@ -393,9 +394,7 @@ def _refuse(*arrays: Any) -> None:
 def _identity(model: Model, friction: bool) -> str:
     """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
     bodies = [
-        (body.parent, body.placement, joint.kind, joint.q_index, joint.v_index, joint.armature, joint.mimic)
-        + ((joint.damping, joint.friction) if friction else ())
-        for body, joint in ((body, body.joint) for body in model.bodies)
+        (body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies
     ]
     frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
     return repr((bodies, frames, model.gravity, model.fixed_inertia, friction))
