@@ -147,7 +147,7 @@ def test_locked_joints_stay_where_they_are_put_and_others_at_zero():
         ('<dynamics armature="0.25"/>', "", 0.25),
         ('<dynamics rotor_inertia="1e-4" gear_ratio="100"/>', "", 1.0),
         ('<dynamics rotorInertia="0.5"/>', "", 0.5),
-        ("", "<actuator><rotorInertia>1e-4</rotorInertia><mechanicalReduction>50</mechanicalReduction></actuator>", 0.25),
+        ("", "<actuator><rotorInertia>2</rotorInertia><mechanicalReduction>3</mechanicalReduction></actuator>", 18),
         ("", '<actuator name="m"><d:rotor_inertia value="1e-4"/><d:gear_ratio value="-50"/></actuator>', 0.25),
         ("", '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>', 0.0),
         ('<dynamics armature="2"/>', '<actuator name="m"><rotorInertia>1</rotorInertia></actuator>', 2.0),
@@ -194,9 +194,15 @@ def test_it_reads_paths_and_text_in_any_encoding(tmp_path: Path):
         assert load_urdf(source).joint_names == ["drehgelenk_ä"]
 
 
-def test_rotations_by_quarter_turns_have_exact_zeros():
-    model = load_urdf(robot(f'a revolute x>y <origin rpy="{np.pi / 2} 0 {-np.pi / 2}"/>'))
+@pytest.mark.parametrize("quarter", [np.pi / 2, 1.57079632679, 1.5707963267948966])
+def test_rotations_by_quarter_turns_have_exact_zeros(quarter):
+    model = load_urdf(robot(f'a revolute x>y <origin rpy="{quarter} 0 {-quarter}"/>'))
     assert sorted(map(abs, model.bodies[0].placement.rotation)) == [0.0] * 6 + [1.0] * 3
+
+
+def test_an_angle_near_a_quarter_turn_is_left_alone():
+    model = load_urdf(robot('a revolute x>y <origin rpy="1.5708 0 0"/>'))
+    assert model.bodies[0].placement.rotation[4] == pytest.approx(np.cos(1.5708), rel=1e-9)
 
 
 def test_a_long_chain_needs_no_recursion():

@@ -128,16 +128,30 @@ def _read_origin(element: ET.Element, where: str, findings: Findings) -> tuple[V
     """Position and rotation, None for no rotation."""
     reader = Reader(element, where, findings)
     xyz = reader.vector("xyz", (0.0, 0.0, 0.0))
-    roll, pitch, yaw = reader.vector("rpy", (0.0, 0.0, 0.0))
+    roll, pitch, yaw = map(_as_meant, reader.vector("rpy", (0.0, 0.0, 0.0)))
     if (roll, pitch, yaw) == (0.0, 0.0, 0.0):
         return xyz, None
-    return xyz, tuple(map(_without_rounding, rotation_from_rpy(roll, pitch, yaw)))
+    return xyz, without_rounding(rotation_from_rpy(roll, pitch, yaw))
 
 
-def _without_rounding(entry: float) -> float:
-    """Entries of a rotation that are 0, 1 or -1 but for rounding, made so: specialised code drops them."""
-    nearest = round(entry) if math.isfinite(entry) else entry
-    return float(nearest) if abs(entry - nearest) < 1e-15 else entry
+def _as_meant(angle: float) -> float:
+    """Quarter turns that a file writes with eleven decimals or more, such as 1.57079632679, made exact.
+
+    It moves nothing by more than 1e-11 rad, and the zeros it gives make specialised code up to a
+    third shorter.
+    """
+    exact = round(angle / (math.pi / 2)) * (math.pi / 2) if math.isfinite(angle) else angle
+    return exact if abs(angle - exact) < 1e-11 else angle
+
+
+def without_rounding(rotation: Mat3) -> Mat3:
+    """A rotation in which entries that are 0, 1 or -1 but for rounding are made so."""
+
+    def clean(entry: float) -> float:
+        nearest = round(entry) if math.isfinite(entry) else entry
+        return float(nearest) if abs(entry - nearest) < 1e-15 else entry
+
+    return tuple(map(clean, rotation))
 
 
 # --- joints -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
-from rbd_dynamics.model.description import Description, JointDescription, read_description
+from rbd_dynamics.model.description import Description, JointDescription, read_description, without_rounding
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model, unknown
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
@@ -244,7 +244,7 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
 
 def _flat(pose: Transform) -> Transform:
     """The same pose with one rotation matrix at most."""
-    return pose if len(pose.factors) < 2 else Transform.of(pose.rotation, pose.p)
+    return pose if len(pose.factors) < 2 else Transform.of(without_rounding(pose.rotation), pose.p)
 
 
 # --- the model -----------------------------------------------------------------------------------
