@@ -45,7 +45,7 @@ class Client:
         self._processes = processes
         self.recording = Recording()
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node("demo")
+        self._node = rclpy.create_node("demo", parameter_overrides=[Parameter("use_sim_time", value=True)])
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._stop = threading.Event()
@@ -86,6 +86,7 @@ class Client:
             JointState, "joint_states", lambda _: arrived.set(), SENSOR_DATA
         )
         self.wait(arrived.is_set, "joint_states of the simulator")
+        self.wait(self.now, "/clock of the simulator")
         self._node.destroy_subscription(subscription)
 
     def play(self, motion: Motion, start: int) -> None:
@@ -93,6 +94,7 @@ class Client:
         self._trajectory.publish(trajectory_message(motion, start))
 
     def now(self) -> int:
+        """Simulated time, ns."""
         return int(self._node.get_clock().now().nanoseconds)
 
     # --- the nodes ----------------------------------------------------------------------------------

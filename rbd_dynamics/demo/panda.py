@@ -64,12 +64,21 @@ def simulator_parameters() -> dict[str, Any]:
         "inertia_error": INERTIA_ERROR,
         "inertia_seed": SEED,
         "command_timeout": 0.1,
+        "lockstep": True,
+        "publish_clock": True,
     }
 
 
 def feedforward_parameters() -> dict[str, Any]:
     """The controller, which knows the description only."""
-    return {**_LOCKED, "joints": list(ARM), "terms": ["gravity"], "kp": list(KP), "kd": list(KD)}
+    return {
+        **_LOCKED,
+        "use_sim_time": True,
+        "joints": list(ARM),
+        "terms": ["gravity"],
+        "kp": list(KP),
+        "kd": list(KD),
+    }
 
 
 def server_parameters() -> dict[str, Any]:

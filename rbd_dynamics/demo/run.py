@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from rbd_dynamics import Robot, load_urdf
@@ -101,7 +101,8 @@ class Demo:
             "The simulated robot is not the one that the controller believes in: masses, centres of mass and inertias "
             f"are off by up to {panda.INERTIA_ERROR:.0%}, and the joints have the friction of a real Panda "
             f"({min(panda.JOINT_FRICTION):.2f} to {max(panda.JOINT_FRICTION):.2f} N m), of which the controller knows "
-            "nothing. The gains are those of Franka's joint impedance example, the same in all runs.\n"
+            "nothing. The gains are those of Franka's joint impedance example, the same in all runs. "
+            "Simulator and controller run in lockstep, so that a busy machine takes longer but shows the same.\n"
         )
 
     def _plan_motion(self) -> Motion:
@@ -157,7 +158,7 @@ class Demo:
             mark = client.recording.mark()
             start = client.now() + round(SETTLE * 1e9)
             client.play(motion, start)
-            self._wait_with_bar(client, name, motion.duration + 2.0 * SETTLE)
+            self._wait_with_bar(client, name, start, motion.duration + SETTLE)
             states = JointSeries.of(client.recording.since(mark, "/joint_states"), ARM)
             efforts = JointSeries.of(client.recording.since(mark, "/feedforward/effort"), ARM)
             result = run_of(name, motion, start, states, efforts)
@@ -165,15 +166,17 @@ class Demo:
             note(f"error {rms:.1f} mrad RMS, {1e3 * result.largest.max():.1f} mrad at most")
         return result
 
-    def _wait_with_bar(self, client: Client, name: str, seconds: float) -> None:
+    def _wait_with_bar(self, client: Client, name: str, start: int, seconds: float) -> None:
+        """Until so many simulated seconds after `start` (ns)."""
         columns = (TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.completed:.0f} s"))
         with Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal) as bar:
             task = bar.add_task(name, total=seconds)
-            start = time.monotonic()
-            while (elapsed := time.monotonic() - start) < seconds:
-                bar.update(task, completed=elapsed)
-                client.check()
-                time.sleep(0.1)
+            client.wait(lambda: self._show_time(bar, task, client.now() - start) >= seconds, f"the end of {name}")
+
+    @staticmethod
+    def _show_time(bar: Progress, task: TaskID, elapsed: int) -> float:
+        bar.update(task, completed=1e-9 * elapsed)
+        return 1e-9 * elapsed
 
     def _write_bag(self, client: Client) -> None:
         from rbd_dynamics.demo.recording import write_bag

@@ -35,6 +35,7 @@ from rbd_dynamics.simulation.simulation import (
 )
 
 LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
+PATIENCE = 2.0  # s of wall time: how long a simulation in lockstep waits for a command
 
 PARAMETERS = (
     *COMMON_PARAMETERS,
@@ -62,6 +63,9 @@ PARAMETERS = (
     Parameter("command_timeout", "double", 0.0,
               "When commands stop for longer (s of simulated time), all efforts are zero. 0: never",
               minimum=0.0, maximum=60.0),
+    Parameter("lockstep", "bool", False,
+              "After each joint state wait for its command, so that a run does not depend on how fast the "
+              "machine is. Use it with publish_clock, and use_sim_time elsewhere"),
     Parameter("start_braked", "bool", True, "Brakes hold the robot until the first command"),
     Parameter("inertia_error", "double", 0.0,
               "Each body's mass, centre of mass and inertia are off by up to this fraction, at random",
@@ -98,6 +102,7 @@ class SimulatorNode(ManagedNode):
         self._diverged = ""
         self._lag = 0.0
         self._commands = 0
+        self._answered, self._published = False, 0.0  # the last joint state: by a command; wall time
         self._reported = (0.0, 0)  # wall time and steps at the last report
         self._anchor = (0.0, 0, 0)  # wall time, steps, stamp (ns): from where time is counted
 
@@ -184,16 +189,26 @@ class SimulatorNode(ManagedNode):
         engine = self.engine
         if engine is None or not self.active or self._paused or self._diverged:
             return
+        if self._is_waiting(engine):
+            return
         wall, first, _ = self._anchor
         elapsed = (time.monotonic() - wall) * self.values["real_time_factor"]
         due = int(elapsed / self.values["step"]) - (engine.simulation.steps - first)
+        each = max(1, round(1.0 / self.values["publish_rate"] / self.values["step"]))
         if due * self.values["step"] > LONGEST_LAG * self.values["real_time_factor"]:
             self._lag += due * self.values["step"]
-            due = max(1, round(1.0 / self.values["publish_rate"] / self.values["step"]))
-            self._advance(engine, due)
+            self._advance(engine, each)
             self._restart_time(engine.simulation.steps)
-        else:
+        elif not self.values["lockstep"]:
             self._advance(engine, due)
+        elif due >= each:
+            self._advance(engine, each)
+
+    def _is_waiting(self, engine: Engine) -> bool:
+        """In lockstep, and the answer to the last joint state has not come yet."""
+        if not self.values["lockstep"] or engine.simulation.braked or self._answered:
+            return False
+        return time.monotonic() - self._published < PATIENCE
 
     def _advance(self, engine: Engine, steps: int) -> int:
         """Do some steps and publish; the number done. A diverged state is never published."""
@@ -216,6 +231,7 @@ class SimulatorNode(ManagedNode):
         message.header.stamp = Time(nanoseconds=stamp).to_msg()
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
+        self._answered, self._published = False, time.monotonic()
         message.position = flat(simulation.q[engine.q_index])
         message.velocity = flat(simulation.v[engine.dofs])
         message.effort = flat(simulation.tau[engine.dofs])
@@ -251,6 +267,9 @@ class SimulatorNode(ManagedNode):
             return
         engine.simulation.command(efforts, dofs)
         self._commands += 1
+        self._answered = True
+        if self.values["lockstep"]:
+            self._on_timer()  # it may be due already
 
     # --- services ---------------------------------------------------------------------------------
 
