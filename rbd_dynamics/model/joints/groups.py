@@ -1,21 +1,14 @@
-"""Joint kinds: one class each, generic over the scalar.
-
-A kind says how its frame moves, `T(q)`, and the columns of its Jacobian `S(q)` with their rate
-`Sdot(q, v)`, all expressed in the moved (child) frame (theory.md section 2). `configuration_size`
-(nq) and `freedoms` (nv) differ where the configuration contains a quaternion. To add a kind, write
-its class here and, for URDF, name it in `rbd_dynamics.model.urdf`.
-"""
+"""Joints that move on a group: in the plane, about a point, freely. Their velocity is the body twist."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rbd_dynamics.model.joints.base import Z_AXIS, Array, JointKind, direction_of
 from rbd_dynamics.spatial import (
     left_jacobian_inverse_times,
     left_jacobian_times,
@@ -27,100 +20,13 @@ from rbd_dynamics.spatial import (
     rotate_by_quaternion,
 )
 from rbd_dynamics.spatial.scalar import Scalar
-from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6
-from rbd_dynamics.spatial.so3 import (
-    Vec3,
-    rotation_about,
-    rotation_from_quaternion,
-    scale3,
-)
-
-Array = NDArray[np.float64]
-
-Z_AXIS: Vec3 = (0.0, 0.0, 1.0)
-
-
-class JointKind:
-    """What every joint kind offers; the defaults suit joints with constant S and nq = nv = 1."""
-
-    name: ClassVar[str]
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
-    #: indices, inside the joint's configuration, of a unit quaternion (x, y, z, w)
-    quaternion: ClassVar[slice | None] = None
-    #: how far random positions go where there is no limit, rad or m
-    reach: ClassVar[float] = math.pi
-
-    def transform(self, q: Sequence[Scalar]) -> Transform:
-        """T(q): pose of the moved frame in the joint frame."""
-        raise NotImplementedError
-
-    def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
-        """The nv columns of S(q), twists in the moved frame."""
-        raise NotImplementedError
-
-    def columns_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Vec6, ...]:
-        """The columns of Sdot = dS/dt."""
-        return (ZERO6,) * self.nv
-
-    def neutral(self) -> Array:
-        """The configuration (nq,) at which T is the identity."""
-        return np.zeros(self.nq)
-
-    def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
-        """A random configuration (nq,), between the limits where they are finite."""
-        low = lower if math.isfinite(lower) else min(-self.reach, upper - self.reach)
-        high = upper if math.isfinite(upper) else max(self.reach, low + self.reach)
-        return rng.uniform(low, high, self.nq)
-
-    def integrate(self, q: Array, dv: Array) -> Array:
-        """Move along a constant body velocity for unit time: q (..., nq), dv (..., nv) -> (..., nq)."""
-        return q + dv
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        """The shortest dv (..., nv) with which integrate(q0, dv) is the pose of q1."""
-        return q1 - q0
-
-
-@dataclass(frozen=True)
-class Revolute(JointKind):
-    """Rotation about a unit axis; q in rad."""
-
-    axis: Vec3 = Z_AXIS
-    name: ClassVar[str] = "revolute"
-
-    def transform(self, q: Sequence[Scalar]) -> Transform:
-        return Transform((rotation_about(self.axis, q[0]),), (0.0, 0.0, 0.0))
-
-    def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
-        return ((*self.axis, 0.0, 0.0, 0.0),)
-
-
-@dataclass(frozen=True)
-class Continuous(Revolute):
-    """A revolute joint without position limits: one angle, as JointState has it, never wrapped."""
-
-    name: ClassVar[str] = "continuous"
-
-
-@dataclass(frozen=True)
-class Prismatic(JointKind):
-    """Translation along a unit axis; q in m."""
-
-    axis: Vec3 = Z_AXIS
-    name: ClassVar[str] = "prismatic"
-    reach: ClassVar[float] = 1.0
-
-    def transform(self, q: Sequence[Scalar]) -> Transform:
-        return Transform((), scale3(q[0], self.axis))
-
-    def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
-        return ((0.0, 0.0, 0.0, *self.axis),)
+from rbd_dynamics.spatial.se3 import Transform, Vec6
+from rbd_dynamics.spatial.so3 import Vec3, rotation_about, rotation_from_quaternion
 
 
 @dataclass(frozen=True)
 class Planar(JointKind):
-    """Motion in the plane normal to a unit axis: q = (x, y, angle), v = body velocity (vx, vy, w).
+    """Motion in the plane normal to an axis, normalised: q = (x, y, angle), v = body velocity (vx, vy, w).
 
     x and y run along two fixed directions of the joint frame that span the plane; for the axis z
     they are the frame's own x and y. The velocity is that of the moved frame, expressed in it, so
@@ -131,6 +37,9 @@ class Planar(JointKind):
     name: ClassVar[str] = "planar"
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", direction_of(self.axis))
 
     @property
     def directions(self) -> tuple[Vec3, Vec3]:
