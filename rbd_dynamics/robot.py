@@ -55,7 +55,7 @@ class Robot:
         self.friction = friction
         self._kernels: dict[str, Evaluation] = {}
         self._payloads: dict[str, tuple[int, RigidInertia]] = {}
-        self._inertia = self._inertial_parameters()
+        self._inertia, self._fixed = self._inertial_parameters()
         self._identity = _identity(model, friction)
         self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
         self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
@@ -297,19 +297,19 @@ class Robot:
 
     def potential_energy(self, q: ArrayLike, out: Array | None = None) -> Array:
         """In J, zero with all mass at the height of the world's origin: a 0-d array, (N,) for a batch."""
-        return self._run("potential_energy", (q, self._inertia), out)
+        return self._run("potential_energy", (q, self._inertia, self._fixed), out)
 
     def center_of_mass(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Centre of mass of the whole robot in the world, (3,) in m."""
-        return self._run("center_of_mass", (q, self._inertia), out)
+        return self._run("center_of_mass", (q, self._inertia, self._fixed), out)
 
     def center_of_mass_jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
         """J (3, nv): the velocity of the centre of mass is J v, world axes."""
-        return self._run("center_of_mass_jacobian", (q, self._inertia), out)
+        return self._run("center_of_mass_jacobian", (q, self._inertia, self._fixed), out)
 
     def center_of_mass_jacobian_dot(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
         """dJ/dt (3, nv): the acceleration of the centre of mass is J a + Jdot v, world axes."""
-        return self._run("center_of_mass_jacobian_dot", (q, v, self._inertia), out)
+        return self._run("center_of_mass_jacobian_dot", (q, v, self._inertia, self._fixed), out)
 
     def momentum(self, q: ArrayLike, v: ArrayLike, out: Array | None = None) -> Array:
         """(6,): angular momentum about the centre of mass, linear momentum; world axes."""
@@ -345,20 +345,20 @@ class Robot:
         if load.mass != 0.0:
             payloads[frame] = (body, load)
         self._payloads = payloads
-        self._inertia = self._inertial_parameters()
+        self._inertia, self._fixed = self._inertial_parameters()
 
     @property
     def inertial_parameters(self) -> Array:
         """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
         return self._inertia.copy()
 
-    def _inertial_parameters(self) -> Array:
-        """(bodies, 10), with the payloads."""
-        inertias = [body.inertia for body in self.model.bodies]
+    def _inertial_parameters(self) -> tuple[Array, Array]:
+        """(bodies, 10), and (10,) of what is fixed to the world, with the payloads."""
+        inertias = [*(body.inertia for body in self.model.bodies), self.model.fixed_inertia]  # last: WORLD
         for body, load in self._payloads.values():
-            if body != WORLD:
-                inertias[body] = inertias[body] + load
-        return np.array([inertia.parameters for inertia in inertias], dtype=float).reshape(-1, 10)
+            inertias[body] = inertias[body] + load
+        parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
+        return parameters[:-1], parameters[-1]
 
     def _body_wrenches(self, f_ext: Wrenches) -> Array:
         """Wrenches on frames as one on each body, in the body's frame: (bodies, 6) or (N, bodies, 6)."""
@@ -397,4 +397,4 @@ def _identity(model: Model, friction: bool) -> str:
         (body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies
     ]
     frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
-    return repr((bodies, frames, model.gravity, model.fixed_inertia, friction))
+    return repr((bodies, frames, model.gravity, friction))

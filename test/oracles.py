@@ -27,6 +27,9 @@ every_robot = pytest.mark.parametrize(("name", "base", "backend"), CASES)
 every_regular_robot = pytest.mark.parametrize(
     ("name", "base", "backend"), [case for case in CASES if case.values[0] not in SINGULAR]
 )
+#: relative error against Pinocchio's model of the same file: quarter turns that a file writes with eleven decimals
+#: are exact for us (they move by up to 1e-11 rad) and are not for Pinocchio
+SAME_FILE = 5e-10
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
@@ -36,10 +39,10 @@ def real_robot(name: str, base: Base, backend: Any) -> Robot:
 
 def trees(backend: str, mimic: float = 0.0, **options: Any) -> Iterator[tuple[Robot, np.random.Generator]]:
     """Random trees of mixed joints along oblique axes, with a random generator for their states."""
-    for seed in range(3 if backend == "llvm" else 15):
+    for seed in range(3 if backend == "llvm" else 9):
         rng = np.random.default_rng(seed)
         base: Any = ("fixed", "floating")[seed % 2]
-        model = random_tree(rng, n=2 + seed % 3 * 3, base=base, mimic=mimic, **options)
+        model = random_tree(rng, n=2 + seed % 3 * 2, base=base, mimic=mimic, **options)
         yield Robot(model, backend=backend), rng  # type: ignore[arg-type]
 
 
@@ -49,18 +52,18 @@ def random_states(model: Model, rng: np.random.Generator, count: int) -> State:
     return State(*(np.stack(column) for column in zip(*states)))
 
 
-def error(ours: Array, theirs: Array) -> float:
-    """Largest difference, relative to the largest element."""
+def error(ours: Array, theirs: Array, least: float = 1e-9) -> float:
+    """Largest difference, relative to the largest element, or to `least` if that is more."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     assert ours.shape == theirs.shape
     if not theirs.size:
         return 0.0
     assert np.isfinite(ours).all()
-    return float(np.abs(ours - theirs).max() / max(float(np.abs(theirs).max()), 1e-9))
+    return float(np.abs(ours - theirs).max() / max(float(np.abs(theirs).max()), least))
 
 
-def assert_close(ours: Array, theirs: Array, tolerance: float = 1e-11) -> None:
-    assert error(ours, theirs) <= tolerance
+def assert_close(ours: Array, theirs: Array, tolerance: float = 1e-11, least: float = 1e-9) -> None:
+    assert error(ours, theirs, least) <= tolerance
 
 
 def rotor_inertia(model: Model) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracles import (
+    SAME_FILE,
     assert_close,
     every_backend,
     every_robot,
@@ -28,8 +29,8 @@ def test_torque_agrees_with_pinocchio(name, base, backend):
     q, v, a = random_states(robot.model, rng, 3)
     rotors = rotor_inertia(robot.model)
     expected = np.array([twin.inverse_dynamics(*state) + rotors * state[2] for state in zip(q, v, a)])
-    assert_close(robot.inverse_dynamics(q, v, a), expected)
-    assert_close(robot.inverse_dynamics(q[0], v[0], a[0]), expected[0])
+    assert_close(robot.inverse_dynamics(q, v, a), expected, SAME_FILE)
+    assert_close(robot.inverse_dynamics(q[0], v[0], a[0]), expected[0], SAME_FILE)
 
 
 @needs_pinocchio
@@ -53,7 +54,7 @@ def test_wrenches_on_frames_agree_with_pinocchio(name, base):
     for _ in range(5):
         q, v, a = random_state(robot.model, rng)
         f_ext = {frame: 10 * rng.normal(size=6) for frame in rng.choice(names, min(4, len(names)), replace=False)}
-        assert_close(robot.inverse_dynamics(q, v, a, f_ext), twin.inverse_dynamics(q, v, a, f_ext))
+        assert_close(robot.inverse_dynamics(q, v, a, f_ext), twin.inverse_dynamics(q, v, a, f_ext), SAME_FILE)
 
 
 @every_backend

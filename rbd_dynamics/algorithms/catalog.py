@@ -14,6 +14,7 @@ from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, cent
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
 from rbd_dynamics.algorithms.factor_products import mass_factor_products
+from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
@@ -33,10 +34,13 @@ from rbd_dynamics.algorithms.regressor import (
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
+from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt, where
 from rbd_dynamics.spatial.se3 import Vec6
 
 Vector = Sequence[Scalar]
+
+#: vectors that hold so many numbers for each body
+_PER_BODY = {"inertia": 10, "f_ext": 6, "F": 6, "Y": 10, "y": 10}
 
 #: how far from 1 the norm of a quaternion may be before it is an error
 QUATERNION_TOLERANCE = 1e-2
@@ -62,6 +66,11 @@ class Inputs:
         ]
 
     @property
+    def fixed_inertia(self) -> RigidInertia:
+        """Of what is fixed to the world, at its origin."""
+        return RigidInertia.from_parameters(tuple(self._vectors["fixed"]))
+
+    @property
     def wrenches(self) -> list[Vec6] | None:
         numbers = self._vectors.get("f_ext")
         if numbers is None:
@@ -74,11 +83,11 @@ class Inputs:
         for joint in model.joints:
             part = joint.kind.quaternion
             if part is not None:
-                where = range(joint.q_index + part.start, joint.q_index + part.stop)
-                square = sum((unit[k] * unit[k] for k in where), 0.0)
+                positions = range(joint.q_index + part.start, joint.q_index + part.stop)
+                square = sum((unit[k] * unit[k] for k in positions), 0.0)
                 self.checks.append((square - 1.0) * (0.5 / QUATERNION_TOLERANCE))
                 scale = reciprocal(sqrt(square))
-                for k in where:
+                for k in positions:
                     unit[k] = scale * unit[k]
         return unit
 
@@ -111,7 +120,10 @@ def _hybrid(model: Model, x: Inputs, friction: bool) -> Any:
     tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
     prescribed = x.prescribed
     qdd, torque = hybrid_dynamics(model, x.inertias, x.q, x.v, x.a, tau, prescribed, x.wrenches)
-    return [qdd, _plus_friction(model, torque, x.v) if friction else torque]
+    if friction:  # a given torque comes back as it was given
+        pairs = zip(prescribed, _plus_friction(model, torque, x.v), x.tau)
+        torque = [where(is_prescribed, found, given) for is_prescribed, found, given in pairs]
+    return [qdd, torque]
 
 
 def _inverse_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
@@ -211,19 +223,19 @@ def _kinetic_energy(model: Model, x: Inputs, friction: bool) -> Any:
 
 
 def _potential_energy(model: Model, x: Inputs, friction: bool) -> Any:
-    return [[energy.potential_energy(model, x.inertias, x.q)]]
+    return [[energy.potential_energy(model, x.inertias, x.fixed_inertia, x.q)]]
 
 
 def _center_of_mass(model: Model, x: Inputs, friction: bool) -> Any:
-    return [energy.center_of_mass(model, x.inertias, x.q)]
+    return [energy.center_of_mass(model, x.inertias, x.fixed_inertia, x.q)]
 
 
 def _center_of_mass_jacobian(model: Model, x: Inputs, friction: bool) -> Any:
-    return [_rows(center_of_mass_jacobian(model, x.inertias, x.q))]
+    return [_rows(center_of_mass_jacobian(model, x.inertias, x.fixed_inertia, x.q))]
 
 
 def _center_of_mass_jacobian_dot(model: Model, x: Inputs, friction: bool) -> Any:
-    return [_rows(center_of_mass_jacobian_dot(model, x.inertias, x.q, x.v))]
+    return [_rows(center_of_mass_jacobian_dot(model, x.inertias, x.fixed_inertia, x.q, x.v))]
 
 
 def _pose(model: Model, x: Inputs, friction: bool, frame: str) -> Any:
@@ -285,10 +297,10 @@ CATALOG: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "coriolis": ("q v inertia", "tau", _coriolis),
     "friction": ("v", "tau", _friction),
     "kinetic_energy": ("q v inertia", "energy", _kinetic_energy),
-    "potential_energy": ("q inertia", "energy", _potential_energy),
-    "center_of_mass": ("q inertia", "point", _center_of_mass),
-    "center_of_mass_jacobian": ("q inertia", "Jc", _center_of_mass_jacobian),
-    "center_of_mass_jacobian_dot": ("q v inertia", "Jc", _center_of_mass_jacobian_dot),
+    "potential_energy": ("q inertia fixed", "energy", _potential_energy),
+    "center_of_mass": ("q inertia fixed", "point", _center_of_mass),
+    "center_of_mass_jacobian": ("q inertia fixed", "Jc", _center_of_mass_jacobian),
+    "center_of_mass_jacobian_dot": ("q v inertia fixed", "Jc", _center_of_mass_jacobian_dot),
     # for a frame, named after a colon: "pose:tool0"
     "pose": ("q", "T", _pose),
     "jacobian": ("q", "J", _jacobian),
@@ -301,7 +313,11 @@ _OF_A_FRAME = ("pose", "jacobian", "jacobian_dot", "frame_derivatives", "inverse
 
 
 def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Function]:
-    """Signature and function of an algorithm for one model. Raises KeyError for an unknown name."""
+    """Signature and function of an algorithm for one model. Raises KeyError for an unknown name.
+
+    The algorithm sees the expanded tree, whose joints all have constant S; what goes in and out
+    is for the bodies of the model itself.
+    """
     base, _, frame = name.partition(":")
     if base not in CATALOG or bool(frame) != (base in _OF_A_FRAME):
         frames_hint = ", ".join(f"{base}:FRAME" for base in _OF_A_FRAME)
@@ -313,12 +329,15 @@ def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Func
         tuple(_argument(model, word) for word in outputs.split()),
     )
     options = {"frame": frame} if frame else {}
-    names = [argument.name for argument in signature.inputs]
+    into, out_of = inputs.split(), outputs.split()
+    tree = expanded(model)
 
     def function(*vectors: Vector) -> list[Vector]:
-        given = Inputs(model, dict(zip(names, vectors)))
-        outputs = algorithm(model, given, friction, **options)
-        return [*outputs, given.checks]
+        spread = [tree.spread(x, _PER_BODY[word]) if word in _PER_BODY else x for word, x in zip(into, vectors)]
+        given = Inputs(tree.model, dict(zip(into, spread)))
+        results = algorithm(tree.model, given, friction, **options)
+        own = [tree.gather(y, _PER_BODY[word]) if word in _PER_BODY else y for word, y in zip(out_of, results)]
+        return [*own, given.checks]
 
     return signature, function
 
@@ -327,7 +346,7 @@ def _argument(model: Model, word: str) -> Argument:
     """A vector or matrix by its name; derivatives end in _d..., Jacobian-like matrices in J."""
     bodies, nv = len(model.bodies), model.nv
     shapes = {
-        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "M": (nv, nv), "T": (4, 4),
+        "q": (model.nq,), "f_ext": (bodies, 6), "inertia": (bodies, 10), "fixed": (10,), "M": (nv, nv), "T": (4, 4),
         "Y": (nv, 10 * bodies), "y": (10 * bodies,), "energy": (), "point": (3,), "momentum": (6,),
         "Jc": (3, nv), "F": (bodies, 6), "L": (6, 6),
     }  # fmt: skip
@@ -337,7 +356,7 @@ def _argument(model: Model, word: str) -> Argument:
         shape = (nv, nv)
     else:
         shape = shapes.get(word, (nv,))
-    return Argument(word, shape, shared=word == "inertia", boolean=word == "prescribed")
+    return Argument(word, shape, shared=word in ("inertia", "fixed"), boolean=word == "prescribed")
 
 
 def _plus_friction(model: Model, tau: Vector, v: Vector) -> list[Scalar]:

@@ -26,27 +26,30 @@ def kinetic_energy(
 
 
 def potential_energy(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
 ) -> Scalar:
-    """-sum m g . c in J, zero where the centre of mass is at the height of the world's origin."""
-    return -1.0 * dot3(model.gravity, _first_moment(model, inertias, q))
+    """-sum m g . c in J, zero where the centre of mass is at the height of the world's origin.
+
+    `fixed` is the inertia of what is fixed to the world, at its origin.
+    """
+    return -1.0 * dot3(model.gravity, _first_moment(model, inertias, fixed, q))
 
 
 def center_of_mass(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
 ) -> Vec3:
     """Centre of mass of the whole robot in the world, in m; with what is fixed to the world."""
-    mass: Scalar = model.fixed_inertia.mass
+    mass = fixed.mass
     for inertia in inertias:
         mass = mass + inertia.mass
-    return scale3(reciprocal(mass), _first_moment(model, inertias, q))
+    return scale3(reciprocal(mass), _first_moment(model, inertias, fixed, q))
 
 
 def _first_moment(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
 ) -> Vec3:
     """sum m c in the world."""
-    total = model.fixed_inertia.moment
+    total = fixed.moment
     for inertia, pose in zip(inertias, body_poses(model, q)):
         total = add3(total, add3(scale3(inertia.mass, pose.p), pose.rotate(inertia.moment)))
     return total
