@@ -110,7 +110,14 @@ def world_frame(
     v: Sequence[Scalar],
     a: Sequence[Scalar] | None = None,
 ) -> WorldFrame:
-    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration."""
+    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration.
+
+    Columns must be constant in their body's frame: raises ValueError for a joint whose are not, which
+    is to be replaced first (`expanded`).
+    """
+    for body in model.bodies:
+        if body.joint.kind.as_chain() is not None:
+            raise ValueError(f"joint {body.joint.name!r} is {body.joint.kind.name}: pass expanded(model).model")
     poses: list[Transform] = []
     twists: list[Vec6] = []
     accelerations: list[Vec6] = []
