@@ -13,8 +13,8 @@ from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum
 from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, center_of_mass_jacobian_dot
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
-from rbd_dynamics.algorithms.factor_products import mass_factor_products
 from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.factor_products import mass_factor_products
 from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
