@@ -4,7 +4,31 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-from rbd_dynamics.model import Model, ModelError, load_urdf
+from rbd_dynamics.model import (
+    Limits,
+    Mimic,
+    Model,
+    ModelBuilder,
+    ModelError,
+    joints,
+    load_urdf,
+    load_yaml,
+    model_from_dict,
+    save_yaml,
+)
 from rbd_dynamics.robot import Robot
 
-__all__ = ["Model", "ModelError", "Robot", "__version__", "load_urdf"]
+__all__ = [
+    "Limits",
+    "Mimic",
+    "Model",
+    "ModelBuilder",
+    "ModelError",
+    "Robot",
+    "__version__",
+    "joints",
+    "load_urdf",
+    "load_yaml",
+    "model_from_dict",
+    "save_yaml",
+]

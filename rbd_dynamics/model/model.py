@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,6 +192,15 @@ class Model:
         """The same robot under another gravity (3,), m/s^2."""
         x, y, z = (float(g) for g in gravity)
         return replace(self, gravity=(x, y, z))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about the model as texts, numbers, lists and dictionaries (docs/model_format.md).
+
+        `rbd_dynamics.model_from_dict` makes an equal model of it.
+        """
+        from rbd_dynamics.model.dictionary import model_to_dict  # needs this module
+
+        return model_to_dict(self)
 
     @staticmethod
     def _q_of(joint: Joint, q: Array) -> Array:

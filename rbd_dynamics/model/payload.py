@@ -36,7 +36,7 @@ def payload_inertia(
     where = f"payload at {frame!r}"
     x, y, z = map(float, _numbers(com, (3,), f"{where}: com"))
     amount = float(_numbers(mass, (), f"{where}: mass"))
-    rotational = _symmetric(inertia, where)
+    rotational = symmetric_matrix(inertia, where)
     if amount < 0.0:
         raise ModelError(f"{where}: mass {amount:g} is negative")
     if amount == 0.0:
@@ -58,7 +58,8 @@ def payload_inertia(
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
-def _symmetric(inertia: ArrayLike | None, where: str) -> np.ndarray:
+def symmetric_matrix(inertia: ArrayLike | None, where: str) -> np.ndarray:
+    """A rotational inertia (3, 3) from the same or from six entries; zero for None. Raises ModelError."""
     if inertia is None:
         return np.zeros((3, 3))
     given = np.asarray(inertia)

@@ -9,7 +9,7 @@ from rbd_dynamics.model.description import Description, JointDescription
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Mimic
 
-SINGLE_FREEDOM = ("revolute", "continuous", "prismatic")
+SINGLE_FREEDOM = ("revolute", "continuous", "prismatic", "helical", "screw")
 
 
 def check_tree(description: Description, findings: Findings) -> None:

@@ -137,7 +137,7 @@ def _lists(value: Any) -> Any:
 def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:
     """Finite plain floats. Raises ModelError that starts with `what`."""
     try:
-        numbers = tuple(float(entry) for entry in value)
+        numbers = () if isinstance(value, str) else tuple(float(entry) for entry in value)
     except (TypeError, ValueError):
         raise ModelError(f"{what} {value!r} is not made of numbers") from None
     if len(numbers) != size:

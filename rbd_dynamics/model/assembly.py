@@ -1,0 +1,168 @@
+"""From bodies to a checked model: what the builder and the dictionary format share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
+from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
+from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.joints.base import vector_of
+from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.tree import resolve_mimics
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import IDENTITY3
+
+#: how far R^T R may be from the identity
+ROTATION_TOLERANCE = 1e-6
+
+
+def assemble(
+    name: str,
+    bodies: Sequence[Body],
+    frames: Sequence[Frame],
+    gravity: tuple[float, float, float],
+    base: Literal["fixed", "floating"],
+    fixed_inertia: RigidInertia,
+    links: Mapping[str, Inertial],
+    strict: bool,
+) -> Model:
+    """The model of bodies, parents first, whose joints have no place in q and v yet.
+
+    It goes through the checks of the URDF reader (`load_urdf` on `strict`). links: the inertias
+    that are at fault if a body's is impossible. Raises ModelError, which names the culprit.
+    """
+    findings = Findings(strict)
+    joints = [body.joint for body in bodies]
+    names = [joint.name for joint in joints]
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.leader not in names:
+            hint = unknown("joint", joint.mimic.leader, names)
+            raise ModelError(f"joint {joint.name!r} mimics an unknown one: {hint}")
+    description = Description(
+        name,
+        [LinkDescription(link, inertial) for link, inertial in links.items()],
+        [JointDescription(joint.name, joint.kind.name, "", joint.name, mimic=joint.mimic) for joint in joints],
+    )
+    mimics = resolve_mimics(description, findings)
+    check_inertials(description, findings)
+    findings.raise_errors()
+    model = Model(name, _numbered(bodies, mimics), tuple(frames), gravity, base, fixed_inertia)
+    check_bodies(model, links, findings)
+    check_motion(model, findings)
+    findings.raise_errors()
+    findings.warn_of_defects()
+    return model
+
+
+def _numbered(bodies: Sequence[Body], mimics: Mapping[str, Mimic]) -> tuple[Body, ...]:
+    """With places in q and v one after the other; a mimic has its leader's."""
+    places: dict[str, tuple[int, int]] = {}
+    nq = nv = 0
+    for joint in (body.joint for body in bodies):
+        if joint.mimic is None:
+            places[joint.name] = (nq, nv)
+            nq, nv = nq + joint.kind.nq, nv + joint.kind.nv
+    found = []
+    for body in bodies:
+        mimic = mimics.get(body.joint.name)
+        q_index, v_index = places[mimic.leader if mimic else body.joint.name]
+        found.append(replace(body, joint=replace(body.joint, q_index=q_index, v_index=v_index, mimic=mimic)))
+    return tuple(found)
+
+
+def inertial_of(inertia: RigidInertia) -> Inertial:
+    """As a URDF has it: about the centre of mass."""
+    mass = inertia.mass
+    x, y, z = (entry / mass for entry in inertia.moment) if mass else (0.0, 0.0, 0.0)
+    return Inertial(mass, (x, y, z), about_com(inertia))
+
+
+# --- checked parts; `where` names the culprit in errors -------------------------------------------
+
+
+def checked_name(value: Any, where: str) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ModelError(f"{where}: {value!r} is not a name")
+    return value
+
+
+def checked_vector(value: Any, size: int, where: str) -> tuple[float, ...]:
+    """Finite numbers."""
+    return vector_of(value, size, f"{where}:")
+
+
+def checked_joint(
+    name: str, kind: Any, limits: Limits, damping: Any, friction: Any, armature: Any, mimic: Mimic | None
+) -> Joint:
+    """A joint without a place in q and v."""
+    where = f"joint {name!r}"
+    if not isinstance(kind, JointKind):
+        raise ModelError(f"{where}: {kind!r} is not a joint kind, as in Revolute((0, 0, 1))")
+    lower, upper, velocity, effort = (
+        _number(getattr(limits, key), f"{where}: limit {key}", infinite=True)
+        for key in ("lower", "upper", "velocity", "effort")
+    )
+    if lower > upper:
+        raise ModelError(f"{where} has limits lower={lower:g} > upper={upper:g}")
+    own = {"velocity limit": velocity, "effort limit": effort}
+    own |= {
+        what: _number(value, f"{where}: {what}")
+        for what, value in (("damping", damping), ("friction", friction), ("armature", armature))
+    }
+    for what, value in own.items():
+        if value < 0.0:
+            raise ModelError(f"{where} has the negative {what} {value:g}")
+    if mimic is not None:
+        leader = checked_name(mimic.leader, f"{where}: mimic")
+        multiplier, offset = checked_vector((mimic.multiplier, mimic.offset), 2, f"{where}: mimic")
+        mimic = Mimic(leader, multiplier, offset)
+    numbers = (own["damping"], own["friction"], own["armature"])
+    return Joint(name, kind, 0, 0, Limits(lower, upper, velocity, effort), *numbers, mimic=mimic)
+
+
+def checked_pose(value: Any, where: str) -> Transform:
+    """A pose from a `Transform`, a position (3,) or a homogeneous matrix (4, 4)."""
+    if isinstance(value, Transform):
+        factors = tuple(checked_rotation(factor, where) for factor in value.factors)
+        x, y, z = checked_vector(value.p, 3, where)
+        return Transform(factors, (x, y, z))
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where}: {value!r} is not made of numbers") from None
+    if array.shape == (3,):
+        x, y, z = checked_vector(array.tolist(), 3, where)
+        return Transform((), (x, y, z))
+    if array.shape != (4, 4) or not np.array_equal(array[3], (0.0, 0.0, 0.0, 1.0)):
+        raise ModelError(f"{where}: expected a Transform, a position (3,) or a homogeneous matrix (4, 4)")
+    rotation = checked_rotation(array[:3, :3].ravel().tolist(), where)
+    x, y, z = checked_vector(array[:3, 3].tolist(), 3, where)
+    return Transform.of(rotation, (x, y, z))
+
+
+def checked_rotation(value: Any, where: str) -> tuple[float, ...]:
+    """Nine entries, row by row, of a rotation matrix."""
+    rotation = checked_vector(value, 9, where)
+    R = np.reshape(rotation, (3, 3))
+    if np.max(np.abs(R.T @ R - np.reshape(IDENTITY3, (3, 3)))) > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
+        raise ModelError(f"{where}: {np.round(R, 6).tolist()} is not a rotation matrix")
+    return rotation
+
+
+def _number(value: Any, where: str, infinite: bool = False) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} {value!r} is not a number") from None
+    if math.isnan(number) or (math.isinf(number) and not infinite):
+        raise ModelError(f"{where} {value!r} is not finite")
+    return number

@@ -1,0 +1,316 @@
+"""Models as plain dictionaries and YAML files, without loss; docs/model_format.md describes the format.
+
+A dictionary holds only texts, numbers, lists and dictionaries, so it is also good for JSON.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rbd_dynamics.model.assembly import (
+    assemble,
+    checked_joint,
+    checked_name,
+    checked_rotation,
+    checked_vector,
+    inertial_of,
+)
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
+
+FORMAT = "rbd_dynamics model"
+VERSION = 1
+
+_JOINT_NUMBERS = ("damping", "friction", "armature")
+_LIMITS = ("lower", "upper", "velocity", "effort")
+_HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"
+
+
+# --- YAML -----------------------------------------------------------------------------------------
+
+
+def save_yaml(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a YAML file, from which `load_yaml` makes an equal one."""
+    Path(path).write_text(to_yaml(model), encoding="utf-8")
+
+
+def to_yaml(model: Model) -> str:
+    """The model as YAML text."""
+    text: str = yaml.safe_dump(
+        model_to_dict(model), sort_keys=False, default_flow_style=None, width=120, allow_unicode=True
+    )
+    return _HEADER + text
+
+
+def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
+    """Make a model of a YAML file (a path, or the text itself); `strict` as for `load_urdf`.
+
+    Raises ModelError, which names the line or the culprit.
+    """
+    if isinstance(source, str) and "\n" in source:
+        text, where = source, "YAML text"
+    else:
+        where = f"file {os.fspath(source)}"
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ModelError(f"{where} is not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
+    if not isinstance(data, dict):
+        raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
+    return model_from_dict(data, strict)
+
+
+# --- to a dictionary ------------------------------------------------------------------------------
+
+
+def model_to_dict(model: Model) -> dict[str, Any]:
+    """Everything about a model; `model_from_dict` makes an equal one of it.
+
+    Raises ModelError for a model with two bodies of the same name.
+    """
+    names = model.body_names
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ModelError(f"body {name!r} is there twice")
+
+    def body_name(index: int) -> str | None:
+        return None if index == WORLD else names[index]
+
+    data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": model.name, "base": model.base}
+    data["gravity"] = _floats(model.gravity)
+    data["bodies"] = [
+        {
+            "name": body.name,
+            "parent": body_name(body.parent),
+            "joint": _joint_dict(body.joint),
+            **_pose_dict(body.placement),
+            "inertia": _inertia_dict(body.inertia),
+        }
+        for body in model.bodies
+    ]
+    if model.fixed_inertia != RigidInertia():
+        data["fixed_inertia"] = _inertia_dict(model.fixed_inertia)
+    data["frames"] = [
+        {"name": frame.name, "body": body_name(frame.body), "kind": frame.kind, **_pose_dict(frame.placement)}
+        for frame in model.frames
+    ]
+    return data
+
+
+def _joint_dict(joint: Joint) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": joint.name, **joint.kind.to_dict()}
+    limits = {key: float(getattr(joint.limits, key)) for key in _LIMITS}
+    limits = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
+    if limits:
+        data["limits"] = limits
+    data |= {key: float(getattr(joint, key)) for key in _JOINT_NUMBERS if getattr(joint, key) != 0.0}
+    if joint.mimic is not None:
+        multiplier, offset = float(joint.mimic.multiplier), float(joint.mimic.offset)
+        data["mimic"] = {"leader": joint.mimic.leader, "multiplier": multiplier, "offset": offset}
+    return data
+
+
+def _pose_dict(pose: Transform) -> dict[str, Any]:
+    """{} for the identity; {"placement": position, rotation as three rows, several of them to be multiplied}."""
+    data: dict[str, Any] = {}
+    if any(pose.p):
+        data["position"] = _floats(pose.p)
+    rows = [[_floats(factor[k : k + 3]) for k in (0, 3, 6)] for factor in pose.factors]
+    if rows:
+        data["rotation"] = rows[0] if len(rows) == 1 else rows
+    return {"placement": data} if data else {}
+
+
+def _inertia_dict(inertia: RigidInertia) -> dict[str, Any]:
+    return {
+        "mass": float(inertia.mass),
+        "first_moment": _floats(inertia.moment),
+        "inertia_at_origin": _floats(inertia.rotational),
+    }
+
+
+def _floats(numbers: Sequence[Any]) -> list[float]:
+    return [float(x) for x in numbers]
+
+
+# --- from a dictionary ----------------------------------------------------------------------------
+
+
+def model_from_dict(data: Mapping[str, Any], strict: bool = False) -> Model:
+    """The model that a dictionary describes, after the same checks as a URDF's; `strict` as for `load_urdf`.
+
+    Raises ModelError, which names the body, joint or frame that is wrong.
+    """
+    top = _Entry(data, "model")
+    if top.get("format") != FORMAT:
+        raise ModelError(f"model: format is {top.get('format')!r}, expected {FORMAT!r}")
+    if top.get("version") != VERSION:
+        raise ModelError(f"model: version is {top.get('version')!r}, this program reads {VERSION}")
+    top.only("format", "version", "name", "base", "gravity", "bodies", "frames", "fixed_inertia")
+    base = top.get("base", "fixed")
+    if base not in ("fixed", "floating"):
+        raise ModelError(f"model: base {base!r} is neither 'fixed' nor 'floating'")
+    gravity = checked_vector(top.get("gravity", (0.0, 0.0, -9.81)), 3, "gravity")
+
+    bodies: list[Body] = []
+    places: dict[str, int] = {}
+    for number, item in enumerate(top.items("bodies")):
+        entry = _Entry(item, f"body number {number + 1}")
+        name = checked_name(entry.get("name"), entry.where)
+        entry = _Entry(item, f"body {name!r}").only("name", "parent", "joint", "placement", "inertia")
+        if name in places:
+            raise ModelError(f"{entry.where} is there twice")
+        joint = _joint(_Entry(entry.get("joint"), f"{entry.where}: joint"))
+        if any(body.joint.name == joint.name for body in bodies):
+            raise ModelError(f"joint {joint.name!r} is there twice")
+        parent = _body(entry.get("parent"), places, f"{entry.where}: parent", "parents come first")
+        bodies.append(Body(name, parent, _pose(entry), joint, _inertia(entry, "inertia")))
+        places[name] = len(places)
+
+    if "frames" in top.data:
+        frames = [_frame(item, places, number + 1) for number, item in enumerate(top.items("frames"))]
+    else:
+        frames = [Frame(name, k) for name, k in places.items()]
+        frames += [Frame(body.joint.name, k, kind="joint") for k, body in enumerate(bodies)]
+    return assemble(
+        checked_name(top.get("name", "robot"), "model"),
+        bodies,
+        frames,
+        (gravity[0], gravity[1], gravity[2]),
+        base,
+        _inertia(top, "fixed_inertia"),
+        {body.name: inertial_of(body.inertia) for body in bodies},
+        strict,
+    )
+
+
+class _Entry:
+    """A dictionary inside the file; `where` names it in errors."""
+
+    def __init__(self, data: Any, where: str) -> None:
+        if not isinstance(data, Mapping):
+            raise ModelError(f"{where}: expected keys and values, not {data!r}")
+        self.data, self.where = data, where
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.data.get(key, default)
+
+    def items(self, key: str) -> Sequence[Any]:
+        value = self.get(key) or ()
+        if not isinstance(value, (list, tuple)):
+            raise ModelError(f"{self.where}: {key}: expected a list, not {value!r}")
+        return value
+
+    def part(self, key: str) -> _Entry:
+        return _Entry(self.get(key) or {}, f"{self.where}: {key}")
+
+    def only(self, *known: str) -> _Entry:
+        """Raise for a key that means nothing here."""
+        for key in self.data:
+            if key not in known:
+                raise ModelError(f"{self.where}: {unknown('key', str(key), known)}")
+        return self
+
+
+def _body(name: Any, places: Mapping[str, int], where: str, hint: str = "") -> int:
+    """Index of a body by its name, None being the world."""
+    if name is None:
+        return WORLD
+    if name not in places:
+        found = unknown("body", str(name), list(places))
+        raise ModelError(f"{where}: {found}" + (f" ({hint})" if hint else ""))
+    return places[name]
+
+
+def _joint(entry: _Entry) -> Joint:
+    name = checked_name(entry.get("name"), entry.where)
+    entry = _Entry(entry.data, f"joint {name!r}")
+    own = {"name", "limits", "mimic", *_JOINT_NUMBERS}
+    try:
+        kind = JointKind.from_dict({key: value for key, value in entry.data.items() if key not in own})
+    except ModelError as error:
+        raise ModelError(f"{entry.where}: {error}") from None
+    limits = entry.part("limits").only(*_LIMITS)
+    mimic = None
+    if entry.get("mimic") is not None:
+        follows = entry.part("mimic").only("leader", "multiplier", "offset")
+        mimic = Mimic(follows.get("leader"), follows.get("multiplier", 1.0), follows.get("offset", 0.0))
+    damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
+    return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic)
+
+
+def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
+    entry = _Entry(item, f"frame number {number}").only("name", "body", "kind", "placement")
+    name = checked_name(entry.get("name"), entry.where)
+    entry.where = f"frame {name!r}"
+    kind = entry.get("kind", "link")
+    if kind not in ("link", "joint"):
+        raise ModelError(f"{entry.where}: kind {kind!r} is neither 'link' nor 'joint'")
+    return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), _pose(entry), kind)
+
+
+def _pose(entry: _Entry) -> Transform:
+    """A placement: position and one of rotation, rpy or quaternion; the identity where there is none."""
+    part = entry.part("placement").only("position", "rotation", "rpy", "quaternion")
+    given = [key for key in ("rotation", "rpy", "quaternion") if key in part.data]
+    if len(given) > 1:
+        raise ModelError(f"{part.where}: {given[0]} and {given[1]} both say the rotation")
+    factors: tuple[tuple[float, ...], ...] = ()
+    if given:
+        what, value = f"{part.where}: {given[0]}", part.get(given[0])
+        if given[0] == "rpy":
+            roll, pitch, yaw = checked_vector(value, 3, what)
+            factors = (rotation_from_rpy(roll, pitch, yaw),)
+        elif given[0] == "quaternion":
+            x, y, z, w = checked_vector(value, 4, what)
+            factors = (checked_rotation(rotation_from_quaternion((x, y, z, w)), what),)
+        else:
+            several = isinstance(value, (list, tuple)) and _depth(value) == 3
+            factors = tuple(_rows(matrix, what) for matrix in (value if several else [value]))
+    if not factors and "position" not in part.data:
+        return IDENTITY
+    x, y, z = checked_vector(part.get("position", (0.0, 0.0, 0.0)), 3, f"{part.where}: position")
+    return Transform(factors, (x, y, z))
+
+
+def _rows(matrix: Any, where: str) -> tuple[float, ...]:
+    if not isinstance(matrix, (list, tuple)) or len(matrix) != 3:
+        raise ModelError(f"{where}: expected three rows of three numbers")
+    return checked_rotation([x for row in matrix for x in checked_vector(row, 3, where)], where)
+
+
+def _depth(value: Any) -> int:
+    return 1 + _depth(value[0]) if isinstance(value, (list, tuple)) and value else 0
+
+
+def _inertia(entry: _Entry, key: str) -> RigidInertia:
+    """mass with first_moment and inertia_at_origin, or with com and inertia_at_com; all zero by default."""
+    part = entry.part(key).only("mass", "first_moment", "inertia_at_origin", "com", "inertia_at_com")
+    at_com, at_origin = ({"com", "inertia_at_com"}, {"first_moment", "inertia_at_origin"})
+    if at_com & set(part.data) and at_origin & set(part.data):
+        raise ModelError(f"{part.where}: give com and inertia_at_com, or first_moment and inertia_at_origin")
+
+    def numbers(name: str, size: int) -> tuple[float, ...]:
+        return checked_vector(part.get(name, (0.0,) * size), size, f"{part.where}: {name}")
+
+    mass = checked_vector((part.get("mass", 0.0),), 1, f"{part.where}: mass")[0]
+    if at_com & set(part.data):
+        x, y, z = numbers("com", 3)
+        return RigidInertia.from_com(mass, (x, y, z), numbers("inertia_at_com", 6))
+    x, y, z = numbers("first_moment", 3)
+    return RigidInertia(mass, (x, y, z), numbers("inertia_at_origin", 6))
