@@ -34,7 +34,7 @@ TOLERANCE = 1e-8
 
 
 class EffectiveInertia(NamedTuple):
-    """Inertia of a frame in k directions. A batch has leading axes in all but `rank`'s meaning.
+    """Inertia of a frame in k directions; for a batch each field has a leading axis more.
 
     Where `rank` is k, `inertia` is the inverse of `inverse`. Where it is less, the columns of
     `directions` from `rank` on span the directions without finite inertia: no force moves the frame
@@ -44,7 +44,7 @@ class EffectiveInertia(NamedTuple):
     inverse: Array  # J M^-1 J^T (k, k)
     inertia: Array  # (k, k): kg m^2, kg m, kg by rows
     rank: NDArray[np.intp]  # number of directions with finite inertia
-    directions: Array  # (k, k) orthonormal columns, from the lightest to the immovable
+    directions: Array  # (k, k) orthonormal columns, the lightest first, the immovable last
     masses: Array  # (k) inertia along each, infinite from `rank` on
 
     @property

@@ -23,7 +23,7 @@ from rbd_dynamics.closed_forms.lagrange import (
     congruence_sum,
     mass_matrix_derivatives,
 )
-from rbd_dynamics.closed_forms.product_of_exponentials import ProductOfExponentials
+from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics
 from rbd_dynamics.closed_forms.quasi_velocities import QuasiVelocityDynamics, quasi_velocity_dynamics
 from rbd_dynamics.closed_forms.stacked import ArticulatedOperators, StackedOperators, adjacency
 
@@ -31,7 +31,7 @@ __all__ = [
     "ArticulatedOperators",
     "HamelTerms",
     "ManipulatorForm",
-    "ProductOfExponentials",
+    "PoeKinematics",
     "QuasiVelocityDynamics",
     "StackedOperators",
     "adjacency",

@@ -56,7 +56,7 @@ def _joint_kinematics(kind: JointKind, q: Array) -> Array:
     if isinstance(kind, Planar):
         c, s = np.cos(q[2]), np.sin(q[2])
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    if kind.nq != kind.nv:
+    if type(kind).integrate is not JointKind.integrate:  # v is not the rate of q
         raise TypeError(f"no kinematics Jacobian for joints of kind {kind.name!r}")
     return np.eye(kind.nv)
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, inertia_matrices, motion_of
-from rbd_dynamics.closed_forms.product_of_exponentials import ProductOfExponentials, joint_screws
+from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics, joint_screws
 from rbd_dynamics.model.model import Body, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import ad, adjoint, pose_inverse
@@ -62,7 +62,7 @@ def congruence_sum(robot: Robot, q: ArrayLike) -> Array:
 
     J_i = Ad_{g_i(0)^-1} [A_i1 xi_1 ... A_ii xi_i 0 ... 0] (001 section 3).
     """
-    poe = ProductOfExponentials(robot.model)
+    poe = PoeKinematics(robot.model)
     M = np.diag(rotor_inertias(robot.model)).astype(float)
     inertias = inertia_matrices(robot.inertial_parameters)
     for body, home, inertia in zip(body_terms(robot, q), poe.home, inertias):
@@ -129,7 +129,7 @@ def body_terms(robot: Robot, q: ArrayLike) -> Iterator[BodyTerms]:
     q = np.asarray(q, dtype=float)
     if q.shape != (model.nq,):
         raise ValueError(f"q has shape {q.shape}, expected ({model.nq},)")
-    poe = ProductOfExponentials(model)
+    poe = PoeKinematics(model)
     displacements = poe.displacements(q)
     joints = [_JointTerms.of(poe, index, q) for index in range(len(model.bodies))]
     matrices = inertia_matrices(robot.inertial_parameters)
@@ -161,7 +161,7 @@ class _JointTerms(NamedTuple):
     derivatives: Array  # of the screws by the joint's own motion (6, n_i, n_i), the direction last
 
     @classmethod
-    def of(cls, poe: ProductOfExponentials, index: int, q: Array) -> _JointTerms:
+    def of(cls, poe: PoeKinematics, index: int, q: Array) -> _JointTerms:
         body = poe.model.bodies[index]
         dofs, screws = joint_screws(poe, index, q)
         derivatives = np.zeros((6, len(dofs), len(dofs)))

@@ -25,7 +25,7 @@ from rbd_dynamics.spatial.arrays import pose_array
 Array = NDArray[np.float64]
 
 
-class ProductOfExponentials:
+class PoeKinematics:
     """A model as screws and home poses.
 
     screws: for each body the twists (n_i, 6) of its joint at zero, (w, v) at the world's origin.
@@ -103,7 +103,7 @@ class ProductOfExponentials:
         return adjoint(pose_inverse(self.pose(q, frame))) @ self.spatial_jacobian(q, frame)
 
 
-def joint_screws(poe: ProductOfExponentials, index: int, q: Array) -> tuple[list[int], Array]:
+def joint_screws(poe: PoeKinematics, index: int, q: Array) -> tuple[list[int], Array]:
     """Degrees of freedom of a body's joint and its screws (6, n_i) at the zero configuration.
 
     Constant, except for joints whose S changes with q. A mimic's carry its multiplier.
