@@ -22,7 +22,8 @@ ROBOTS = [
     ("z1", "floating"),
     ("solo12", "floating"),
     ("hextilt_flying_arm_5", "floating"),
-    ("go1", "floating"),
+    ("go2", "floating"),
+    ("g1_29dof_rev_1_0", "floating"),
 ]
 
 

@@ -30,7 +30,7 @@ def code_version() -> str:
     digest = hashlib.sha256(rbd_dynamics.__version__.encode())
     package = Path(rbd_dynamics.__file__).parent
     for room in ("spatial", "model", "algorithms", "compiler"):
-        for source in sorted((package / room).glob("*.py")):
+        for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
     return f"{rbd_dynamics.__version__}-{digest.hexdigest()[:16]}"
 
