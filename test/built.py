@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from robots import random_inertia, random_tree, random_transform
+from robots import State, random_inertia, random_state, random_transform, random_tree
 
 from rbd_dynamics.model import Model
 from rbd_dynamics.model.joints import (
@@ -79,6 +79,12 @@ def some_trees(count: int = 12, mimic: float = 0.4) -> list[Model]:
         random_tree(seed, 1 + seed % 7, base="floating" if seed % 2 else "fixed", mimic=mimic * (seed % 3 == 0))
         for seed in range(count)
     ] + all_kinds()
+
+
+def moderate_state(model: Model, rng: np.random.Generator) -> State:
+    """A random state, with angles that stay where sums of them are exact: some files have limits of 1e16 rad."""
+    q, v, a = random_state(model, rng)
+    return State(np.where(np.abs(q) > 100.0, np.remainder(q, 2 * np.pi), q), v, a)
 
 
 def name_of(model: Model) -> str:

@@ -34,7 +34,7 @@ def check_products(model: Model, seed: int = 1) -> None:
     assert_close(robot.factor_apply(q, x, transposed=True), W.T @ x, 1e-10)
     # backward errors, as W may be badly conditioned
     for A, found in ((W, robot.factor_solve(q, x)), (W.T, robot.factor_solve(q, x, transposed=True))):
-        assert np.all(np.abs(A @ found - x) <= 1e-10 * (np.abs(x).max() + np.abs(A) @ np.abs(found)))
+        assert np.all(np.abs(A @ found - x) <= 1e-10 * (np.abs(x).max(initial=0.0) + np.abs(A) @ np.abs(found)))
 
 
 @needs_pinocchio
