@@ -13,6 +13,7 @@ from rbd_dynamics.algorithms.catalog import specialise
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.compiler import kernels
 from rbd_dynamics.compiler.kernels import Backend, Kernel
+from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.evaluation import Evaluation
 from rbd_dynamics.model.model import WORLD, Limits, Model
 from rbd_dynamics.model.payload import payload_inertia
@@ -86,6 +87,20 @@ class Robot:
             if hasattr(self, f"_fast_{name}"):
                 setattr(self, f"_fast_{name}", kernel.call)
         return found
+
+    def custom_kernel(self, name: str, variant: str, signature: Signature, function: Function) -> Evaluation:
+        """A kernel of a function of one's own over generic scalars, made and cached like the robot's.
+
+        `variant` is a text that tells functions of that name apart, for this model. Where the function
+        needs inertias, make `inertia_input` an input: payloads then need no other kernel.
+        """
+        kernel: Kernel = kernels.build(self.backend, name, f"{self._identity}\0{variant}", signature, function)
+        return Evaluation(name, self.model, kernel, function)
+
+    @property
+    def inertia_input(self) -> Array:
+        """`inertial_parameters` for kernels: not a copy, so not to be written to."""
+        return self._inertia
 
     def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""

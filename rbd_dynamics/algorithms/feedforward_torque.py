@@ -1,0 +1,85 @@
+"""Feedforward torque of a desired motion with a PD around it, within limits (theory.md section 8; 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.joint_friction import joint_friction
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, less, sin, where
+
+POWERS = 6  # of time in a desired motion: a quintic
+
+
+def feedforward_torque(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    dofs: Sequence[int],
+    continuous: Sequence[bool],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    motion: Sequence[Scalar],
+    t: Sequence[Scalar],
+    weights: Sequence[Scalar],
+    gains: Sequence[Scalar],
+    limits: Sequence[Scalar],
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Torques of the joints at `dofs`, with and without limits.
+
+    (weighted terms of) M a_d + C v + N + friction(v_d) + kp (q_d - q) + kd (v_d - v), where M, C and N
+    are at the measured (q, v) or at the desired state. All joints have one degree of freedom; those
+    that are not controlled are as measured, without acceleration.
+
+    motion: row by row, (6, joints): the desired position of joint k is the sum of motion[i, k] t[0]^i.
+    weights: 0 or 1 for inertia, Coriolis, gravity, friction, and 1 for evaluation at the desired state.
+    gains: kp of each joint, then kd. continuous: joints whose position error counts modulo one turn.
+    """
+    count = len(dofs)
+    inertial, coriolis, gravity, frictional, at_desired = weights
+    desired = [polynomial(motion[k::count], t[0]) for k in range(count)]
+
+    # where the model is evaluated
+    q_at, v_at, a = list(q), list(v), [0.0] * model.nv
+    speed: list[Scalar] = [0.0] * model.nv
+    for (q_d, v_d, a_d), dof in zip(desired, dofs):
+        q_at[dof], v_at[dof] = where(at_desired, q_d, q[dof]), where(at_desired, v_d, v[dof])
+        a[dof], speed[dof] = inertial * a_d, v_d
+
+    # model
+    gx, gy, gz = model.gravity
+    weighted = replace(model, gravity=(gravity * gx, gravity * gy, gravity * gz))
+    tau = inverse_dynamics(weighted, inertias, q_at, [coriolis * rate for rate in v_at], a)
+    friction = joint_friction(model, speed)
+
+    # PD and limits
+    efforts: list[Scalar] = []
+    wanted: list[Scalar] = []
+    for k, ((q_d, v_d, _), dof) in enumerate(zip(desired, dofs)):
+        error = q_d - q[dof]
+        if continuous[k]:  # the shorter way round
+            error = atan2(sin(error), cos(error))
+        pd = gains[k] * error + gains[count + k] * (v_d - v[dof])
+        wanted.append(tau[dof] + frictional * friction[dof] + pd)
+        efforts.append(_within(wanted[k], limits[k]))
+    return efforts, wanted
+
+
+def polynomial(coefficients: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Value, first and second derivative at t; the constant comes first."""
+    value: Scalar = 0.0
+    first: Scalar = 0.0
+    second: Scalar = 0.0
+    for power in reversed(range(len(coefficients))):
+        value = value * t + coefficients[power]
+        if power >= 1:
+            first = first * t + power * coefficients[power]
+        if power >= 2:
+            second = second * t + power * (power - 1) * coefficients[power]
+    return value, first, second
+
+
+def _within(value: Scalar, limit: Scalar) -> Scalar:
+    return where(less(limit, value), limit, where(less(value, -limit), -limit, value))
