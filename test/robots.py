@@ -23,10 +23,12 @@ from rbd_dynamics.model import Model, ModelWarning, load_urdf
 from rbd_dynamics.model.joints import (
     Continuous,
     Floating,
+    Helical,
     JointKind,
     Planar,
     Prismatic,
     Revolute,
+    Screw,
     Spherical,
 )
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic
@@ -347,13 +349,15 @@ def tree_twin(model: Model) -> Twin:
         placement = ours_in_theirs[body.parent] * se3(body.placement) * turn
         ids[k] = theirs.addJoint(ids[body.parent], joint, placement, body.joint.name)
         ours_in_theirs[k] = turn.inverse()
+        armature = np.concatenate([armature, np.full(body.joint.kind.nv, body.joint.armature)])
         inertia = body.inertia
+        if inertia.mass == 0.0:
+            continue
         com = np.array(inertia.moment) / inertia.mass
         xx, xy, xz, yy, yz, zz = inertia.rotational
         about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         about_com = about_origin - inertia.mass * (com @ com * np.eye(3) - np.outer(com, com))
         theirs.appendBodyToJoint(ids[k], pin.Inertia(inertia.mass, com, about_com), turn.inverse())
-        armature = np.concatenate([armature, np.full(body.joint.kind.nv, body.joint.armature)])
     theirs.armature = armature
     for frame in model.frames:
         placement = ours_in_theirs[frame.body] * se3(frame.placement)
@@ -378,7 +382,7 @@ def se3(pose: Transform) -> Any:
 
 
 def _pinocchio_joint(kind: JointKind) -> tuple[Any, Any]:
-    """Their joint, and the rotation from our joint frame to theirs."""
+    """Their joint, and the pose of their joint frame in ours."""
     import pinocchio as pin
 
     turn = pin.SE3.Identity()
@@ -389,4 +393,11 @@ def _pinocchio_joint(kind: JointKind) -> tuple[Any, Any]:
         return pin.JointModelRevoluteUnaligned(np.array(kind.axis)), turn
     if isinstance(kind, Prismatic):
         return pin.JointModelPrismaticUnaligned(np.array(kind.axis)), turn
+    if isinstance(kind, Helical):
+        return pin.JointModelHelicalUnaligned(np.array(kind.axis), kind.pitch), turn
+    if isinstance(kind, Screw):
+        w, v = np.array(kind.twist[:3]), np.array(kind.twist[3:])
+        if not w.any():
+            return pin.JointModelPrismaticUnaligned(v), turn
+        return pin.JointModelHelicalUnaligned(w, w @ v), pin.SE3(np.eye(3), np.cross(w, v))
     return (pin.JointModelSpherical() if isinstance(kind, Spherical) else pin.JointModelFreeFlyer()), turn
