@@ -99,7 +99,7 @@ def manipulator_form(
 class HamelTerms(NamedTuple):
     """Left-hand sides of seed 004's equations (1) to (4): the generalised forces of a motion."""
 
-    force: Array  # (1): on the base (3), world axes
+    force: Array  # (1): on the base (3), axes in which q has its position
     torque: Array  # (2): of the joints (nv - 6)
     angular_momentum: Array  # (3): l = dL/dw of the base (3), body axes
     moment: Array  # (4): on the base (3), body axes
