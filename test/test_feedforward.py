@@ -23,6 +23,18 @@ def state():
     return rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3), rng.uniform(-1, 1, (3, 3))
 
 
+def motion(desired):
+    """A desired state as `compute` takes it: as a polynomial that is not the simplest one."""
+    t = 0.3
+    position, velocity, acceleration = desired
+    coefficients = np.zeros((6, desired.shape[1]))
+    coefficients[3] = 1.7
+    coefficients[2] = 0.5 * (acceleration - 6 * t * 1.7)
+    coefficients[1] = velocity - 2 * t * coefficients[2] - 3 * t**2 * 1.7
+    coefficients[0] = position - t * coefficients[1] - t**2 * coefficients[2] - t**3 * 1.7
+    return coefficients, np.array([t])
+
+
 def expected_terms(robot, q, v, a, v_friction, terms):
     parts = {
         "inertia": robot.mass_matrix(q) @ a,
@@ -37,9 +49,10 @@ def expected_terms(robot, q, v, a, v_friction, terms):
 def test_torque_is_the_sum_of_the_chosen_terms(robot, state, terms):
     q, v, desired = state
     unlimited = [np.inf]
-    tau = Feedforward(robot, terms=terms, effort_limits=unlimited).compute(q, v, desired)
+    tau = Feedforward(robot, terms=terms, effort_limits=unlimited).compute(q, v, *motion(desired))
     np.testing.assert_allclose(tau, expected_terms(robot, q, v, desired[2], desired[1], terms), atol=1e-12)
-    tau = Feedforward(robot, terms=terms, evaluate_at="desired", effort_limits=unlimited).compute(q, v, desired)
+    controller = Feedforward(robot, terms=terms, evaluate_at="desired", effort_limits=unlimited)
+    tau = controller.compute(q, v, *motion(desired))
     expected = expected_terms(robot, desired[0], desired[1], desired[2], desired[1], terms)
     np.testing.assert_allclose(tau, expected, atol=1e-12)
     np.testing.assert_allclose(
@@ -54,9 +67,9 @@ def test_pd_acts_on_the_error_and_turns_the_short_way(robot, state):
     kp, kd = np.array([10.0, 20.0, 30.0]), np.array([1.0, 2.0, 3.0])
     pd = Feedforward(robot, terms=(), kp=kp, kd=kd, effort_limits=[np.inf])
     expected = kp * (desired[0] - q) + kd * (desired[1] - v)
-    np.testing.assert_allclose(pd.compute(q, v, desired), expected)
+    np.testing.assert_allclose(pd.compute(q, v, *motion(desired)), expected)
     q[1] += 4 * np.pi  # the elbow is continuous
-    np.testing.assert_allclose(pd.compute(q, v, desired), expected, atol=1e-12)
+    np.testing.assert_allclose(pd.compute(q, v, *motion(desired)), expected, atol=1e-12)
 
 
 def test_efforts_are_limited_and_reported(robot, state):
@@ -65,7 +78,7 @@ def test_efforts_are_limited_and_reported(robot, state):
     np.testing.assert_array_equal(controller.effort_limits, [80, 40, 30])
     desired[0] = q + [1.0, -1.0, 0.001]
     desired[1] = v
-    np.testing.assert_allclose(controller.compute(q, v, desired), [80, -40, 1])
+    np.testing.assert_allclose(controller.compute(q, v, *motion(desired)), [80, -40, 1])
     np.testing.assert_array_equal(controller.saturated, [True, True, False])
 
 
@@ -76,20 +89,23 @@ def test_a_part_of_the_joints_in_another_order(robot, state, evaluate_at):
     part = Feedforward(robot, [JOINTS[k] for k in order], evaluate_at=evaluate_at, kp=[5.0], effort_limits=[np.inf])
     full = Feedforward(robot, evaluate_at=evaluate_at, kp=[5.0], effort_limits=[np.inf])
     desired[:, 1] = q[1], v[1], 0.0  # what a joint without command is taken to do
-    np.testing.assert_allclose(part.compute(q, v, desired[:, order]), full.compute(q, v, desired)[order], atol=1e-12)
+    expected = full.compute(q, v, *motion(desired))[order]
+    np.testing.assert_allclose(part.compute(q, v, *motion(desired[:, order])), expected, atol=1e-12)
 
 
 def test_nothing_is_allocated_at_steady_state(robot, state):
     import tracemalloc
 
     controller = Feedforward(robot, terms=TERMS, kp=[1.0], kd=[1.0])
+    q, v, desired = state
+    inputs = motion(desired)
     for _ in range(10):
-        first = controller.compute(*state)
+        first = controller.compute(q, v, *inputs)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(100):
-            assert controller.compute(*state) is first
+            assert controller.compute(q, v, *inputs) is first
         assert tracemalloc.get_traced_memory()[0] - before < 1000
     finally:
         tracemalloc.stop()
@@ -120,4 +136,4 @@ def test_non_finite_state_gives_no_torque(robot, state):
     q, v, desired = state
     q[1] = np.nan
     with pytest.raises(ValueError, match="elbow"):
-        Feedforward(robot).compute(q, v, desired)
+        Feedforward(robot).compute(q, v, *motion(desired))

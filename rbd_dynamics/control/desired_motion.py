@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.splines import motion_of, state_of
 from rbd_dynamics.control.trajectory import (
     Interpolation,
     Trajectory,
@@ -30,9 +31,11 @@ class MotionOptions:
 
 
 class DesiredMotion:
-    """Desired position, velocity and acceleration of `joints` at any time, `state` (3, joints).
+    """The desired motion of `joints`, as a polynomial in time that holds for now.
 
-    At first the position of the first measured state is held. Times are integer nanoseconds of one clock.
+    `motion` (6, joints) are its coefficients, constant first, and `since` (1,) is the time at which it is
+    to be taken; `update` brings them up to date. At first the position of the first measured state is
+    held. Times are integer nanoseconds of one clock.
     """
 
     def __init__(
@@ -43,35 +46,32 @@ class DesiredMotion:
     ) -> None:
         self.joints = tuple(joints)
         self.options = options or MotionOptions()
-        self.state = np.zeros((3, len(self.joints)))
         self.mode = "none"  # "none" (no state seen yet), "hold", "trajectory" or "setpoint"
+        self.motion = motion_of(np.zeros((3, len(self.joints))))
+        self.since = np.zeros(1)
         self._continuous = continuous
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
         self._follow_measured = (False, False)  # position, velocity: not in the set-point
 
-    def update(self, now: int, position: Array, velocity: Array) -> Array:
-        """The desired state at `now` (ns), given the measured one: (3, joints), the same array each time."""
+    def update(self, now: int, q: Array, v: Array) -> None:
+        """Bring `motion` and `since` to the time `now` (ns), given the measured state of `joints`."""
         mode = self.mode
         if mode == "trajectory":
             assert self._trajectory is not None
             elapsed = (now - self._start) * NANOSECOND
-            self._trajectory.sample(elapsed, self.state)
+            self.motion, self.since[0] = self._trajectory.piece(elapsed)
             if elapsed >= self._trajectory.end:
                 self.hold()
         elif mode == "setpoint":
-            timeout = self.options.setpoint_timeout
-            if timeout and (now - self._start) * NANOSECOND > timeout:
-                self.hold()
-            if self._follow_measured[0]:
-                self.state[0] = position
-            if self._follow_measured[1]:
-                self.state[1] = velocity
+            self._update_set_point(now, q, v)
         elif mode == "none":
-            self.state[0] = position
-            self.state[1:] = 0.0
+            self.motion = motion_of([q, np.zeros_like(q), np.zeros_like(q)])
             self.mode = "hold"
-        return self.state
+
+    def state(self) -> Array:
+        """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
+        return state_of(self.motion, float(self.since[0]))
 
     def release(self) -> None:
         """Forget everything: hold where the robot is when it is seen next."""
@@ -81,19 +81,20 @@ class DesiredMotion:
     def hold(self) -> None:
         """Stand still at the present desired position."""
         if self.mode != "none":
+            self.motion = motion_of(self.state() * [[1.0], [0.0], [0.0]])
+            self.since[0] = 0.0
             self.mode = "hold"
-            self.state[1:] = 0.0
-            self._follow_measured = (False, False)
 
-    def follow(self, waypoints: Waypoints, start: int, now: int, position: Array, velocity: Array) -> None:
+    def follow(self, waypoints: Waypoints, start: int, now: int, q: Array, v: Array) -> None:
         """Follow a trajectory that starts at `start` (ns), from the present state on. Raises TrajectoryError.
 
         The present state is the desired one, or the measured one where they are farther than the
         start tolerance apart. A trajectory that is refused changes nothing.
         """
-        present = self.update(now, position, velocity).copy()
-        if np.any(np.abs(present[0] - position) > self.options.start_tolerance):
-            present = np.array([position, velocity, np.zeros_like(position)])
+        self.update(now, q, v)
+        present = self.state()
+        if np.any(np.abs(present[0] - q) > self.options.start_tolerance):
+            present = np.array([q, v, np.zeros_like(q)])
         self._trajectory = plan_from(
             present,
             waypoints,
@@ -112,22 +113,29 @@ class DesiredMotion:
         Velocity and acceleration are zero where they are not given. Without a position the measured
         state is the desired one: only the acceleration (and the velocity, if given) counts.
         """
-        if set(waypoints.joint_names) != set(self.joints):
-            odd = set(waypoints.joint_names) ^ set(self.joints)
-            name = sorted(odd)[0]
-            problem = "is missing" if name in self.joints else f"is none of {', '.join(self.joints)}"
-            raise TrajectoryError(f"a set-point must name every joint: {name!r} {problem}")
+        odd = sorted(set(waypoints.joint_names) ^ set(self.joints))
+        if odd:
+            problem = "is missing" if odd[0] in self.joints else f"is none of {', '.join(self.joints)}"
+            raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
         columns = [waypoints.joint_names.index(name) for name in self.joints]
-        given = [
-            array[0, columns] for array in (waypoints.positions, waypoints.velocities, waypoints.accelerations)
-        ]
-        no_position, no_velocity = bool(np.isnan(given[0]).any()), bool(np.isnan(given[1]).any())
-        self._follow_measured = (no_position, no_position and no_velocity)
-        for row, values in enumerate(given):
-            if not np.isnan(values).any():
-                self.state[row] = values
-            elif row:
-                self.state[row] = 0.0
+        given = np.array([waypoints.positions[0], waypoints.velocities[0], waypoints.accelerations[0]])[:, columns]
+        missing = np.isnan(given).any(axis=1)
+        self._follow_measured = (bool(missing[0]), bool(missing[0] and missing[1]))
+        given[missing] = 0.0
+        if missing[0]:
+            given[0] = self.state()[0]  # until the next measured one
+        self.motion = motion_of(given)
+        self.since[0] = 0.0
         self._trajectory = None
         self._start = now
         self.mode = "setpoint"
+
+    def _update_set_point(self, now: int, q: Array, v: Array) -> None:
+        timeout = self.options.setpoint_timeout
+        if timeout and (now - self._start) * NANOSECOND > timeout:
+            self.hold()
+            return
+        if self._follow_measured[0]:
+            self.motion[0] = q
+        if self._follow_measured[1]:
+            self.motion[1] = v

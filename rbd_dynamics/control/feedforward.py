@@ -8,8 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, checked_terms
+from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, TERMS, checked_terms
+from rbd_dynamics.evaluation import Evaluation
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
 EvaluateAt = Literal["measured", "desired"]
@@ -21,14 +26,13 @@ class Feedforward:
 
     M, C and N are taken at the measured or at the desired state. Joints of the robot that are not
     controlled are taken at the measured state, with no acceleration. Friction is that of the desired
-    velocity: at the measured one it would chatter around standstill. Nothing is allocated once it runs.
+    velocity: at the measured one it would chatter around standstill. The whole law, with the desired
+    motion's polynomial, is one kernel; nothing is compiled or allocated once it runs.
 
     Parameters:
         robot: without friction, all joints of one degree of freedom.
         joints: the controlled ones; they order everything below. Default: all.
-        terms: of "inertia", "coriolis", "gravity", "friction".
-        kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each.
-        effort_limits: likewise; default: the model's.
+        others: see `tune`.
     """
 
     def __init__(
@@ -46,31 +50,84 @@ class Feedforward:
         self.robot = robot
         self.joints = tuple(joints) or tuple(model.joint_names)
         self.index = single_freedom_indices(robot, self.joints)
-        chosen = [model.joint(name) for name in self.joints]
-        self.continuous = np.array([joint.kind.name == "continuous" for joint in chosen], dtype=bool)
-        self.terms = checked_terms(terms)
-        self.evaluate_at = evaluate_at
-        self.kp, self.kd = self.per_joint("kp", kp), self.per_joint("kd", kd)
-        model_limits = [joint.limits.effort for joint in chosen]
-        self.effort_limits = self.per_joint("effort_limits", effort_limits, model_limits)
-        self.saturated = np.zeros(len(self.joints), dtype=bool)
+        self._chosen = [model.joint(name) for name in self.joints]
+        self.continuous = np.array([joint.kind.name == "continuous" for joint in self._chosen], dtype=bool)
+        self.tune(terms, evaluate_at, kp, kd, effort_limits)
+        self._outputs = np.zeros(len(self.joints)), np.zeros(len(self.joints))
+        self._kernel = self._build()
+        self._call = self._kernel.fast
 
-        n, count = model.nv, len(self.joints)
-        self.controls_all = np.array_equal(self.index, np.arange(n))
-        self._q, self._v, self._a, self._zero = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-        self._tau, self._gravity, self._friction = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._efforts, self._error = np.zeros(count), np.zeros(count)
-        self._lower = np.empty(count)
-        self._wraps = bool(self.continuous.any())
+    def tune(
+        self,
+        terms: Iterable[str],
+        evaluate_at: EvaluateAt = "measured",
+        kp: ArrayLike = (),
+        kd: ArrayLike = (),
+        effort_limits: ArrayLike = (),
+    ) -> None:
+        """Change what may change while it runs. Raises ValueError, and then changes nothing.
+
+        Parameters:
+            terms: of "inertia", "coriolis", "gravity", "friction".
+            evaluate_at: "measured" or "desired" state.
+            kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each joint.
+            effort_limits: likewise; default: the model's.
+        """
+        chosen = checked_terms(terms)
+        if evaluate_at not in EVALUATE_AT:
+            raise ValueError(f"evaluate_at is {evaluate_at!r}, expected one of {', '.join(EVALUATE_AT)}")
+        weights = np.array([*(term in chosen for term in TERMS), evaluate_at == "desired"], dtype=float)
+        gains = np.array([self._per_joint("kp", kp), self._per_joint("kd", kd)])
+        limits = self._per_joint("effort_limits", effort_limits, [joint.limits.effort for joint in self._chosen])
+        self.terms, self.evaluate_at, self.effort_limits = chosen, evaluate_at, limits
+        self._tuning = (weights, gains, limits)
+
+    def compute(self, q: Array, v: Array, motion: Array, since: Array, out: Array | None = None) -> Array:
+        """Efforts of the controlled joints, the same array each time or `out`.
+
+        Parameters:
+            q, v: measured, all joints of the robot in its order (nv).
+            motion: coefficients of the desired motion (6, joints) for the powers of time, constant first.
+            since: time at which it is taken, s (1,).
+
+        Raises ValueError or ArithmeticError where a number is not finite.
+        """
+        efforts, wanted = self._outputs
+        if out is not None:
+            efforts = out
+        inputs = (q, v, motion, since, *self._tuning, self.robot.inertia_input)
+        if self._call(*inputs, efforts, wanted) is None:
+            self._kernel(inputs, (efforts, wanted))
+        self._last = efforts
+        return efforts
 
     @property
-    def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels that `compute` uses, for `robot.compile`."""
-        names = ["inverse_dynamics"]
-        names += [] if GRAVITY in self.terms else ["gravity"]
-        return (*names, "friction") if FRICTION in self.terms else tuple(names)
+    def saturated(self) -> NDArray[np.bool_]:
+        """Which controlled joints' efforts were cut off at the last call."""
+        return np.asarray(self._last != self._outputs[1])
 
-    def per_joint(self, what: str, values: ArrayLike, default: Sequence[float] | float = 0.0) -> Array:
+    def _build(self) -> Evaluation:
+        model, count = self.robot.model, len(self.joints)
+        continuous = tuple(self.continuous.tolist())
+        dofs = tuple(self.index.tolist())
+        signature = Signature(
+            (
+                Argument("q", (model.nq,)), Argument("v", (model.nv,)),
+                Argument("motion", (POWERS, count)), Argument("t", (1,)),
+                Argument("weights", (len(TERMS) + 1,), shared=True), Argument("gains", (2, count), shared=True),
+                Argument("limits", (count,), shared=True), Argument("inertia", (len(model.bodies), 10), shared=True),
+            ),
+            (Argument("efforts", (count,)), Argument("wanted", (count,))),
+        )  # fmt: skip
+
+        def law(*inputs: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+            *others, numbers = inputs
+            bodies = [RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)]
+            return list(feedforward_torque(model, bodies, dofs, continuous, *others))
+
+        return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, law)
+
+    def _per_joint(self, what: str, values: ArrayLike, default: Sequence[float] | float = 0.0) -> Array:
         """One number for each controlled joint out of none, one or as many. Raises ValueError."""
         given = np.asarray(values, dtype=float).reshape(-1)
         count = len(self.joints)
@@ -83,59 +140,6 @@ class Feedforward:
             name = self.joints[wrong[0]] if given.size == count else "every joint"
             raise ValueError(f"{what} of {name} is {given[wrong[0]]}, expected a number >= 0")
         return np.ascontiguousarray(np.broadcast_to(given, (count,)), dtype=float)
-
-    def compute(self, q: Array, v: Array, desired: Array) -> Array:
-        """Efforts of the controlled joints, the same array each time; `saturated` says which hit their limit.
-
-        q, v: measured, all joints of the robot in its order. desired: position, velocity, acceleration
-        (3, joints). Raises ValueError or ArithmeticError where a number is not finite.
-        """
-        tau = self._model_torque(q, v, desired)
-        efforts = self._efforts
-        if self.controls_all:
-            efforts[:] = tau
-            self._add_pd(q, v, desired)
-        else:
-            np.take(tau, self.index, out=efforts, mode="clip")
-            self._add_pd(q[self.index], v[self.index], desired)
-        np.abs(efforts, out=self._error)
-        np.greater(self._error, self.effort_limits, out=self.saturated)
-        np.negative(self.effort_limits, out=self._lower)
-        np.minimum(efforts, self.effort_limits, out=efforts)
-        np.maximum(efforts, self._lower, out=efforts)
-        return efforts
-
-    def _model_torque(self, q: Array, v: Array, desired: Array) -> Array:
-        terms, index = self.terms, self.index
-        if self.evaluate_at == "desired":
-            self._q[:], self._v[:] = q, v
-            self._q[index], self._v[index] = desired[0], desired[1]
-            q, v = self._q, self._v
-        if INERTIA in terms:
-            self._a[index] = desired[2]
-        tau = self._tau
-        a = self._a if INERTIA in terms else self._zero
-        self.robot.inverse_dynamics(q, v if CORIOLIS in terms else self._zero, a, out=tau)
-        if GRAVITY not in terms:
-            self.robot.gravity(q, out=self._gravity)
-            np.subtract(tau, self._gravity, out=tau)
-        if FRICTION in terms:
-            self._v[:] = 0.0
-            self._v[index] = desired[1]
-            self.robot.friction_torque(self._v, out=self._friction)
-            np.add(tau, self._friction, out=tau)
-        return tau
-
-    def _add_pd(self, q: Array, v: Array, desired: Array) -> None:
-        error, efforts = self._error, self._efforts
-        np.subtract(desired[0], q, out=error)
-        if self._wraps:  # the shorter way round
-            error -= np.where(self.continuous, 2.0 * np.pi * np.round(error / (2.0 * np.pi)), 0.0)
-        np.multiply(error, self.kp, out=error)
-        np.add(efforts, error, out=efforts)
-        np.subtract(desired[1], v, out=error)
-        np.multiply(error, self.kd, out=error)
-        np.add(efforts, error, out=efforts)
 
 
 def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.intp]:

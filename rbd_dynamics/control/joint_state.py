@@ -54,6 +54,7 @@ class JointStateReader:
         self._sources = np.zeros(0, dtype=np.intp)  # in the message
         self._targets = np.zeros(0, dtype=np.intp)  # in q and v
         self._brings_required = False  # the message names all required joints
+        self._in_order = False  # all of the robot's joints and no others, in the robot's order
         self._first = True  # nothing was read in the fast way since the last change
 
     def read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
@@ -65,12 +66,15 @@ class JointStateReader:
             self.problem = f"joint state has {len(position)} positions for {count} joints"
             return False
         if self._brings_required and len(velocity) == count:
-            q, v, ones = self._new_q, self._new_v, self._ones
-            np.asarray(position).take(self._sources, out=q, mode="clip")
-            np.asarray(velocity).take(self._sources, out=v, mode="clip")
-            if math.isfinite(q.dot(ones) + v.dot(ones)):
-                self.q[self._targets], self.v[self._targets] = q, v
-                self._times[self._targets] = self.stamp = stamp
+            q, v = np.asarray(position), np.asarray(velocity)
+            if not self._in_order:
+                q, v = q[self._sources], v[self._sources]
+            if math.isfinite(sum(q.tolist()) + sum(v.tolist())):
+                if self._in_order:
+                    self.q[:], self.v[:] = q, v
+                else:
+                    self.q[self._targets], self.v[self._targets] = q, v
+                self.stamp = stamp
                 if self._first:
                     self._first, self.differentiated = False, ()
                     self._fresh[:], self.seen[self._targets] = False, True
@@ -79,7 +83,8 @@ class JointStateReader:
 
     def _match(self, names: list[str]) -> bool:
         """Find the joints of a message; done once for each list of names."""
-        self._message_names, self._first = None, True
+        self._leave_fast_way()
+        self._message_names = None
         found = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
         targets = [target for _, target in found]
         for target in targets:
@@ -92,10 +97,15 @@ class JointStateReader:
         self._brings_required = set(self._required.tolist()) <= set(targets)
         self._sources = np.array([source for source, _ in found], dtype=np.intp)
         self._targets = np.array(targets, dtype=np.intp)
-        self._new_q, self._new_v = np.empty(len(found)), np.empty(len(found))
-        self._ones = np.ones(len(found))
+        self._in_order = list(names) == list(self.names)
         self._message_names = list(names)
         return True
+
+    def _leave_fast_way(self) -> None:
+        """Note what it leaves out: the time of each joint's position."""
+        if not self._first:
+            self._first = True
+            self._times[self._targets] = self.stamp
 
     def _read_with_gaps(self, position: Any, velocity: Any, stamp: int) -> bool:
         """A message that does not bring everything."""
@@ -111,7 +121,7 @@ class JointStateReader:
                 return False
         targets, q, v = self._targets[usable], q[usable], v[usable]
         v[~self._is_required[targets] & (not self._brings_required)] = 0.0
-        self._first = True
+        self._leave_fast_way()
         if not self._fill_velocities(targets, q, v, stamp):
             return False
         self.q[targets], self.v[targets] = q, v

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_banded
+
+from rbd_dynamics.algorithms.feedforward_torque import POWERS, polynomial
 
 Array = NDArray[np.float64]
 End = Literal["rest", "free"]
@@ -128,3 +130,16 @@ def coefficients(times: Array, positions: Array, velocities: Array, acceleration
     )
     c[quintic, 1:6] = rows[quintic]
     return c
+
+
+def motion_of(state: ArrayLike) -> Array:
+    """Coefficients (6, joints) of the motion that has this position, velocity, acceleration (3, joints) at time 0."""
+    given = np.asarray(state, dtype=float)
+    motion = np.zeros((POWERS, given.shape[1]))
+    motion[:2], motion[2] = given[:2], 0.5 * given[2]
+    return motion
+
+
+def state_of(motion: Array, t: float) -> Array:
+    """Position, velocity, acceleration (3, joints) at time t of a motion with coefficients (6, joints)."""
+    return np.array([list(row) for row in zip(*(polynomial(column, t) for column in motion.T))])

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_velocities
+from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_velocities, motion_of, state_of
 
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]
@@ -96,35 +96,25 @@ class Trajectory:
         self.joint_names = waypoints.joint_names
         self.start, self.end = float(waypoints.times[0]), float(waypoints.times[-1])
         self._times: list[float] = waypoints.times.tolist()
-        self._final = waypoints.positions[-1].copy()
-        self._coefficients = coefficients(
-            waypoints.times, waypoints.positions, waypoints.velocities, waypoints.accelerations
+        rest = np.zeros((2, len(waypoints.joint_names)))
+        self._before = motion_of(np.vstack([waypoints.positions[0], rest]))
+        self._after = motion_of(np.vstack([waypoints.positions[-1], rest]))
+        self._pieces = list(
+            coefficients(waypoints.times, waypoints.positions, waypoints.velocities, waypoints.accelerations)
         )
-        self._powers = np.empty((3, 6))
 
-    def sample(self, t: float, out: Array | None = None) -> Array:
-        """Position, velocity, acceleration at time t (s): (3, joints), into `out` if given."""
-        if out is None:
-            out = np.empty((3, len(self._final)))
+    def piece(self, t: float) -> tuple[Array, float]:
+        """The motion at time t (s): coefficients (6, joints) of a polynomial, constant first, and the time in it."""
         if t >= self.end:
-            out[0] = self._final
-            out[1:] = 0.0
-            return out
-        segment = max(bisect_right(self._times, t) - 1, 0)
-        since = t - self._times[segment]
-        if since < 0.0:
-            out[0] = self._coefficients[0, 0]
-            out[1:] = 0.0
-            return out
-        np.power(since, _EXPONENTS, out=self._powers)
-        np.multiply(self._powers, _FACTORS, out=self._powers)
-        np.dot(self._powers, self._coefficients[segment], out=out)
-        return out
+            return self._after, 0.0
+        index = bisect_right(self._times, t) - 1
+        if index < 0:
+            return self._before, 0.0
+        return self._pieces[index], t - self._times[index]
 
-
-#: row d: the d-th derivative of (1, t, t^2, ... t^5) is factors * t ** exponents
-_EXPONENTS = np.array([[0, 1, 2, 3, 4, 5], [0, 0, 1, 2, 3, 4], [0, 0, 0, 1, 2, 3]], dtype=float)
-_FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
+    def sample(self, t: float) -> Array:
+        """Position, velocity, acceleration at time t (s): (3, joints)."""
+        return state_of(*self.piece(t))
 
 
 def plan_from(

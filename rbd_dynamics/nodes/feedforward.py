@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
@@ -30,6 +31,8 @@ from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.simulation import start_position
+
+TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits")  # of the controller, may change while it runs
 
 PARAMETERS = (
     *COMMON_PARAMETERS,
@@ -74,6 +77,7 @@ class Engine:
     reader: JointStateReader
     motion: DesiredMotion
     prefix: Prefix
+    controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
 
 
 class FeedforwardNode(ManagedNode):
@@ -88,6 +92,7 @@ class FeedforwardNode(ManagedNode):
         self._saturated = np.zeros(0, dtype=bool)
         self._answered = 0
         self._last_arrival = 0  # ns
+        self._simulated_time = False
 
     def check(self, values: dict[str, Any]) -> None:
         check_common(values)
@@ -96,16 +101,16 @@ class FeedforwardNode(ManagedNode):
         prefix = Prefix(values["tf_prefix"], model)
         robot = Robot(model)
         joints = [prefix.inside(name) for name in values["joints"]]
-        names = ("terms", "evaluate_at", "kp", "kd", "effort_limits")
-        controller = Feedforward(robot, joints, **{name: values[name] for name in names})
-        robot.compile("inverse_dynamics", "gravity", "friction", progress=progress)
+        progress("feedforward", 1, 1)
+        controller = Feedforward(robot, joints, **{name: values[name] for name in TUNING})
         initial = start_position(model)
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
         reader = JointStateReader(outside, required, values["missing_velocity"], initial)
         motion = DesiredMotion(required, controller.continuous, _motion_options(values))
-        controller.compute(initial, np.zeros(model.nv), motion.state)  # the first call, out of the way
-        return Engine(model, robot, controller, reader, motion, prefix)
+        controller.compute(reader.q, reader.v, motion.motion, motion.since)  # the first call, out of the way
+        whole = controller.joints == tuple(model.joint_names)
+        return Engine(model, robot, controller, reader, motion, prefix, slice(None) if whole else controller.index)
 
     def adopt(self, engine: Engine) -> None:
         old = self.engine
@@ -125,16 +130,12 @@ class FeedforwardNode(ManagedNode):
         PayloadService(self, self._payloads, lambda: [self.engine.robot])
 
     def activated(self) -> None:
+        self._simulated_time = bool(self.get_parameter("use_sim_time").value)
         if self.engine is not None:
             self.engine.motion.release()
 
     def parameters_changed(self, values: dict[str, Any]) -> None:
-        controller = self.engine.controller
-        changed = Feedforward(
-            self.engine.robot, controller.joints, terms=values["terms"], evaluate_at=values["evaluate_at"],
-            kp=values["kp"], kd=values["kd"], effort_limits=values["effort_limits"],
-        )  # fmt: skip
-        self.engine.controller = changed
+        self.engine.controller.tune(*(values[name] for name in TUNING))
         self.engine.motion.options = _motion_options(values)
 
     # --- the hot path -----------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class FeedforwardNode(ManagedNode):
         engine = self.engine
         if engine is None or not self.active:
             return
-        now = self.get_clock().now().nanoseconds
+        now = self._now()
         stamp = message.header.stamp
         state_time = stamp.sec * SECOND + stamp.nanosec
         timeout = self.values["state_timeout"]
@@ -158,43 +159,34 @@ class FeedforwardNode(ManagedNode):
         if not reader.read(message.name, message.position, message.velocity, state_time):
             self.refuse(reader.problem)
             return
-        self._last_arrival = now
+        q, v, motion = reader.q, reader.v, engine.motion
+        motion.update(state_time, q[engine.controlled], v[engine.controlled])
         try:
-            efforts = self._compute(engine, state_time)
+            engine.controller.compute(q, v, motion.motion, motion.since, self._command_numbers)
         except (ValueError, ArithmeticError) as error:
             self.refuse(f"no torque: {error}")
             return
-        self._publish(efforts, stamp)
-
-    def _compute(self, engine: Engine, state_time: int) -> np.ndarray:
-        q, v, controller = engine.reader.q, engine.reader.v, engine.controller
-        if controller.controls_all:
-            desired = engine.motion.update(state_time, q, v)
-        else:
-            index = controller.index
-            desired = engine.motion.update(state_time, q[index], v[index])
-        efforts = controller.compute(q, v, desired)
-        if not math.isfinite(efforts.sum()):
-            raise ArithmeticError("it is not finite")
-        if controller.saturated.any():
-            self._saturated |= controller.saturated
-        return efforts
-
-    def _publish(self, efforts: np.ndarray, stamp: Time) -> None:
-        """Both messages are made once; only their numbers change."""
-        self._command_numbers[:] = efforts
         self._commands.publish(self._command)
+        self._after_publishing(engine, stamp, now)
+
+    def _after_publishing(self, engine: Engine, stamp: Time, now: int) -> None:
+        """What the command need not wait for."""
         if self._efforts.get_subscription_count():
-            self._effort_numbers[:] = efforts
+            self._effort_numbers[:] = self._command_numbers
             self._named_effort.header.stamp = stamp
             self._efforts.publish(self._named_effort)
+        self._saturated |= engine.controller.saturated
+        self._last_arrival = now
         self._answered += 1
 
+    def _now(self) -> int:
+        """Time of the node's clock in ns; without simulated time by the shortest way."""
+        return self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
+
     def _prepare_messages(self, joints: Sequence[str]) -> None:
+        """Both messages are made once; only their numbers change."""
         zeros = np.zeros(len(joints))
         self._command = Float64MultiArray(data=flat(zeros))
-        dimension = MultiArrayDimension(label="joints", size=len(joints), stride=len(joints))
-        self._command.layout.dim = [dimension]
         self._named_effort = JointState(name=list(joints), effort=flat(zeros))
         # the memory of the messages' own arrays
         self._command_numbers = np.frombuffer(self._command.data)
@@ -220,7 +212,7 @@ class FeedforwardNode(ManagedNode):
         if not message.points:
             motion.hold()
             return
-        now = self.get_clock().now().nanoseconds
+        now = self._now()
         single = len(message.points) == 1
         waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
         if single:
@@ -229,8 +221,8 @@ class FeedforwardNode(ManagedNode):
         if not reader.stamp or now - self._last_arrival > SECOND:
             raise TrajectoryError("there are no joint states to start from")
         start = nanoseconds(message.header.stamp) or reader.stamp
-        index = engine.controller.index
-        motion.follow(waypoints, start, reader.stamp, reader.q[index], reader.v[index])
+        where = engine.controlled
+        motion.follow(waypoints, start, reader.stamp, reader.q[where], reader.v[where])
         self.get_logger().info(f"trajectory of {len(message.points)} points, {waypoints.times[-1]:.3f} s")
 
     # --- diagnostics ------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ class Parameter:
     """One parameter of a node.
 
     kind: "bool", "int", "double", "string", "string_array" or "double_array". An integer is taken where
-    a double is wanted. `dynamic`: may change while the node is configured; the others while it is not.
+    a double is wanted, one number where a list of them is. `dynamic`: may change while the node is
+    configured; the others while it is not.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Parameter:
         if self.is_array:
             if value is None:
                 return []
+            if isinstance(value, (float, int)):  # one number stands for a list of one
+                value = [value]
             if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) and not hasattr(value, "tolist"):
                 raise ValueError(f"parameter {self.name!r} must be a list, got {value!r}")
             return [self._checked_one(element) for element in list(value)]
