@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mixed_trees import mixed_tree
 from robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tree, robot_file
 
 from rbd_dynamics import screws, spatial
@@ -279,11 +280,12 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     return np.array(columns)
 
 
-@pytest.mark.parametrize("seed", range(100))
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_recursions_on_random_trees(seed, base):
+@pytest.mark.parametrize("seed", range(70))
+@pytest.mark.parametrize("tree_kind", ["fixed", "floating", "all kinds of joints"])
+def test_recursions_on_random_trees(seed, tree_kind):
     rng = np.random.default_rng(seed)
-    model = random_tree(rng, n=int(rng.integers(1, 9)), base=base)
+    n = int(rng.integers(1, 9))
+    model = mixed_tree(rng, n) if tree_kind.startswith("all") else random_tree(rng, n, base=tree_kind)
     check_robot(model, rng)
     q, zero = model.random(rng), np.zeros(model.nv)
     tree = screws.articulated_tree(model, q, zero, zero)
