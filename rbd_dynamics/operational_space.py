@@ -103,13 +103,13 @@ def reflected_inertia(robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike)
     moved = np.linalg.norm((X @ F[..., None])[..., 0], axis=-1)
     largest = np.linalg.norm(X, axis=(-2, -1)) * np.linalg.norm(F, axis=-1)
     none = moved <= TOLERANCE * largest
-    return np.where(none, np.inf, 1.0 / np.where(none, 1.0, moved) ** 2)
+    return np.asarray(np.where(none, np.inf, 1.0 / np.where(none, 1.0, moved) ** 2), dtype=np.float64)
 
 
 def _mobility(robot: Robot, q: ArrayLike, frame: str) -> Array:
     """X = W^-1 J^T (..., nv, 6): J M^-1 J^T = X^T X, and X tells small mobilities from none."""
     J = robot.jacobian(q, frame)
-    return np.linalg.solve(robot.mass_factor(q), np.swapaxes(J, -1, -2))
+    return np.asarray(np.linalg.solve(robot.mass_factor(q), np.swapaxes(J, -1, -2)), dtype=np.float64)
 
 
 # --- pseudoinverses -------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ def weighted_pseudoinverse(A: ArrayLike, weight: ArrayLike | None = None, tolera
     """
     A = np.asarray(A, dtype=float)
     if weight is None:
-        return np.linalg.pinv(A, rcond=tolerance)
+        return np.asarray(np.linalg.pinv(A, rcond=tolerance), dtype=np.float64)
     try:
         L = np.linalg.cholesky(np.asarray(weight, dtype=float))
     except np.linalg.LinAlgError:
         raise ValueError("the weight is not positive definite") from None
     scaled = np.swapaxes(np.linalg.solve(L, np.swapaxes(A, -1, -2)), -1, -2)  # A L^-T
-    return np.linalg.solve(np.swapaxes(L, -1, -2), np.linalg.pinv(scaled, rcond=tolerance))
+    return np.asarray(np.linalg.solve(np.swapaxes(L, -1, -2), np.linalg.pinv(scaled, rcond=tolerance)))
 
 
 def dynamically_consistent_inverse(

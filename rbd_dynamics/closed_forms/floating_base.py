@@ -1,7 +1,8 @@
 """Robots on a floating base: kinematics, manipulator form and Hamel's equations (theory.md section 5; seed 004).
 
 The package's base velocity is the body twist (w, v). Seed 004 has the base's velocity rdot in world
-axes, then the body's w, and scalar-first quaternions; here quaternions are (x, y, z, w).
+axes, then the body's w, and scalar-first quaternions; here quaternions are (x, y, z, w). Its K(q),
+from v to the velocities of all bodies, is G xi of `stacked`, and its M = K^T Mbar K `congruence_sum`.
 """
 
 from __future__ import annotations
