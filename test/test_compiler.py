@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from robots import load_robot, needs_pinocchio
 
+from rbd_dynamics.algorithms.catalog import specialise
 from rbd_dynamics.compiler import cache, kernels
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python
@@ -108,6 +110,23 @@ def test_emitted_source_is_plain_python():
     compile(source, "emitted", "exec")
     assert source.count("sin(") == 1
     assert "def kernel(x):" in source
+
+
+@needs_pinocchio
+def test_programs_are_short():
+    """Operations for a UR5, with its inertias as inputs: about what they are now. Fewer are welcome."""
+    model = load_robot("ur5_robot")
+
+    def operations(name):
+        signature, function = specialise(model, name, friction=False)
+        return trace(function, signature).operations
+
+    assert operations("inverse_dynamics") <= 890
+    assert operations("forward_dynamics") <= 1610
+    assert operations("hybrid_dynamics") <= 1810
+    assert operations("mass_matrix") <= 410
+    assert operations("gravity") <= 310
+    assert operations("pose:tool0") <= 170
 
 
 # --- all backends agree -------------------------------------------------------------------------------
