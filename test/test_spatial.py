@@ -17,7 +17,7 @@ from rbd_dynamics.compiler import cache, kernels
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.spatial import lie, quaternions, rigid_body
 from rbd_dynamics.spatial.inertia import ArticulatedInertia, RigidInertia
-from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.se3 import Transform, wrench_to_child, wrench_to_parent
 
 quick = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -255,6 +255,10 @@ def test_inertias_of_the_algorithms_follow_the_same_rules(pose, seed):
     np.testing.assert_allclose(rigid * tuple(twist), matrix @ twist, atol=1e-13)
     np.testing.assert_allclose(rigid.to_parent(at) * tuple(twist), expected, atol=1e-11)
     np.testing.assert_allclose(ArticulatedInertia.of(rigid).to_parent(at) * tuple(twist), expected, atol=1e-11)
+    np.testing.assert_allclose(rigid.to_parent(at).to_child(at) * tuple(twist), matrix @ twist, atol=1e-10)
+    wrench = rng.normal(size=6)
+    np.testing.assert_allclose(wrench_to_child(at, tuple(wrench)), spatial.adjoint_dual(pose) @ wrench, atol=1e-11)
+    np.testing.assert_allclose(wrench_to_child(at, wrench_to_parent(at, tuple(wrench))), wrench, atol=1e-11)
     acceleration = rng.normal(size=6)
     np.testing.assert_allclose(
         rigid_body.net_wrench(rigid, tuple(twist), tuple(acceleration)),

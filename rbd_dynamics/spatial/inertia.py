@@ -76,6 +76,10 @@ class RigidInertia(NamedTuple):
         shift = _point_inertia(t.p, add3(moment, shifted))
         return RigidInertia(self.mass, shifted, tuple(j + s for j, s in zip(rotational, shift)))
 
+    def to_child(self, t: Transform) -> RigidInertia:
+        """Ad*_T I Ad_T: an inertia seen in the parent frame, expressed in the child frame."""
+        return self.to_parent(t.inverse())
+
 
 class ArticulatedInertia(NamedTuple):
     """Symmetric 6 x 6 matrix [[J, H], [H^T, M]] that maps an acceleration to a wrench."""

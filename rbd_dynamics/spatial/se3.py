@@ -114,6 +114,12 @@ def wrench_to_parent(t: Transform, wrench: Vec6) -> Vec6:
     return add3(t.rotate(wrench[:3]), cross(t.p, f)) + f
 
 
+def wrench_to_child(t: Transform, wrench: Vec6) -> Vec6:
+    """Ad*_T F: a wrench seen in the parent frame, expressed in the child frame."""
+    f = wrench[3:]
+    return t.rotate_back(sub3(wrench[:3], cross(t.p, f))) + t.rotate_back(f)
+
+
 def ad(twist: Vec6, other: Vec6) -> Vec6:
     """ad_V X, the Lie bracket of two twists: [[ [w], 0 ], [ [v], [w] ]] X."""
     w, v = twist[:3], twist[3:]
