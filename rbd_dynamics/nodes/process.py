@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -31,6 +32,8 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
         node = make_node()
         executor, spin = choose_executor(node, node.values["executor"])
         node.start()
+        gc.collect()
+        gc.freeze()  # what there is now stays: the collector need not look at it in the loop
         while not stop_requested.is_set() and rclpy.ok():
             try:
                 spin(SPIN_PERIOD)
