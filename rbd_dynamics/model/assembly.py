@@ -95,6 +95,17 @@ def checked_name(value: Any, where: str) -> str:
     return value
 
 
+def checked_number(value: Any, where: str, infinite: bool = False) -> float:
+    """A finite number, or an infinite one where that is allowed."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where}: {value!r} is not a number") from None
+    if math.isnan(number) or (math.isinf(number) and not infinite):
+        raise ModelError(f"{where}: {value!r} is not finite")
+    return number
+
+
 def checked_vector(value: Any, size: int, where: str) -> tuple[float, ...]:
     """Finite numbers."""
     return vector_of(value, size, f"{where}:")
@@ -108,14 +119,14 @@ def checked_joint(
     if not isinstance(kind, JointKind):
         raise ModelError(f"{where}: {kind!r} is not a joint kind, as in Revolute((0, 0, 1))")
     lower, upper, velocity, effort = (
-        _number(getattr(limits, key), f"{where}: limit {key}", infinite=True)
+        checked_number(getattr(limits, key), f"{where}: limit {key}", infinite=True)
         for key in ("lower", "upper", "velocity", "effort")
     )
     if lower > upper:
         raise ModelError(f"{where} has limits lower={lower:g} > upper={upper:g}")
     own = {"velocity limit": velocity, "effort limit": effort}
     own |= {
-        what: _number(value, f"{where}: {what}")
+        what: checked_number(value, f"{where}: {what}")
         for what, value in (("damping", damping), ("friction", friction), ("armature", armature))
     }
     for what, value in own.items():
@@ -123,8 +134,8 @@ def checked_joint(
             raise ModelError(f"{where} has the negative {what} {value:g}")
     if mimic is not None:
         leader = checked_name(mimic.leader, f"{where}: mimic")
-        multiplier, offset = checked_vector((mimic.multiplier, mimic.offset), 2, f"{where}: mimic")
-        mimic = Mimic(leader, multiplier, offset)
+        multiplier = checked_number(mimic.multiplier, f"{where}: mimic multiplier")
+        mimic = Mimic(leader, multiplier, checked_number(mimic.offset, f"{where}: mimic offset"))
     numbers = (own["damping"], own["friction"], own["armature"])
     return Joint(name, kind, 0, 0, Limits(lower, upper, velocity, effort), *numbers, mimic=mimic)
 
@@ -156,13 +167,3 @@ def checked_rotation(value: Any, where: str) -> tuple[float, ...]:
     if np.max(np.abs(R.T @ R - np.reshape(IDENTITY3, (3, 3)))) > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
         raise ModelError(f"{where}: {np.round(R, 6).tolist()} is not a rotation matrix")
     return rotation
-
-
-def _number(value: Any, where: str, infinite: bool = False) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where} {value!r} is not a number") from None
-    if math.isnan(number) or (math.isinf(number) and not infinite):
-        raise ModelError(f"{where} {value!r} is not finite")
-    return number

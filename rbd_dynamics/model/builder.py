@@ -8,7 +8,14 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from rbd_dynamics.model.assembly import assemble, checked_joint, checked_name, checked_pose, checked_vector
+from rbd_dynamics.model.assembly import (
+    assemble,
+    checked_joint,
+    checked_name,
+    checked_number,
+    checked_pose,
+    checked_vector,
+)
 from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, JointKind
@@ -143,7 +150,7 @@ class ModelBuilder:
 
     def _inertia(self, name: str, mass: Any, com: Any, inertia: Any) -> RigidInertia:
         where = f"link {name!r}"
-        amount = checked_vector((mass,), 1, f"{where}: mass")[0]
+        amount = checked_number(mass, f"{where}: mass")
         x, y, z = checked_vector(com, 3, f"{where}: com")
         xx, xy, xz, yy, yz, zz = symmetric_matrix(inertia, where)[_UPPER].tolist()
         self._links[name] = Inertial(amount, (x, y, z), (xx, xy, xz, yy, yz, zz))

@@ -5,6 +5,7 @@ A dictionary holds only texts, numbers, lists and dictionaries, so it is also go
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from rbd_dynamics.model.assembly import (
     assemble,
     checked_joint,
     checked_name,
+    checked_number,
     checked_rotation,
     checked_vector,
     inertial_of,
@@ -30,8 +32,14 @@ from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
 FORMAT = "rbd_dynamics model"
 VERSION = 1
 
+#: how far from 1 the norm of a quaternion may be; it is normalised
+QUATERNION_TOLERANCE = 1e-2
+
 _JOINT_NUMBERS = ("damping", "friction", "armature")
 _LIMITS = ("lower", "upper", "velocity", "effort")
+# the safe ones, in C where PyYAML has it
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"
 
 
@@ -45,9 +53,8 @@ def save_yaml(model: Model, path: str | os.PathLike[str]) -> None:
 
 def to_yaml(model: Model) -> str:
     """The model as YAML text."""
-    text: str = yaml.safe_dump(
-        model_to_dict(model), sort_keys=False, default_flow_style=None, width=120, allow_unicode=True
-    )
+    data, style = model_to_dict(model), {"default_flow_style": None, "width": 120}
+    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **style)
     return _HEADER + text
 
 
@@ -65,7 +72,7 @@ def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
         except (OSError, ValueError) as error:
             raise ModelError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -277,8 +284,12 @@ def _pose(entry: _Entry) -> Transform:
             roll, pitch, yaw = checked_vector(value, 3, what)
             factors = (rotation_from_rpy(roll, pitch, yaw),)
         elif given[0] == "quaternion":
-            x, y, z, w = checked_vector(value, 4, what)
-            factors = (checked_rotation(rotation_from_quaternion((x, y, z, w)), what),)
+            numbers = checked_vector(value, 4, what)
+            norm = math.hypot(*numbers)
+            if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+                raise ModelError(f"{what} {value!r} has norm {norm:.6g}, expected 1")
+            x, y, z, w = (number / norm for number in numbers)
+            factors = (rotation_from_quaternion((x, y, z, w)),)
         else:
             several = isinstance(value, (list, tuple)) and _depth(value) == 3
             factors = tuple(_rows(matrix, what) for matrix in (value if several else [value]))
@@ -308,7 +319,7 @@ def _inertia(entry: _Entry, key: str) -> RigidInertia:
     def numbers(name: str, size: int) -> tuple[float, ...]:
         return checked_vector(part.get(name, (0.0,) * size), size, f"{part.where}: {name}")
 
-    mass = checked_vector((part.get("mass", 0.0),), 1, f"{part.where}: mass")[0]
+    mass = checked_number(part.get("mass", 0.0), f"{part.where}: mass")
     if at_com & set(part.data):
         x, y, z = numbers("com", 3)
         return RigidInertia.from_com(mass, (x, y, z), numbers("inertia_at_com", 6))
