@@ -324,9 +324,27 @@ def test_payloads_are_in_the_closed_forms() -> None:
     assert_close(StackedOperators(robot, q).gravity(), robot.gravity(q), 1e-10)
 
 
-def test_a_wrong_shape_is_an_error() -> None:
-    robot = reference(TREES[0])
+def test_two_hundred_random_trees() -> None:
+    for seed in range(200):
+        model = random_tree(1000 + seed, 1 + seed % 6, base=("fixed", "floating")[seed % 2], mimic=0.2)
+        check_kinematics(model, seed)
+        check_lagrange(model, seed)
+        check_stacked(model, seed)
+
+
+def test_bad_arguments_are_errors() -> None:
+    robot = reference(TREES[-1])
+    model = robot.model
+    q = model.random(1)
+    with pytest.raises(ValueError, match=r"q has shape \(3,\), expected"):
+        christoffel_symbols(robot, np.zeros(3))
     with pytest.raises(ValueError, match="q has shape"):
-        christoffel_symbols(robot, np.zeros(robot.model.nq + 1))
-    with pytest.raises(ValueError, match="q has shape"):
-        StackedOperators(robot, np.zeros((2, robot.model.nq)))
+        StackedOperators(robot, np.zeros((2, model.nq)))
+    with pytest.raises(ValueError, match=r"v\[1\] is nan"):
+        lagrange.coriolis_matrix(robot, q, np.where(np.arange(model.nv) == 1, np.nan, 0.0))
+    with pytest.raises(ValueError, match="the quaternion of joint 'joint0' has norm 2"):
+        long = q.copy()
+        long[3:7] *= 2.0
+        PoeKinematics(model).poses(long)
+    with pytest.raises(KeyError, match="no frame named 'hand'"):
+        PoeKinematics(model).pose(q, "hand")

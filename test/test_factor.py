@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from built import name_of, robot_of, some_trees
+from built import EVERY_KIND, name_of, robot_of, some_trees
 from oracles import assert_close, derivative
 from robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree
 
@@ -16,6 +16,7 @@ from rbd_dynamics.closed_forms import ArticulatedOperators, StackedOperators, qu
 from rbd_dynamics.compiler.program import trace
 from rbd_dynamics.model.joints import Prismatic, Revolute
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.se3 import Transform
 
 REGULAR = [name for name in ROBOTS if name not in SINGULAR]
 TREES = some_trees()
@@ -49,7 +50,7 @@ def test_products_with_the_factor_of_trees(model: Model) -> None:
     check_products(model)
 
 
-@pytest.mark.parametrize("model", [TREES[3], TREES[4], TREES[-1]], ids=name_of)
+@pytest.mark.parametrize("model", [TREES[3], TREES[4], robot_of(EVERY_KIND[:3])], ids=name_of)
 def test_backends_and_batches_agree(model: Model) -> None:
     rng = np.random.default_rng(2)
     states = [random_state(model, rng) for _ in range(5)]
@@ -160,6 +161,25 @@ def test_rotor_inertia_is_in_the_factor() -> None:
 
 def test_a_hundred_bodies() -> None:
     check_products(random_tree(8, 100, kinds=("revolute", "prismatic"), branching=0.1))
+
+
+def test_two_hundred_random_trees() -> None:
+    for seed in range(200):
+        check_products(random_tree(2000 + seed, 1 + seed % 6, base=("fixed", "floating")[seed % 2], mimic=0.2), seed)
+
+
+def test_nothing_turns_at_rest() -> None:
+    model = TREES[-1]
+    robot = rbd.Robot(model, backend="reference")
+    assert not robot.quasi_velocity_coriolis(model.random(1), np.zeros(model.nv)).any()
+
+
+def test_a_joint_at_pi_and_aligned_axes() -> None:
+    model = robot_of([Revolute()] * 3, placements=[Transform.of()] * 3)  # one axis three times
+    check_products(model)
+    robot, x = rbd.Robot(model, backend="reference"), np.ones(3)
+    q = np.full(3, np.pi)
+    assert_close(robot.factor_apply(q, x), robot.mass_factor(q) @ x, 1e-12)
 
 
 def test_the_cost_of_products_is_linear() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
+from rbd_dynamics.closed_forms.arguments import configuration, velocity
 from rbd_dynamics.closed_forms.lagrange import mass_matrix_derivatives, structure_constants
 from rbd_dynamics.model.joints import Floating, JointKind, Planar, Spherical
 from rbd_dynamics.model.model import WORLD, Model
@@ -32,7 +33,7 @@ def kinematics_jacobian(model: Model, q: ArrayLike) -> Array:
     Source: seed 004, the kinematics Jacobian; v = E^+ qdot turns back (w = 2 G^T Qdot) for unit
     quaternions. Raises TypeError for a joint kind that it does not know.
     """
-    q = np.asarray(q, dtype=float)
+    q = configuration(model, q)
     E = np.zeros((model.nq, model.nv))
     for joint in model.joints:
         rows = slice(joint.q_index, joint.q_index + joint.kind.nq)
@@ -43,7 +44,7 @@ def kinematics_jacobian(model: Model, q: ArrayLike) -> Array:
 
 def configuration_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """qdot (nq) = E v. To move q itself use `Model.integrate`, which stays on the group."""
-    return kinematics_jacobian(model, q) @ np.asarray(v, dtype=float)
+    return kinematics_jacobian(model, q) @ velocity(model, v)
 
 
 def _joint_kinematics(kind: JointKind, q: Array) -> Array:
@@ -121,7 +122,7 @@ def hamel_equations(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> H
     roots = [body.joint for body in model.bodies if body.parent == WORLD]
     if len(roots) != 1 or not isinstance(roots[0].kind, Floating) or roots[0].v_index != 0:
         raise ValueError("Hamel's equations are for a robot on one floating base")
-    q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
+    q, v, a = configuration(model, q), velocity(model, v), velocity(model, a, "a")
     nv, base, turn = model.nv, slice(3, 6), slice(0, 3)  # of v = (w, R^T rdot, ...)
     R = rotation_from_quaternion(q[3:7])
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
+from rbd_dynamics.closed_forms.arguments import configuration, velocity
 from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, inertia_matrices, motion_of
 from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics, joint_screws
 from rbd_dynamics.model.model import Body, Model
@@ -103,7 +104,7 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
 
 def coriolis_matrix(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
     """C (nv, nv) = sum_k Gamma_ijk v_k: Mdot - 2 C is skew-symmetric."""
-    return christoffel_symbols(robot, q) @ np.asarray(v, dtype=float)
+    return christoffel_symbols(robot, q) @ velocity(robot.model, v)
 
 
 def structure_constants(model: Model, q: ArrayLike) -> Array:
@@ -112,7 +113,7 @@ def structure_constants(model: Model, q: ArrayLike) -> Array:
     Zero but inside joints whose velocity is not the rate of coordinates: planar, spherical, floating.
     From S: S_m c^m_kj = [S_k, S_j] + dS_j/dq_k - dS_k/dq_j.
     """
-    q = np.asarray(q, dtype=float)
+    q = configuration(model, q)
     c = np.zeros((model.nv,) * 3)
     for body in model.bodies:
         if body.joint.kind.nv > 1:
@@ -124,11 +125,9 @@ def structure_constants(model: Model, q: ArrayLike) -> Array:
 
 
 def body_terms(robot: Robot, q: ArrayLike) -> Iterator[BodyTerms]:
-    """The terms of every body, in the order of the bodies. Raises ValueError for a wrong shape of q."""
+    """The terms of every body, in the order of the bodies. Raises ValueError as `arguments.configuration`."""
     model = robot.model
-    q = np.asarray(q, dtype=float)
-    if q.shape != (model.nq,):
-        raise ValueError(f"q has shape {q.shape}, expected ({model.nq},)")
+    q = configuration(model, q)
     poe = PoeKinematics(model)
     displacements = poe.displacements(q)
     joints = [_JointTerms.of(poe, index, q) for index in range(len(model.bodies))]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.kinematics import support
+from rbd_dynamics.closed_forms.arguments import configuration
 from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, motion_of
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Model
@@ -51,7 +52,7 @@ class PoeKinematics:
 
     def exponentials(self, q: ArrayLike) -> Array:
         """(bodies, 4, 4): what each joint alone does to everything outboard of it at the zero configuration."""
-        q = np.asarray(q, dtype=float)
+        q = configuration(self.model, q)
         found = np.empty((len(self.model.bodies), 4, 4))
         for index, body in enumerate(self.model.bodies):
             kind, value = body.joint.kind, joint_position(body, q)
@@ -91,7 +92,7 @@ class PoeKinematics:
         body = self.model.frame(frame).body
         J = np.zeros((6, self.model.nv))
         if body != WORLD:
-            q = np.asarray(q, dtype=float)
+            q = configuration(self.model, q)
             displacements = self.displacements(q)
             for index in self.supports[body]:
                 dofs, columns = joint_screws(self, index, q)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import base_acceleration
+from rbd_dynamics.closed_forms.arguments import configuration, velocity
 from rbd_dynamics.closed_forms.matrices import as_columns, inertia_matrices, momentum_matrix, motion_of
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
@@ -43,9 +44,7 @@ class StackedOperators:
 
     def __init__(self, robot: Robot, q: ArrayLike) -> None:
         self.robot, self.model = robot, robot.model
-        self.q = np.asarray(q, dtype=float)
-        if self.q.shape != (self.model.nq,):
-            raise ValueError(f"q has shape {self.q.shape}, expected ({self.model.nq},)")
+        self.q = configuration(self.model, q)
         bodies = self.model.bodies
         self._motions = [motion_of(body, self.q) for body in bodies]
         poses = np.array([pose_array(motion.transform.inverse()) for motion in self._motions])
@@ -99,7 +98,7 @@ class StackedOperators:
         Mdot - 2 C is not skew in general. True: what acts on V is split evenly, which makes it skew:
         -ad*_V Mb becomes (Mb ad_V - ad*_V Mb - (the map X -> ad*_X Mb V)) / 2.
         """
-        v = np.asarray(v, dtype=float)
+        v = velocity(self.model, v)
         twists = (self.J @ v).reshape(-1, 6)
         own = ad((self.xi @ v).reshape(-1, 6))
         rates = self._columns([as_columns(motion_of(body, self.q, v).rates) for body in self.model.bodies])
