@@ -23,6 +23,7 @@ from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
 from rbd_dynamics.algorithms.world_frame import world_frame
+from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.model.joints import (
     Floating,
     Helical,
@@ -35,6 +36,7 @@ from rbd_dynamics.model.joints import (
     Universal,
 )
 from rbd_dynamics.model.model import WORLD, Body, Joint, Mimic
+from rbd_dynamics.sensitivity import AxisSensitivity
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -257,6 +259,42 @@ def test_dynamics_is_that_of_the_recursions_with_varying_columns(backend):
         assert_close(robot.jacobian(q, tool.name), np.array(frames.frame_jacobian(model, q, tool)).T, 1e-12)
         rate = np.array(frames.frame_jacobian_dot(model, q, v, tool)).T
         assert_close(robot.jacobian_dot(q, v, tool.name), rate, 1e-11)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_stacked_operators_with_varying_columns_agree(seed):
+    """They take S and Sdot as they are; the kernels see chains."""
+    robot = Robot(mixed_tree(seed, n=4), "reference")
+    q, v, _ = random_state(robot.model, np.random.default_rng(seed))
+    stacked = StackedOperators(robot, q)
+    assert_close(robot.mass_matrix(q), stacked.mass_matrix(), 1e-12)
+    assert_close(robot.coriolis_matrix(q, v), stacked.coriolis_matrix(v), 1e-12)
+    assert_close(robot.bias(q, v), stacked.coriolis_matrix(v) @ v + stacked.gravity(), 1e-12)
+    assert_close(robot.jacobian(q, "tool3"), stacked.tool_jacobian("tool3"), 1e-12)
+
+
+@every_backend
+def test_sensitivity_to_an_axis_is_that_of_differences(backend):
+    """Of a universal joint, displaced by a small twist while what it carries stays at rest."""
+    rng = np.random.default_rng(16)
+    place, load = random_transform(rng), random_inertia(rng)
+    model = single_joint([(Universal(), place, load), (Revolute(), random_transform(rng), random_inertia(rng))])
+    q, v, a = rng.normal(size=(3, 3))
+    first, second = model.bodies
+
+    def displaced(twist: Array) -> Array:
+        by = spatial.exp_se3(twist)
+        shift = Transform((tuple(by[:3, :3].ravel()),), tuple(by[:3, 3]))
+        inertia = load.to_parent(shift.inverse())
+        bodies = (
+            replace(first, placement=place @ shift, inertia=inertia),
+            replace(second, placement=shift.inverse() @ second.placement),
+        )
+        return Robot(replace(model, bodies=bodies), "reference").inverse_dynamics(q, v, a)
+
+    found = AxisSensitivity(Robot(model, backend), "joint0")(q, v, a)
+    expected = np.stack([derivative(lambda t, e=e: displaced(t * e), step=1e-3) for e in np.eye(6)], axis=-1)
+    assert_close(found, expected, 1e-8)
 
 
 @needs_pinocchio

@@ -236,7 +236,8 @@ def test_what_is_wrong_with_the_whole_is_named_by_build(add, message):
 def test_a_joint_that_moves_no_mass_is_a_defect():
     builder = arm()
     builder.add_body("ghost", "tip", Revolute())
-    with pytest.warns(ModelWarning, match="joint 'ghost_joint': moves no mass"):
+    with pytest.warns(ModelWarning, match="joint 'ghost_joint': moves no mass") as caught:
         builder.build()
+    assert caught[0].filename == __file__
     with pytest.raises(ModelError, match="joint 'ghost_joint': moves no mass"):
         builder.build(strict=True)

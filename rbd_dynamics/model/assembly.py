@@ -58,7 +58,7 @@ def assemble(
     check_bodies(model, links, findings)
     check_motion(model, findings)
     findings.raise_errors()
-    findings.warn_of_defects()
+    findings.warn_of_defects(stacklevel=4)
     return model
 
 

@@ -72,11 +72,11 @@ class Findings(list[Finding]):
         if self.errors:
             raise ModelError(self.errors)
 
-    def warn_of_defects(self) -> None:
-        """One ModelWarning if there is a defect among them."""
+    def warn_of_defects(self, stacklevel: int = 3) -> None:
+        """One ModelWarning if there is a defect among them, at the caller `stacklevel` calls up."""
         defects = [finding for finding in self if finding.defect]
         if defects:
-            warnings.warn(_first_of(defects), ModelWarning, stacklevel=3)
+            warnings.warn(_first_of(defects), ModelWarning, stacklevel=stacklevel)
 
 
 def _first_of(findings: Sequence[Finding]) -> str:
