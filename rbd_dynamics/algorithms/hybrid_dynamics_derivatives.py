@@ -100,9 +100,16 @@ def hybrid_dynamics_derivatives(
             for k in n
         ]  # fmt: skip
     a_dinput = [[columns[k][i] for k in n] for i in n]
-    tau_dinput = [
-        [where(prescribed[i], _dot(M[i], columns[k]), float(i == k)) for k in n] for i in n
-    ]
+    tau_dinput: Matrix = [[0.0] * model.nv for _ in n]
+    for i in n:
+        for k in range(i + 1):
+            # between prescribed coordinates M_uu - M_uv M_vv^-1 M_vu, symmetric; elsewhere the two
+            # blocks M_uv M_vv^-1 and -M_vv^-1 M_vu of the inputs' matrix are each other's transpose
+            both = _dot(M[i], columns[k])
+            for row, column in {(i, k), (k, i)}:
+                mixed = where(prescribed[row], -1.0 * a_dinput[column][row], float(row == column))
+                inside = where(prescribed[row], both, 0.0)
+                tau_dinput[row][column] = where(prescribed[column], inside, mixed)
     (a_dq, tau_dq), (a_dv, tau_dv) = by_state(dq), by_state(dv)
     return HybridDerivatives(a_dq, a_dv, a_dinput, tau_dq, tau_dv, tau_dinput)
 
