@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rbd_dynamics.algorithms.hybrid_dynamics import coordinate_axis
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import joint_motion
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
@@ -159,7 +160,8 @@ def mass_factor_products(
             inverse_root = reciprocal(root)
             u = scale6(inverse_root, force)
             columns[index].insert(0, Column(dof, s, u, root, inverse_root))
-            A[index] = A[index].minus_outer(u, u)
+            null_axis = coordinate_axis(s) if rotors[dof] == 0.0 else None  # A s = 0 from here on
+            A[index] = A[index].minus_outer(u, u, null_axis)
         if parent != WORLD:
             A[parent] = A[parent] + A[index].to_parent(motion.transform)
     parents = [body.parent for body in model.bodies]

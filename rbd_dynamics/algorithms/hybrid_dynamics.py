@@ -106,7 +106,7 @@ def hybrid_dynamics(
             waiting.add_joint(dof, dot6(force, column), dot6(B[i], column))
             if waiting.is_complete(dof, i):
                 exact = alone and prescribed[dof] is False and waiting.rotors[dof] == 0.0
-                eliminate(i, dof, _coordinate_axis(column) if exact else None)
+                eliminate(i, dof, coordinate_axis(column) if exact else None)
         parent = bodies[i].parent
         for dof, arm in G[i].items():
             waiting.add_bias(dof, dot6(arm, states[i].bias))
@@ -223,7 +223,7 @@ class _Waiting:
         return _Step(dof, column, coupling, inertia, inverse, gain, known, bias)
 
 
-def _coordinate_axis(column: Vec6) -> int | None:
+def coordinate_axis(column: Vec6) -> int | None:
     """k if the column is plus or minus the k-th unit vector."""
     nonzero = [k for k, x in enumerate(column) if not (isinstance(x, float) and x == 0.0)]
     if len(nonzero) == 1 and isinstance(column[nonzero[0]], float):

@@ -157,4 +157,3 @@ def hamel_equations(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> H
     turned = np.einsum("mki,k,m->i", structure, nu, momentum)
     force = rate - turned - slope + rotors * nudot
     return HamelTerms(force[base], force[6:], momentum[turn], force[turn])
-
