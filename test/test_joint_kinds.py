@@ -527,6 +527,15 @@ def test_kinds_are_their_dictionaries(name):
         np.testing.assert_array_equal(pose(JointKind.from_dict(kind.to_dict()), q), pose(kind, q))
 
 
+def test_a_name_is_that_of_one_kind():
+    with pytest.raises(TypeError, match="Revolute is already the joint kind 'revolute'"):
+
+        class Other(JointKind):
+            name: ClassVar[str] = "revolute"
+
+    assert JointKind.known["revolute"] is Revolute
+
+
 def test_unknown_kinds_and_fields_are_named():
     with pytest.raises(ModelError, match="unknown joint type 'hinge'; known: .*revolute"):
         JointKind.from_dict({"type": "hinge"})

@@ -47,8 +47,12 @@ class JointKind:
     quaternion: ClassVar[slice | None] = None
 
     def __init_subclass__(cls) -> None:
-        if "name" in cls.__dict__:
-            JointKind.known[cls.name] = cls
+        if "name" not in cls.__dict__:
+            return
+        other = JointKind.known.get(cls.name, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"{cls.__qualname__}: {other.__qualname__} is already the joint kind {cls.name!r}")
+        JointKind.known[cls.name] = cls
 
     @property
     def nq(self) -> int:
