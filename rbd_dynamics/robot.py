@@ -54,12 +54,23 @@ class Robot:
         self.model = model
         self.backend: Backend = backend or kernels.best_backend()
         self.friction = friction
-        self._kernels: dict[str, Evaluation] = {}
         self._payloads: dict[str, tuple[int, RigidInertia]] = {}
         self._inertia, self._fixed = self._inertial_parameters()
         self._identity = _identity(model, friction)
+        self._forget_kernels()
+
+    def _forget_kernels(self) -> None:
+        self._kernels: dict[str, Evaluation] = {}
         self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
         self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: without kernels, which they find in the cache when they need them."""
+        return {name: value for name, value in vars(self).items() if not name.startswith(("_kernels", "_fast_"))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget_kernels()
 
     # --- kernels --------------------------------------------------------------------------------
 

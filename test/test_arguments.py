@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 import threading
 import tracemalloc
@@ -499,6 +501,19 @@ def test_robots_and_their_machine_code_are_freed(model):
     make(150)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert after - before < 20_000  # kB
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_robots_can_be_copied_and_sent_to_other_processes(model, backend):
+    robot = rbd.Robot(model, backend=backend, friction=True)
+    (q,), (v,), (a,), _ = states(model, 1)
+    robot.set_payload("tool0", 3.0, (0.1, 0.0, 0.2))
+    expected = robot.inverse_dynamics(q, v, a)
+    copies = [copy.copy(robot), copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))]
+    robot.set_payload("tool0", 0.0)
+    for other in copies:
+        assert (other.backend, other.friction) == (backend, True)
+        np.testing.assert_array_equal(other.inverse_dynamics(q, v, a), expected)
 
 
 def test_threads_may_call_at_once(model):
