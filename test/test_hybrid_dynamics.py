@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracles import (
     assert_close,
     every_backend,
@@ -71,6 +73,29 @@ def test_masks_of_random_trees(backend, mimic):
             q, v, a = random_state(robot.model, rng)
             tau = 5 * rng.normal(size=robot.model.nv)
             check(robot, q, v, a, tau, rng.random(robot.model.nv) < rng.random())
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 7),
+    base=st.sampled_from(["fixed", "floating"]),
+    mimic=st.sampled_from([0.0, 0.3, 0.8]),
+    branching=st.floats(0, 1),
+)
+def test_halves_of_a_motion_complete_each_other(seed, n, base, mimic, branching):
+    """Any part of the accelerations with the other part of the torques gives back the rest of both."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng, n=n, base=base, mimic=mimic, branching=branching)
+    robot = Robot(model, "reference")
+    q, v, a = random_state(model, rng)
+    tau = robot.inverse_dynamics(q, v, a)
+    prescribed = rng.random(model.nv) < rng.random()
+    found = robot.hybrid_dynamics(q, v, np.where(prescribed, a, 0), np.where(prescribed, 0, tau), prescribed)
+    # how much of a is lost in tau by rounding
+    condition = np.linalg.cond(robot.mass_matrix(q))
+    assert_close(found[0], a, 1e-12 + 1e-15 * condition)
+    assert_close(found[1], tau, 1e-12 + 1e-15 * condition)
 
 
 @pytest.mark.parametrize("kind", ["planar", "spherical", "floating"])
