@@ -56,8 +56,8 @@ PARAMETERS = (
               "Where a joint state lacks velocities: find them from two positions, or refuse it",
               choices=MISSING_VELOCITY),
     Parameter("interpolation", "string", "smooth",
-              "Between trajectory points: smooth (missing derivatives are computed) or as_given (as "
-              "joint_trajectory_controller does)", choices=INTERPOLATIONS, dynamic=True),
+              "Between trajectory points: smooth computes missing derivatives, as_given does what "
+              "joint_trajectory_controller would", choices=INTERPOLATIONS, dynamic=True),
     Parameter("start_tolerance", "double", 0.1,
               "A trajectory that begins farther than this (rad, m) from the robot is refused",
               minimum=0.0, dynamic=True),

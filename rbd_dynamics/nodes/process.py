@@ -46,6 +46,7 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
         print(f"cannot start: {error}", file=sys.stderr)
         return 1
     finally:
+        _ignore_signals()
         if node is not None:
             node.finish()
         if executor is not None:
@@ -108,3 +109,9 @@ def _handle_signals() -> None:
     stop_requested.clear()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop_requested.set())
+
+
+def _ignore_signals() -> None:
+    """The end has begun: a second signal, as from Ctrl-C in a terminal and from launch, must not cut it short."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
