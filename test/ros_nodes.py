@@ -44,6 +44,8 @@ class Ros:
             ROS_PYTHON_CHECK_FIELDS="1",
             PYTHONUNBUFFERED="1",
         )
+        if os.environ.get("ROS_DISTRO") == "humble":
+            os.environ["ROS_LOCALHOST_ONLY"] = "1"
 
     def __enter__(self) -> Ros:
         self.context = rclpy.Context()

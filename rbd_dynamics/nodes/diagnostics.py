@@ -50,7 +50,7 @@ class Diagnostics:
         message.status = [
             DiagnosticStatus(
                 level=status.level,
-                name=f"{self._node.get_fully_qualified_name()[1:]}: {self._node.KIND}",
+                name=f"{self._node.get_fully_qualified_name()[1:]}: {self._node.INTERFACE.executable}",
                 message="; ".join(status.messages) or "ok",
                 hardware_id=str(status.values.pop("robot", "")),
                 values=[KeyValue(key=key, value=str(value)) for key, value in status.values.items()],

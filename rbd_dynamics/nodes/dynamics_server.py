@@ -12,27 +12,18 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from rbd_dynamics.control.joint_state import JointStateReader
-from rbd_dynamics.control.terms import FRICTION, TERMS, inverse_dynamics_terms
+from rbd_dynamics.control.terms import FRICTION, inverse_dynamics_terms
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.fill_trajectory import filled_trajectory
-from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, check_common
+from rbd_dynamics.nodes.interface import DYNAMICS_SERVER, Interface
+from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import JOINT_STATES
-from rbd_dynamics.nodes.parameters import Parameter
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import Layout, flat, wrenches
 from rbd_dynamics.robot import Robot
-
-PARAMETERS = (
-    *COMMON_PARAMETERS,
-    Parameter("base", "string", "fixed", "floating: the root link moves freely, by the joint root_joint",
-              choices=("fixed", "floating")),
-    Parameter("terms", "string_array", list(TERMS),
-              "Terms of inverse dynamics where a request names none; friction acts in forward and hybrid "
-              "dynamics too if it is among them", choices=TERMS, dynamic=True),
-)  # fmt: skip
 
 KERNELS = (
     "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "coriolis", "gravity", "friction",
@@ -53,8 +44,7 @@ class Engine:
 class DynamicsServerNode(ManagedNode):
     """Every request is answered: with numbers, or with success = false and what is wrong with it."""
 
-    KIND: ClassVar[str] = "dynamics_server"
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = PARAMETERS
+    INTERFACE: ClassVar[Interface] = DYNAMICS_SERVER
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -16,55 +16,22 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
-from rbd_dynamics.control.feedforward import EVALUATE_AT, Feedforward
-from rbd_dynamics.control.joint_state import MISSING_VELOCITY, JointStateReader
-from rbd_dynamics.control.terms import TERMS
-from rbd_dynamics.control.trajectory import INTERPOLATIONS, TrajectoryError, Waypoints
+from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.control.joint_state import JointStateReader
+from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, message_of
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, check_common
+from rbd_dynamics.nodes.interface import FEEDFORWARD, Interface
+from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
-from rbd_dynamics.nodes.parameters import Parameter
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.simulation import start_position
 
 TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits")  # of the controller, may change while it runs
-
-PARAMETERS = (
-    *COMMON_PARAMETERS,
-    Parameter("joints", "string_array", [], "Controlled joints, which order the efforts. Empty: all of the robot"),
-    Parameter("terms", "string_array", ["inertia", "coriolis", "gravity"],
-              "Terms of the feedforward torque; leave out what the robot compensates itself",
-              choices=TERMS, dynamic=True),
-    Parameter("evaluate_at", "string", "measured", "State at which the model is evaluated",
-              choices=EVALUATE_AT, dynamic=True),
-    Parameter("kp", "double_array", [], "Position gains, N m/rad or N/m: none, one for all or one for each joint",
-              minimum=0.0, dynamic=True),
-    Parameter("kd", "double_array", [], "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint",
-              minimum=0.0, dynamic=True),
-    Parameter("effort_limits", "double_array", [],
-              "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
-              minimum=0.0, dynamic=True),
-    Parameter("state_timeout", "double", 0.1,
-              "A joint state whose stamp is off by more (s) is stale and not answered. 0: any stamp is good",
-              minimum=0.0, maximum=60.0, dynamic=True),
-    Parameter("missing_velocity", "string", "differentiate",
-              "Where a joint state lacks velocities: find them from two positions, or refuse it",
-              choices=MISSING_VELOCITY),
-    Parameter("interpolation", "string", "smooth",
-              "Between trajectory points: smooth computes missing derivatives, as_given does what "
-              "joint_trajectory_controller would", choices=INTERPOLATIONS, dynamic=True),
-    Parameter("start_tolerance", "double", 0.1,
-              "A trajectory that begins farther than this (rad, m) from the robot is refused",
-              minimum=0.0, dynamic=True),
-    Parameter("setpoint_timeout", "double", 0.5,
-              "When set-points stop for longer (s), the robot is held where it is. 0: never",
-              minimum=0.0, maximum=60.0, dynamic=True),
-)  # fmt: skip
 
 
 @dataclass
@@ -83,8 +50,7 @@ class Engine:
 class FeedforwardNode(ManagedNode):
     """Every complete joint state is answered by one effort message, or by none and a reason."""
 
-    KIND: ClassVar[str] = "feedforward"
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = PARAMETERS
+    INTERFACE: ClassVar[Interface] = FEEDFORWARD
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -21,7 +21,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import parameters, process
 from rbd_dynamics.nodes.description import Build, BuildError
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
-from rbd_dynamics.nodes.parameters import Parameter
+from rbd_dynamics.nodes.interface import Interface
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -31,12 +31,11 @@ POLL_PERIOD = 0.05  # s: how soon a new description is taken over while nothing 
 class ManagedNode(LifecycleNode):
     """A life-cycle node around one robot."""
 
-    KIND: ClassVar[str]
-    PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    INTERFACE: ClassVar[Interface]
 
     def __init__(self, name: str | None = None, **options: Any) -> None:
-        super().__init__(name or self.KIND, **options)
-        self.values = parameters.declare(self, self.PARAMETERS)
+        super().__init__(name or self.INTERFACE.executable, **options)
+        self.values = parameters.declare(self, self.INTERFACE.parameters)
         self.check(self.values)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.engine: Any = None
@@ -226,7 +225,7 @@ class ManagedNode(LifecycleNode):
 
     def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
         try:
-            new = parameters.changed_values(self.PARAMETERS, self.values, changes, self._configured)
+            new = parameters.changed_values(self.INTERFACE.parameters, self.values, changes, self._configured)
             self.check(new)
             if self.engine is not None:
                 self.parameters_changed(new)
@@ -256,26 +255,9 @@ class ManagedNode(LifecycleNode):
         self._refused.clear()
 
 
-COMMON_PARAMETERS = (
-    Parameter("robot_description", "string", "",
-              "URDF of the robot. Empty: from the topic robot_description", dynamic=True),
-    Parameter("gravity", "double_array", [0.0, 0.0, -9.81], "Gravity in the root frame, m/s^2"),
-    Parameter("locked_joints", "string_array", [], "Joints that do not move, by name"),
-    Parameter("locked_positions", "double_array", [], "Where they are, rad or m. Empty: at zero"),
-    Parameter("tf_prefix", "string", "",
-              "Put before joint and frame names in messages, where the description does not have it already"),
-    Parameter("autostart", "bool", True, "Configure and activate at once; false: a life-cycle manager does"),
-    Parameter("executor", "string", "auto",
-              "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
-              choices=("auto", "events", "single_threaded")),
-)  # fmt: skip
-
-
 def check_common(values: dict[str, Any]) -> None:
     """Raise ValueError where the common parameters contradict each other."""
     if len(values["gravity"]) != 3:
         raise ValueError(f"parameter 'gravity' must have 3 numbers, got {len(values['gravity'])}")
     parameters.per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
 
-
-__all__ = ["COMMON_PARAMETERS", "ManagedNode", "check_common"]

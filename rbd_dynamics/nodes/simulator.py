@@ -20,14 +20,14 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.managed_node import COMMON_PARAMETERS, ManagedNode, check_common
+from rbd_dynamics.nodes.interface import SIMULATOR, Interface
+from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.parameters import Parameter, per_name
+from rbd_dynamics.nodes.parameters import per_name
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.simulation import (
-    INTEGRATORS,
     Simulation,
     SimulationDiverged,
     SimulationOptions,
@@ -36,45 +36,6 @@ from rbd_dynamics.simulation.simulation import (
 
 LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
 PATIENCE = 2.0  # s of wall time: how long a simulation in lockstep waits for a command
-
-PARAMETERS = (
-    *COMMON_PARAMETERS,
-    Parameter("base", "string", "fixed", "floating: the root link moves freely", choices=("fixed", "floating")),
-    Parameter("joints", "string_array", [], "Order of ~/commands and joint_states. Empty: all of the robot"),
-    Parameter("step", "double", 1e-3, "Step of the integration, s", minimum=1e-6, maximum=0.1),
-    Parameter("publish_rate", "double", 500.0, "Joint states per second of simulated time",
-              minimum=0.1, maximum=10000.0),
-    Parameter("real_time_factor", "double", 1.0,
-              "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
-              minimum=0.001, maximum=100.0),
-    Parameter("integrator", "string", "semi_implicit_euler", "Integration method", choices=INTEGRATORS),
-    Parameter("publish_clock", "bool", False, "Publish /clock; joint states are then stamped with simulated time"),
-    Parameter("initial_joints", "string_array", [], "Joints that do not start at zero, by name"),
-    Parameter("initial_positions", "double_array", [], "Where those start, rad or m"),
-    Parameter("friction", "bool", True, "Joint damping and Coulomb friction act"),
-    Parameter("joint_damping", "double_array", [],
-              "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint",
-              minimum=0.0),
-    Parameter("joint_friction", "double_array", [],
-              "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint",
-              minimum=0.0),
-    Parameter("effort_limits", "bool", True, "Commands are cut off at the description's effort limits"),
-    Parameter("position_limits", "bool", True, "Joints stop at the description's position limits, without rebound"),
-    Parameter("command_timeout", "double", 0.0,
-              "When commands stop for longer (s of simulated time), all efforts are zero. 0: never",
-              minimum=0.0, maximum=60.0),
-    Parameter("lockstep", "bool", False,
-              "After each joint state wait for its command, so that a run does not depend on how fast the "
-              "machine is. Use it with publish_clock, and use_sim_time elsewhere"),
-    Parameter("start_braked", "bool", True, "Brakes hold the robot until the first command"),
-    Parameter("inertia_error", "double", 0.0,
-              "Each body's mass, centre of mass and inertia are off by up to this fraction, at random",
-              minimum=0.0, maximum=0.9),
-    Parameter("inertia_seed", "int", 0, "Which random errors", minimum=0),
-    Parameter("payload_frame", "string", "", "Link or joint that carries a load. Empty: none does"),
-    Parameter("payload_mass", "double", 0.0, "Mass of that load, kg", minimum=0.0),
-    Parameter("payload_com", "double_array", [0.0, 0.0, 0.0], "Its centre of mass in that frame, m"),
-)  # fmt: skip
 
 
 @dataclass
@@ -92,8 +53,7 @@ class Engine:
 class SimulatorNode(ManagedNode):
     """Steps the simulation as wall time passes."""
 
-    KIND: ClassVar[str] = "simulator"
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = PARAMETERS
+    INTERFACE: ClassVar[Interface] = SIMULATOR
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

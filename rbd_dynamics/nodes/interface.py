@@ -1,0 +1,217 @@
+"""Everything the nodes show to the outside, as tables: parameters, topics and services.
+
+The nodes declare their parameters from here; docs/nodes.md is written from here; tests compare both, and
+config/*.yaml, with the running nodes. Nothing here imports ROS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.control.feedforward import EVALUATE_AT
+from rbd_dynamics.control.joint_state import MISSING_VELOCITY
+from rbd_dynamics.control.terms import TERMS
+from rbd_dynamics.control.trajectory import INTERPOLATIONS
+from rbd_dynamics.nodes.parameters import Parameter
+from rbd_dynamics.simulation.simulation import INTEGRATORS
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a node; relative names are in its name space, ~/ is the node's own."""
+
+    name: str
+    kind: str
+    published: bool
+    description: str
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service of a node."""
+
+    name: str
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Interface:
+    """All of one node, besides what every life-cycle node of ROS 2 has."""
+
+    executable: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    topics: tuple[Topic, ...]
+    services: tuple[Service, ...]
+
+
+COMMON_PARAMETERS = (
+    Parameter("robot_description", "string", "",
+              "URDF of the robot. Empty: from the topic robot_description", dynamic=True),
+    Parameter("gravity", "double_array", [0.0, 0.0, -9.81], "Gravity in the root frame, m/s^2"),
+    Parameter("locked_joints", "string_array", [], "Joints that do not move, by name"),
+    Parameter("locked_positions", "double_array", [], "Where they are, rad or m. Empty: at zero"),
+    Parameter("tf_prefix", "string", "",
+              "Put before joint and frame names in messages, where the description does not have it already"),
+    Parameter("autostart", "bool", True, "Configure and activate at once; false: a life-cycle manager does"),
+    Parameter("executor", "string", "auto",
+              "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
+              choices=("auto", "events", "single_threaded")),
+)  # fmt: skip
+
+
+FEEDFORWARD_PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("joints", "string_array", [], "Controlled joints, which order the efforts. Empty: all of the robot"),
+    Parameter("terms", "string_array", ["inertia", "coriolis", "gravity"],
+              "Terms of the feedforward torque; leave out what the robot compensates itself",
+              choices=TERMS, dynamic=True),
+    Parameter("evaluate_at", "string", "measured", "State at which the model is evaluated",
+              choices=EVALUATE_AT, dynamic=True),
+    Parameter("kp", "double_array", [], "Position gains, N m/rad or N/m: none, one for all or one for each joint",
+              minimum=0.0, dynamic=True),
+    Parameter("kd", "double_array", [], "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint",
+              minimum=0.0, dynamic=True),
+    Parameter("effort_limits", "double_array", [],
+              "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
+              minimum=0.0, dynamic=True),
+    Parameter("state_timeout", "double", 0.1,
+              "A joint state whose stamp is off by more (s) is stale and not answered. 0: any stamp is good",
+              minimum=0.0, maximum=60.0, dynamic=True),
+    Parameter("missing_velocity", "string", "differentiate",
+              "Where a joint state lacks velocities: find them from two positions, or refuse it",
+              choices=MISSING_VELOCITY),
+    Parameter("interpolation", "string", "smooth",
+              "Between trajectory points: smooth computes missing derivatives, as_given does what "
+              "joint_trajectory_controller would", choices=INTERPOLATIONS, dynamic=True),
+    Parameter("start_tolerance", "double", 0.1,
+              "A trajectory that begins farther than this (rad, m) from the robot is refused",
+              minimum=0.0, dynamic=True),
+    Parameter("setpoint_timeout", "double", 0.5,
+              "When set-points stop for longer (s), the robot is held where it is. 0: never",
+              minimum=0.0, maximum=60.0, dynamic=True),
+)  # fmt: skip
+
+DYNAMICS_SERVER_PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("base", "string", "fixed", "floating: the root link moves freely, by the joint root_joint",
+              choices=("fixed", "floating")),
+    Parameter("terms", "string_array", list(TERMS),
+              "Terms of inverse dynamics where a request names none; friction acts in forward and hybrid "
+              "dynamics too if it is among them", choices=TERMS, dynamic=True),
+)  # fmt: skip
+
+SIMULATOR_PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("base", "string", "fixed", "floating: the root link moves freely", choices=("fixed", "floating")),
+    Parameter("joints", "string_array", [], "Order of ~/commands and joint_states. Empty: all of the robot"),
+    Parameter("step", "double", 1e-3, "Step of the integration, s", minimum=1e-6, maximum=0.1),
+    Parameter("publish_rate", "double", 500.0, "Joint states per second of simulated time",
+              minimum=0.1, maximum=10000.0),
+    Parameter("real_time_factor", "double", 1.0,
+              "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
+              minimum=0.001, maximum=100.0),
+    Parameter("integrator", "string", "semi_implicit_euler", "Integration method", choices=INTEGRATORS),
+    Parameter("publish_clock", "bool", False, "Publish /clock; joint states are then stamped with simulated time"),
+    Parameter("initial_joints", "string_array", [], "Joints that do not start at zero, by name"),
+    Parameter("initial_positions", "double_array", [], "Where those start, rad or m"),
+    Parameter("friction", "bool", True, "Joint damping and Coulomb friction act"),
+    Parameter("joint_damping", "double_array", [],
+              "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint",
+              minimum=0.0),
+    Parameter("joint_friction", "double_array", [],
+              "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint",
+              minimum=0.0),
+    Parameter("effort_limits", "bool", True, "Commands are cut off at the description's effort limits"),
+    Parameter("position_limits", "bool", True, "Joints stop at the description's position limits, without rebound"),
+    Parameter("command_timeout", "double", 0.0,
+              "When commands stop for longer (s of simulated time), all efforts are zero. 0: never",
+              minimum=0.0, maximum=60.0),
+    Parameter("lockstep", "bool", False,
+              "After each joint state wait for its command, so that a run does not depend on how fast the "
+              "machine is. Use it with publish_clock, and use_sim_time elsewhere"),
+    Parameter("start_braked", "bool", True, "Brakes hold the robot until the first command"),
+    Parameter("inertia_error", "double", 0.0,
+              "Each body's mass, centre of mass and inertia are off by up to this fraction, at random",
+              minimum=0.0, maximum=0.9),
+    Parameter("inertia_seed", "int", 0, "Which random errors", minimum=0),
+    Parameter("payload_frame", "string", "", "Link or joint that carries a load. Empty: none does"),
+    Parameter("payload_mass", "double", 0.0, "Mass of that load, kg", minimum=0.0),
+    Parameter("payload_com", "double_array", [0.0, 0.0, 0.0], "Its centre of mass in that frame, m"),
+)  # fmt: skip
+
+ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String", False,
+                          "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles")
+DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
+SET_PAYLOAD = Service("~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload",
+                      "Attach a load to a frame, replace it, or detach it")
+
+FEEDFORWARD = Interface(
+    "feedforward",
+    "Torques for a desired motion: every complete joint state is answered by one effort message, or by none and a "
+    "reason in the diagnostics.",
+    FEEDFORWARD_PARAMETERS,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Measured state, best effort: any order, other joints, NaN and missing velocities are understood; a "
+              "state may come in several messages"),
+        Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
+              "Desired motion: several points are a trajectory in time, from header.stamp (zero: now), that starts "
+              "without a jump; one point is a set-point that counts at once; no point means hold"),
+        ROBOT_DESCRIPTION,
+        Topic("~/commands", "std_msgs/msg/Float64MultiArray", True,
+              "Efforts in the order of `joints`, to be remapped to an effort controller"),
+        Topic("~/effort", "sensor_msgs/msg/JointState", True,
+              "The same with joint names and the stamp of the state that it answers"),
+        DIAGNOSTICS,
+    ),
+    (SET_PAYLOAD,),
+)  # fmt: skip
+
+DYNAMICS_SERVER = Interface(
+    "dynamics_server",
+    "Dynamics as services, each for one state or a whole trajectory in a call; arrays travel with joint names, in "
+    "the order of the request. A request that makes no sense gets success = false and what is wrong with it.",
+    DYNAMICS_SERVER_PARAMETERS,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Where joints are that a trajectory does not name, best effort"),
+        ROBOT_DESCRIPTION,
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/inverse_dynamics", "rbd_dynamics_interfaces/srv/InverseDynamics", "Efforts for accelerations"),
+        Service("~/forward_dynamics", "rbd_dynamics_interfaces/srv/ForwardDynamics", "Accelerations under efforts"),
+        Service("~/hybrid_dynamics", "rbd_dynamics_interfaces/srv/HybridDynamics",
+                "Some joints' accelerations and the others' efforts are given: the rest of both"),
+        Service("~/dynamics_terms", "rbd_dynamics_interfaces/srv/DynamicsTerms",
+                "Mass matrix, Coriolis, gravity and friction torques, energies"),
+        Service("~/fill_trajectory_efforts", "rbd_dynamics_interfaces/srv/FillTrajectoryEfforts",
+                "A trajectory comes back with velocities, accelerations and efforts at every point"),
+        SET_PAYLOAD,
+    ),
+)  # fmt: skip
+
+SIMULATOR = Interface(
+    "simulator",
+    "Forward dynamics in real time: effort commands in, joint states out, with friction, limits and brakes of a real "
+    "robot. A state that has diverged is never published.",
+    SIMULATOR_PARAMETERS,
+    (
+        Topic("~/commands", "std_msgs/msg/Float64MultiArray", False, "Efforts in the order of `joints`"),
+        Topic("~/effort", "sensor_msgs/msg/JointState", False, "Efforts by joint name; the others keep theirs"),
+        ROBOT_DESCRIPTION,
+        Topic("joint_states", "sensor_msgs/msg/JointState", True, "Position, velocity and the effort that acts"),
+        Topic("/clock", "rosgraph_msgs/msg/Clock", True, "Simulated time, if `publish_clock`"),
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/reset", "std_srvs/srv/Trigger", "Back to the start, at rest, brakes on; time goes on"),
+        Service("~/pause", "std_srvs/srv/SetBool", "true: stop time; false: go on"),
+        Service("~/step", "rbd_dynamics_interfaces/srv/Step", "Some steps of a paused simulation"),
+        SET_PAYLOAD,
+    ),
+)  # fmt: skip
+
+INTERFACES = (FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR)

@@ -1,0 +1,118 @@
+"""What the launch files share: their arguments, and the action that starts a node. Needs launch and launch_ros."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+
+from launch import LaunchContext, LaunchDescription
+
+PACKAGE = "rbd_dynamics"
+
+ARGUMENTS = {
+    "namespace": ("", "name space of the node and its topics"),
+    "tf_prefix": ("", "put before joint and frame names; xacro gets it, and params_file as $(var tf_prefix)"),
+    "use_sim_time": ("false", "take time from /clock"),
+    "urdf": ("", "file of the robot description. Without it and xacro: from the topic robot_description"),
+    "xacro": ("", "the same as a xacro file"),
+    "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
+    "log_level": ("info", "debug, info, warn, error or fatal"),
+}
+
+
+def launch_node(executable: str, config: str) -> LaunchDescription:
+    """A launch description with one node and the usual arguments; `config` is the default of params_file."""
+    default = os.path.join(share_folder(), "config", config)
+
+    def start(context: LaunchContext) -> list[Any]:
+        return [node_action(context, executable)]
+
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument("params_file", default_value=default, description="YAML file of parameters"),
+            *common_arguments(),
+            OpaqueFunction(function=start),
+        ]
+    )
+
+
+def common_arguments(*names: str) -> list[Any]:
+    """The arguments with those names, by default all of ARGUMENTS, as actions."""
+    return [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+        if not names or name in names
+    ]
+
+
+def node_action(
+    context: LaunchContext,
+    executable: str,
+    remappings: Iterable[tuple[str, str]] = (),
+    parameters: Mapping[str, Any] | None = None,
+    description: str | None = None,
+) -> Any:
+    """The action that starts a node as the arguments say."""
+    value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
+    text = robot_description(value) if description is None else description
+    own: dict[str, Any] = {"use_sim_time": value["use_sim_time"].lower() in ("true", "1")}
+    if value["tf_prefix"]:
+        own["tf_prefix"] = value["tf_prefix"]
+    if text:
+        own["robot_description"] = ParameterValue(text, value_type=str)
+    files = []
+    if "params_file" in context.launch_configurations:
+        files.append(ParameterFile(LaunchConfiguration("params_file"), allow_substs=True))
+    return Node(
+        package=PACKAGE,
+        executable=executable,
+        name=executable,
+        namespace=value["namespace"],
+        parameters=[*files, own, dict(parameters or {})],
+        remappings=list(remappings),
+        arguments=["--ros-args", "--log-level", value["log_level"]],
+        output="screen",
+        emulate_tty=True,
+    )
+
+
+def robot_description(value: Mapping[str, str]) -> str:
+    """The text that arguments `urdf` or `xacro` name; empty where they are. Raises RuntimeError."""
+    if value["urdf"] and value["xacro"]:
+        raise RuntimeError("urdf and xacro are both given: which one is the robot?")
+    for kind in ("urdf", "xacro"):
+        if value[kind] and not os.path.isfile(value[kind]):
+            raise RuntimeError(f"{kind}: there is no file {value[kind]!r}")
+    if value["urdf"]:
+        with open(value["urdf"], encoding="utf-8") as file:
+            return file.read()
+    return _expanded(value) if value["xacro"] else ""
+
+
+def _expanded(value: Mapping[str, str]) -> str:
+    try:
+        import xacro
+    except ImportError as error:
+        raise RuntimeError("xacro is not installed; expand the file elsewhere and give it as urdf") from error
+    pairs = [argument.split(":=", 1) for argument in value["xacro_args"].split()]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise RuntimeError(f"xacro_args: expected name:=value, got {pair[0]!r}")
+    mappings = {pair[0]: pair[1] for pair in pairs}
+    if value["tf_prefix"]:
+        mappings.setdefault("tf_prefix", value["tf_prefix"])
+    text: str = xacro.process_file(value["xacro"], mappings=mappings).toxml()
+    return text
+
+
+def share_folder() -> str:
+    """Where the package's config and launch folders are installed."""
+    from ament_index_python.packages import get_package_share_directory
+
+    return str(get_package_share_directory(PACKAGE))

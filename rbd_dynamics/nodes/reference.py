@@ -1,0 +1,107 @@
+"""Writes docs/nodes.md and config/*.yaml from the tables in `interface`:  python -m rbd_dynamics.nodes.reference"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics.nodes.interface import INTERFACES, Interface
+from rbd_dynamics.nodes.parameters import Parameter
+
+INTRODUCTION = """\
+# Nodes
+
+Written by `python -m rbd_dynamics.nodes.reference`; tests compare it with the running nodes.
+
+All are life-cycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
+robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
+the node's name space, `~/` is the node's own. Parameters marked * may change while the node runs; the others only while
+it is not configured. `joint_states` is subscribed with sensor-data (best-effort) quality of service.
+
+Wrong parameters end the start with one line that names the culprit. A wrong robot description, message or request
+changes nothing: the node keeps what it has, says why in its log and in `/diagnostics`, and publishes nothing in answer.
+
+A joint must have one degree of freedom to be in a `JointState`: lock floating, planar and ball joints
+(`locked_joints`) for `feedforward`; `dynamics_server` takes them in requests; `simulator` moves them, but publishes and
+commands only the others. Mimic joints follow their leader and are neither expected nor commanded.
+"""
+
+
+def markdown() -> str:
+    """All of docs/nodes.md."""
+    return "\n".join([INTRODUCTION, *map(_section, INTERFACES)])
+
+
+def config(interface: Interface) -> str:
+    """The parameter file of a node with all defaults, commented."""
+    lines = [
+        f"# Parameters of the node `{interface.executable}` with their defaults; `ros2 param describe` tells the same.",
+        "# In launch files $(var tf_prefix) stands for the argument tf_prefix.",
+        f"/**/{interface.executable}:",
+        "  ros__parameters:",
+    ]
+    for parameter in interface.parameters:
+        if parameter.name != "robot_description":  # the launch argument or the topic says it
+            lines += [f"    # {line}" for line in textwrap.wrap(_meaning(parameter), 110)]
+            lines.append(f"    {parameter.name}: {_value(parameter.default)}")
+    return "\n".join([*lines, ""])
+
+
+def _section(interface: Interface) -> str:
+    topics = [
+        (f"`{topic.name}`", f"`{topic.kind}`", "out" if topic.published else "in", topic.description)
+        for topic in interface.topics
+    ]
+    services = [(f"`{service.name}`", f"`{service.kind}`", service.description) for service in interface.services]
+    parameters = [
+        (
+            f"`{parameter.name}`" + (" *" if parameter.dynamic else ""),
+            parameter.kind.replace("_array", "[]"),
+            f"`{_value(parameter.default)}`",
+            parameter.constraint,
+            parameter.description,
+        )
+        for parameter in interface.parameters
+    ]
+    return "\n".join(
+        [
+            f"## {interface.executable}",
+            "",
+            interface.summary,
+            "",
+            _table(("topic", "type", "", "meaning"), topics),
+            _table(("service", "type", "meaning"), services),
+            _table(("parameter", "type", "default", "range", "meaning"), parameters),
+        ]
+    )
+
+
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [heads, ("---",) * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _meaning(parameter: Parameter) -> str:
+    return f"{parameter.description} ({parameter.constraint})" if parameter.constraint else parameter.description
+
+
+def _value(value: Any) -> str:
+    """As YAML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return value or '""' if isinstance(value, str) else repr(value)
+
+
+def main() -> None:
+    """Write the files of the checkout that the current folder is."""
+    Path("docs", "nodes.md").write_text(markdown())
+    for interface in INTERFACES:
+        Path("config", f"{interface.executable}.yaml").write_text(config(interface))
+
+
+if __name__ == "__main__":
+    main()
