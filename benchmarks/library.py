@@ -19,6 +19,7 @@ import rbd_dynamics as rbd
 from benchmarks.__main__ import pinocchio_version, processor, ratio, us
 from benchmarks.contenders import SUBJECTS
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
+from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
@@ -100,7 +101,8 @@ def _call(function: Any, method: str, q: np.ndarray, v: np.ndarray, a: np.ndarra
     square = [np.empty((*lead, nv, nv)) for _ in range(6)]
     prescribed = np.broadcast_to(np.arange(nv) % 2 == 0, (*lead, nv)).copy()
     if method == "hybrid_dynamics_derivatives":
-        return lambda: function(q, v, a, a, prescribed, out=tuple(square))
+        six = HybridDerivatives(*square)
+        return lambda: function(q, v, a, a, prescribed, out=six)
     if method.endswith("derivatives"):
         three = tuple(square[:3])
         return lambda: function(q, v, a, out=three)

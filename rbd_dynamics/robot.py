@@ -290,7 +290,8 @@ class Robot:
         Source: theory.md section 6.
         """
         inputs = (q, v, a, tau, prescribed, self._inertia)
-        return HybridDerivatives(*self._run("hybrid_dynamics_derivatives", inputs, out))
+        result = self._run("hybrid_dynamics_derivatives", inputs, out)
+        return result if isinstance(result, HybridDerivatives) else HybridDerivatives._make(result)
 
     def frame_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, out: tuple[Array, Array, Array] | None = None
