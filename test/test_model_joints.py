@@ -125,6 +125,7 @@ def test_random_positions_keep_to_limits_and_else_to_half_a_turn_or_a_metre():
             (Limits(lower=5.0), 5.0, 5.0 + reach),
             (Limits(upper=-5.0), -5.0 - reach, -5.0),
             (Limits(0.3, 0.3), 0.3, 0.3),
+            (Limits(-1e16, 1e16), -reach, reach),
         ):
             drawn = np.array([kind.random(rng, limits.lower, limits.upper) for _ in range(200)])
             assert low <= drawn.min() <= drawn.max() <= high

@@ -34,6 +34,9 @@ from rbd_dynamics.spatial.so3 import Vec3
 
 Array = NDArray[np.float64]
 
+#: position limits from here on, rad or m, are a way to write "none"
+UNLIMITED = 1e3
+
 Z_AXIS: Vec3 = (0.0, 0.0, 1.0)
 
 
@@ -94,9 +97,10 @@ class JointKind:
         return np.zeros(self.nq)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
-        """A random configuration (nq,), each number between the limits where they are finite."""
-        low = lower if math.isfinite(lower) else min(-self.reach, upper - self.reach)
-        high = upper if math.isfinite(upper) else max(self.reach, low + self.reach)
+        """A random configuration (nq,), each number between the limits where there are any."""
+        limited = abs(lower) < UNLIMITED, abs(upper) < UNLIMITED
+        low = lower if limited[0] else (min(0.0, upper) if limited[1] else 0.0) - self.reach
+        high = upper if limited[1] else (max(0.0, lower) if limited[0] else 0.0) + self.reach
         return rng.uniform(low, high, self.nq)
 
     def integrate(self, q: Array, dv: Array) -> Array:
