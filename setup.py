@@ -34,7 +34,7 @@ setup(
         (f"share/{NAME}/config", sorted(glob("config/*.yaml"))),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy", "scipy", "PyYAML", "rich", "urdf-parser-py"],
+    install_requires=["numpy", "scipy", "PyYAML", "rich"],
     extras_require={
         "compiled": COMPILED,
         "plots": PLOTS,

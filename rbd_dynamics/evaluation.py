@@ -10,6 +10,7 @@ import numpy as np
 from rbd_dynamics.algorithms.catalog import QUATERNION_TOLERANCE
 from rbd_dynamics.compiler.kernels import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
+from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Model
 
 
@@ -150,9 +151,10 @@ class Evaluation:
                 np.flatnonzero(~np.isfinite(view.reshape(count, -1)).all(axis=1))[:1] for view in views
             ]
             sample = next((int(k[0]) for k in bad if len(k)), 0)
+            singular = ", ".join(map(repr, singular_joints(self._model)))
+            reason = f"joint {singular} moves no inertia" if singular else "the mass matrix is singular there"
             raise ArithmeticError(
-                f"{self.name}: the result is not finite (sample {sample}): the mass matrix is singular "
-                "there, or a number is too large"
+                f"{self.name}: the result is not finite (sample {sample}): {reason}, or a number is too large"
             )
 
     def _label(self, argument: str, position: int) -> str:

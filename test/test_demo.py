@@ -24,7 +24,13 @@ def start(folder):
         [sys.executable, "-u", "-m", "rbd_dynamics", "demo", "--short", "--output", str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
         env={**os.environ, "ROS_DOMAIN_ID": str(1 + (os.getpid() + 50) % 100)},
+        preexec_fn=_heed_interrupts,
     )  # fmt: skip
+
+
+def _heed_interrupts():
+    """A shell lets what it starts in the background ignore Ctrl-C, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def processes_of(folder):
@@ -39,33 +45,36 @@ def processes_of(folder):
     return found
 
 
-@pytest.mark.ros
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder and the output of a demo that has run to its end."""
+    folder = tmp_path_factory.mktemp("demo")
+    demo = start(folder)
+    output, _ = demo.communicate(timeout=180)
+    assert demo.returncode == 0, output
+    return folder, output
+
+
 @pytest.mark.slow
 @needs_robot
 class TestDemo:
     pytestmark = needs_ros
 
-    def test_feedforward_tracks_better_services_agree_and_all_is_written(self, tmp_path):
-        demo = start(tmp_path)
-        output, _ = demo.communicate(timeout=180)
-        assert demo.returncode == 0, output
-        assert processes_of(tmp_path) == []
-
-        summary = json.loads((tmp_path / "summary.json").read_text())
+    def test_feedforward_tracks_better_and_services_agree(self, done):
+        folder, output = done
+        assert processes_of(folder) == []
+        summary = json.loads((folder / "summary.json").read_text())
         error = {name: run["rms_all_joints_mrad"] for name, run in summary["runs"].items()}
         assert error["PD + feedforward"] < error["PD + gravity"] < error["PD alone"]
         assert len(summary["services"]) > 10 and all(check["passed"] for check in summary["services"])
         for picture in ("tracking_error.png", "torques.png"):
-            assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+            assert (folder / picture).read_bytes().startswith(b"\x89PNG")
         for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner"):
             assert name in output
 
-    def test_the_bag_has_the_whole_run(self, tmp_path):
+    def test_the_bag_has_the_whole_run(self, done):
         reader = pytest.importorskip("rosbags.highlevel").AnyReader
-        demo = start(tmp_path)
-        output, _ = demo.communicate(timeout=180)
-        assert demo.returncode == 0, output
-        with reader([tmp_path / "bag"]) as bag:
+        with reader([done[0] / "bag"]) as bag:
             kinds = {connection.topic: connection.msgtype for connection in bag.connections}
             counts = dict.fromkeys(kinds, 0)
             for connection, _, _ in bag.messages():
