@@ -48,7 +48,8 @@ class Turns:
         all_latencies = np.concatenate(self.latencies)
         medians = [np.median(turn) for turn in self.latencies]
         return (
-            f"{self.median:.0f}", f"{min(medians):.0f} to {max(medians):.0f}", f"{np.percentile(all_latencies, 99):.0f}",
+            f"{self.median:.0f}", f"{min(medians):.0f} to {max(medians):.0f}",
+            f"{np.percentile(all_latencies, 99):.0f}",
             f"{self.sent - self.answered}", f"{100 * self.processor / self.elapsed:.0f}",
         )  # fmt: skip
 
@@ -84,9 +85,11 @@ class Driver:
         from std_msgs.msg import Float64MultiArray
 
         self.node.create_subscription(Float64MultiArray, f"/{space}/{answers}", self._on_answer, 100)
-        self._publishers[space] = self.node.create_publisher(JointState, f"/{space}/joint_states", qos_profile_sensor_data)
+        topic = f"/{space}/joint_states"
+        self._publishers[space] = self.node.create_publisher(JointState, topic, qos_profile_sensor_data)
         end = time.monotonic() + 120.0
-        while not self._publishers[space].get_subscription_count() or not self.node.count_publishers(f"/{space}/{answers}"):
+        answer = f"/{space}/{answers}"
+        while not self._publishers[space].get_subscription_count() or not self.node.count_publishers(answer):
             if time.monotonic() > end:
                 raise SystemExit(f"the {space} node did not come up")
             self._spin(0.05)
@@ -215,9 +218,11 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
         }  # fmt: skip
         file = Path(folder, "parameters.yaml")
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
-        feedforward = ["rbd_dynamics.nodes.feedforward", "--ros-args", "-r", "__ns:=/feedforward", "--params-file", str(file)]
+        relay = ["benchmarks.node_latency", "--relay", "--executor", executor]
+        arguments = ["--ros-args", "-r", "__ns:=/feedforward", "--params-file", str(file)]
+        feedforward = ["rbd_dynamics.nodes.feedforward", *arguments]
         processes = {
-            "relay": subprocess.Popen([sys.executable, "-m", "benchmarks.node_latency", "--relay", "--executor", executor]),
+            "relay": subprocess.Popen([sys.executable, "-m", *relay]),
             "feedforward": subprocess.Popen([sys.executable, "-m", *feedforward], stderr=subprocess.DEVNULL),
         }
         driver = Driver(joints, executor)
