@@ -1,6 +1,6 @@
 """Inertia of a box: by its formula, by integration over its volume, and seen from a corner.
 
-Seed 001 (chapter 4): about its centre a box of mass m with edges l, w, h along x, y, z has
+Source 001 (chapter 4): about its centre a box of mass m with edges l, w, h along x, y, z has
 I = m / 12 diag(w^2 + h^2, l^2 + h^2, w^2 + l^2). The picture shows the box with its inertia
 ellipsoid (the surface e^T I e = constant), at the centre and at a corner: there the longest axis
 of the ellipsoid, about which the box turns most easily, leans towards the centre.
@@ -24,7 +24,7 @@ EDGES = (0.6, 0.4, 0.2)  # m
 
 
 def by_formula(mass: float, edges: tuple[float, float, float]) -> Array:
-    """(6, 6) at the centre, by the closed form of seed 001."""
+    """(6, 6) at the centre, by the closed form of source 001."""
     l, w, h = edges
     return spatial.inertia_matrix(mass, np.zeros(3), mass / 12 * np.diag([w * w + h * h, l * l + h * h, w * w + l * l]))
 

@@ -1,4 +1,4 @@
-"""A car that corners and accelerates, as a planar screw problem (seed 003, projective geometry).
+"""A car that corners and accelerates, as a planar screw problem (source 003, projective geometry).
 
 At one instant the car turns at w about a point C. The rear axle stands d away from it, at right
 angles to the car; the front wheels stand L ahead, their axle points at C too. The driving force
@@ -58,7 +58,7 @@ def screw_answer(car: Car, w: float, drive: float) -> tuple[float, Array]:
 
 
 def seed_answer(car: Car, w: float, drive: float) -> Array:
-    """The seed's printed answer mu = (rear, front) [N]."""
+    """The source's printed answer mu = (rear, front) [N]."""
     m, L, rho, d, e = car
     whole = rho**2 + d**2 + (1 - e) ** 2 * L**2
     diagonal = np.sqrt(d**2 + L**2)
@@ -72,7 +72,7 @@ def main() -> None:
     car, w, drive = Car(), 0.9, 3000.0
     alpha, mu = screw_answer(car, w, drive)
     print(f"angular acceleration {alpha:.4f} rad/s^2, side forces rear {mu[0]:.1f} N, front {mu[1]:.1f} N")
-    print(f"seed 003:                              side forces rear {seed_answer(car, w, drive)[0]:.1f} N,", end=" ")
+    print(f"source 003:                              side forces rear {seed_answer(car, w, drive)[0]:.1f} N,", end=" ")
     print(f"front {seed_answer(car, w, drive)[1]:.1f} N")
 
     figure = new_figure(10, 5)
@@ -83,7 +83,7 @@ def main() -> None:
     known = np.array([seed_answer(car._replace(eps=e), w, drive) for e in shares])
     for k, (name, color) in enumerate((("rear", "tab:blue"), ("front", "tab:orange"))):
         right.plot(shares, answers[:, k], color=color, label=f"{name}, screws")
-        right.plot(shares[::8], known[::8, k], "o", color=color, mfc="none", label=f"{name}, seed 003")
+        right.plot(shares[::8], known[::8, k], "o", color=color, mfc="none", label=f"{name}, source 003")
     right.set(xlabel="eps: mass centre behind the front axle / L", ylabel="side force, away from C [N]")
     right.set_title(f"w = {w} rad/s, driving force {drive:.0f} N")
     right.legend()

@@ -1,4 +1,4 @@
-"""A spinning top with viscous friction at its tip (seed 003).
+"""A spinning top with viscous friction at its tip (source 003).
 
 One body on a ball joint. Without friction it can precess steadily, at the rate W with
 I3 w3 W - I1 W^2 cos(theta) = m g l (w3: spin, theta: tilt), and energy, spin and the vertical

@@ -43,7 +43,7 @@ def test_kinematics_jacobian_is_the_rate_of_the_configuration(model: Model) -> N
 
 
 def test_quaternion_rows_are_half_of_g() -> None:
-    """Qdot = L(Q) H w / 2 with the seed's scalar-first L, here in the order (x, y, z, w)."""
+    """Qdot = L(Q) H w / 2 with the source's scalar-first L, here in the order (x, y, z, w)."""
     x, y, z, w = q = np.array([0.5, -0.1, 0.7, 0.5]) / np.linalg.norm([0.5, -0.1, 0.7, 0.5])
     G = np.array([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
     assert_close(kinematics_jacobian(robot_of([Spherical()]), q), 0.5 * G, 1e-15)

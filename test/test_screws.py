@@ -316,7 +316,7 @@ def test_subspace_identities_for_articulated_inertias(seed):
         sub = tree.subspaces(body)
         check_identities(sub, handle.A)
         check_identities(screws.subspaces(term.s, term.I), term.I, 1e-9)
-        # without rotors the projections are the seed's, and so are its two formulas
+        # without rotors the projections are the source's, and so are its two formulas
         np.testing.assert_allclose(handle.P, sub.reactive, atol=1e-10)
         np.testing.assert_allclose(handle.T, sub.T, atol=1e-10)
         parent = tree.base if term.parent == -1 else motion.accelerations[term.parent]
@@ -340,7 +340,7 @@ def test_mobility_predicts_what_a_wrench_at_the_tip_does():
 
 
 def test_first_body_of_the_chain_has_the_mobility_of_its_joint():
-    """Seed 003: Y_1 = s_1 T_1^T I_1^-1."""
+    """Source 003: Y_1 = s_1 T_1^T I_1^-1."""
     model = random_tree(4, n=3, kinds=("revolute",), branching=0.0)
     model = Model(model.name, tuple(replace(b, joint=replace(b.joint, armature=0.0)) for b in model.bodies))
     zero = np.zeros(model.nv)

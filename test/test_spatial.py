@@ -199,7 +199,7 @@ def test_quaternions_multiply_like_rotations(a, b, v):
 @quick
 @given(units)
 def test_the_rotation_matrix_by_the_maps_of_the_lecture(q):
-    """N_R_B = H^T L(Q) R^T(Q) H of seed 004."""
+    """N_R_B = H^T L(Q) R^T(Q) H of source 004."""
     H, L, R = spatial.H, spatial.quaternion_left(q), spatial.quaternion_right(q)
     np.testing.assert_allclose(H.T @ L @ R.T @ H, spatial.rotation_from_quaternion(q), atol=1e-14)
     np.testing.assert_allclose(spatial.quaternion_attitude(q), L @ H, atol=0)
@@ -271,7 +271,7 @@ def test_inertias_of_the_algorithms_follow_the_same_rules(pose, seed):
 @quick
 @given(poses, twists, st.integers(0, 1000))
 def test_rates_in_a_moving_frame_are_those_of_the_fixed_frame(pose, twist, seed):
-    """Lemmas 1 and 2 of seed 000: differentiate in the fixed frame, bring the result back."""
+    """Lemmas 1 and 2 of source 000: differentiate in the fixed frame, bring the result back."""
     rng = np.random.default_rng(seed)
     x, rate = rng.normal(size=6), rng.normal(size=6)
     back = spatial.pose_inverse(pose)

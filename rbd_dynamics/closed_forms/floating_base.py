@@ -1,6 +1,6 @@
-"""Robots on a floating base: kinematics, manipulator form and Hamel's equations (theory.md section 5; seed 004).
+"""Robots on a floating base: kinematics, manipulator form and Hamel's equations (theory.md section 5; source 004).
 
-The package's base velocity is the body twist (w, v). Seed 004 has the base's velocity rdot in world
+The package's base velocity is the body twist (w, v). Source 004 has the base's velocity rdot in world
 axes, then the body's w, and scalar-first quaternions; here quaternions are (x, y, z, w). Its K(q),
 from v to the velocities of all bodies, is G xi of `stacked`, and its M = K^T Mbar K `congruence_sum`.
 """
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 def kinematics_jacobian(model: Model, q: ArrayLike) -> Array:
     """E (nq, nv) with qdot = E v: G(Q) / 2 for quaternions, R for a base position, 1 for coordinates.
 
-    Source: seed 004, the kinematics Jacobian; v = E^+ qdot turns back (w = 2 G^T Qdot) for unit
+    Source: source 004, the kinematics Jacobian; v = E^+ qdot turns back (w = 2 G^T Qdot) for unit
     quaternions. Raises TypeError for a joint kind that it does not know.
     """
     q = configuration(model, q)
@@ -67,7 +67,7 @@ def _joint_kinematics(kind: JointKind, q: Array) -> Array:
 
 
 class ManipulatorForm(NamedTuple):
-    """M a + C v + N = B u + J^T F at one state, v with the base's body twist (seed 004, last equation)."""
+    """M a + C v + N = B u + J^T F at one state, v with the base's body twist (source 004, last equation)."""
 
     mass_matrix: Array  # M (nv, nv)
     coriolis_matrix: Array  # C (nv, nv), Mdot - 2 C skew-symmetric
@@ -99,7 +99,7 @@ def manipulator_form(
 
 
 class HamelTerms(NamedTuple):
-    """Left-hand sides of seed 004's equations (1) to (4): the generalised forces of a motion."""
+    """Left-hand sides of source 004's equations (1) to (4): the generalised forces of a motion."""
 
     force: Array  # (1): on the base (3), axes in which q has its position
     torque: Array  # (2): of the joints (nv - 6)

@@ -8,7 +8,7 @@ configuration, and M'_l the inertia of body l there, in the world frame,
     dM_ij/dq_k = sum_l [A_ki xi_i, xi_k]^T A_lk^T M'_l A_lj xi_j + (the same with i and j exchanged)
     Gamma_ijk  = (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) / 2,   C_ij = sum_k Gamma_ijk v_k
 
-The seed writes A_{k-1,i} in the bracket, which fails numerically; A_ki is right. Derivatives by q_k
+The source writes A_{k-1,i} in the bracket, which fails numerically; A_ki is right. Derivatives by q_k
 are along the tangent, as `Model.integrate` moves q. Joints with several degrees of freedom are
 covered: d(A_li xi_i) is the bracket for k strictly outboard of i, and the joint's own dS for k in the same joint.
 """

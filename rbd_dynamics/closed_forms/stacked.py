@@ -94,7 +94,7 @@ class StackedOperators:
     def coriolis_matrix(self, v: ArrayLike, christoffel: bool = True) -> Array:
         """C (nv, nv) with C v the Coriolis torque.
 
-        christoffel=False: the seed's xi^T G^T (Mb G (xidot - ad_{xi v} Gamma J) - ad*_V Mb J), for which
+        christoffel=False: the source's xi^T G^T (Mb G (xidot - ad_{xi v} Gamma J) - ad*_V Mb J), for which
         Mdot - 2 C is not skew in general. True: what acts on V is split evenly, which makes it skew:
         -ad*_V Mb becomes (Mb ad_V - ad*_V Mb - (the map X -> ad*_X Mb V)) / 2.
         """

@@ -1,4 +1,4 @@
-"""Articulated inertias, and accelerations and wrenches by projection (theory.md section 4; seed 003).
+"""Articulated inertias, and accelerations and wrenches by projection (theory.md section 4; source 003).
 
 With A_i, d_i so that f_i = A_i a_i + d_i for body i and all that it carries,
 

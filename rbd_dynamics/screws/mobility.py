@@ -1,4 +1,4 @@
-"""Articulated mobility: how a body yields to a wrench, from base to tip (theory.md section 4; seed 003).
+"""Articulated mobility: how a body yields to a wrench, from base to tip (theory.md section 4; source 003).
 
     a_i = b_i - Y_i f_{i+1}
 

@@ -1,4 +1,4 @@
-"""Axis of percussion: where to hit a hinged body so that the hinge feels nothing (seed 003).
+"""Axis of percussion: where to hit a hinged body so that the hinge feels nothing (source 003).
 
 The inertia maps a twist to the wrench that causes it as an acceleration from rest. For a rotation
 about an axis that wrench acts along the axis of percussion, the body's sweet spot.

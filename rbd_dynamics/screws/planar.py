@@ -1,4 +1,4 @@
-"""Planar screws: three components (seed 003).
+"""Planar screws: three components (source 003).
 
 A planar twist is (w, vx, vy), a planar wrench (m, fx, fy), both at the frame's origin, angular part
 first as everywhere here. A twist is a point, its centre of rotation; a wrench is a line, its line

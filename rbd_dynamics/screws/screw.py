@@ -1,4 +1,4 @@
-"""A screw: a line in space and a pitch; a twist or a wrench is a screw times a magnitude (seed 003)."""
+"""A screw: a line in space and a pitch; a twist or a wrench is a screw times a magnitude (source 003)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chain splitting: the answer at one joint without a sweep through the others (theory.md section 4; seed 003).
+"""Chain splitting: the answer at one joint without a sweep through the others (theory.md section 4; source 003).
 
 Cut at joint k, the outboard part answers f = A a + d and the inboard part a_p = b - Y f. With
 Z = (1 + A Y)^-1, all in the frame of body k,

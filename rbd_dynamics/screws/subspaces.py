@@ -1,4 +1,4 @@
-"""Active and reactive subspaces of a joint on a rigid or articulated body (theory.md section 4; seed 003).
+"""Active and reactive subspaces of a joint on a rigid or articulated body (theory.md section 4; source 003).
 
     accelerations   a = s psi + U gamma     psi = T^T a     gamma = R^T a
     wrenches        f = T Q + R mu          Q = s^T f       mu = U^T f

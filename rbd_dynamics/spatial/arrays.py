@@ -354,12 +354,12 @@ def angular_velocity(q: ArrayLike, rate: ArrayLike) -> Array:
 
 
 def from_scalar_first(q: ArrayLike) -> Array:
-    """(w, x, y, z), as in seed 004, to (x, y, z, w)."""
+    """(w, x, y, z), as in source 004, to (x, y, z, w)."""
     return join(quaternions.from_scalar_first(split(q, 4)), 4)
 
 
 def to_scalar_first(q: ArrayLike) -> Array:
-    """(x, y, z, w) to (w, x, y, z), as in seed 004."""
+    """(x, y, z, w) to (w, x, y, z), as in source 004."""
     return join(quaternions.to_scalar_first(split(q, 4)), 4)
 
 

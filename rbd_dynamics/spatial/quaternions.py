@@ -1,6 +1,6 @@
-"""Unit quaternions (x, y, z, w) over generic scalars (theory.md section 1; seed 004).
+"""Unit quaternions (x, y, z, w) over generic scalars (theory.md section 1; source 004).
 
-The scalar part comes LAST, as in ROS and in this package's configurations; the lecture of seed 004
+The scalar part comes LAST, as in ROS and in this package's configurations; the lecture of source 004
 writes it first (`from_scalar_first`, `to_scalar_first` convert). Q and -Q are the same rotation.
 With * the Hamilton product: L(Q) P = Q * P = R(P) Q, H puts a vector where the imaginary part is,
 and G(Q) = L(Q) H, so that Qdot = G(Q) w / 2 and w = 2 G(Q)^T Qdot with w in the body frame.
@@ -110,10 +110,10 @@ def angular_velocity(q: Vec4, rate: Vec4) -> Vec3:
 
 
 def from_scalar_first(q: Vec4) -> Vec4:
-    """(w, x, y, z), as in seed 004, to (x, y, z, w)."""
+    """(w, x, y, z), as in source 004, to (x, y, z, w)."""
     return q[1], q[2], q[3], q[0]
 
 
 def to_scalar_first(q: Vec4) -> Vec4:
-    """(x, y, z, w) to (w, x, y, z), as in seed 004."""
+    """(x, y, z, w) to (w, x, y, z), as in source 004."""
     return q[3], q[0], q[1], q[2]
