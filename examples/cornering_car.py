@@ -57,7 +57,7 @@ def screw_answer(car: Car, w: float, drive: float) -> tuple[float, Array]:
     return float(alpha), mu
 
 
-def seed_answer(car: Car, w: float, drive: float) -> Array:
+def known_answer(car: Car, w: float, drive: float) -> Array:
     """The source's printed answer mu = (rear, front) [N]."""
     m, L, rho, d, e = car
     whole = rho**2 + d**2 + (1 - e) ** 2 * L**2
@@ -72,15 +72,15 @@ def main() -> None:
     car, w, drive = Car(), 0.9, 3000.0
     alpha, mu = screw_answer(car, w, drive)
     print(f"angular acceleration {alpha:.4f} rad/s^2, side forces rear {mu[0]:.1f} N, front {mu[1]:.1f} N")
-    print(f"source 003:                              side forces rear {seed_answer(car, w, drive)[0]:.1f} N,", end=" ")
-    print(f"front {seed_answer(car, w, drive)[1]:.1f} N")
+    print(f"source 003:                              side forces rear {known_answer(car, w, drive)[0]:.1f} N,", end=" ")
+    print(f"front {known_answer(car, w, drive)[1]:.1f} N")
 
     figure = new_figure(10, 5)
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
     _draw_car(left, car, drive, mu)
     shares = np.linspace(0.1, 0.9, 81)
     answers = np.array([screw_answer(car._replace(eps=e), w, drive)[1] for e in shares])
-    known = np.array([seed_answer(car._replace(eps=e), w, drive) for e in shares])
+    known = np.array([known_answer(car._replace(eps=e), w, drive) for e in shares])
     for k, (name, color) in enumerate((("rear", "tab:blue"), ("front", "tab:orange"))):
         right.plot(shares, answers[:, k], color=color, label=f"{name}, screws")
         right.plot(shares[::8], known[::8, k], "o", color=color, mfc="none", label=f"{name}, source 003")

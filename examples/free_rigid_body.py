@@ -1,6 +1,6 @@
 """A free rigid body tumbles: its wrench is zero, so its momentum is constant in space.
 
-Seeds 000 (section 1), 002 and 004: I Vdot = ad*_V I V in the body frame, whose rotational part at
+Sources 000 (section 1), 002 and 004: I Vdot = ad*_V I V in the body frame, whose rotational part at
 the mass centre is Euler's J wdot + w x J w = 0. Spinning about the middle axis is unstable: the
 body turns over again and again, although energy and angular momentum do not change. The body
 frame here is not at the mass centre, which the equations do not mind.

@@ -1,6 +1,6 @@
 """Screws: lines with a pitch, and what they say about dynamics (theory.md section 4; source 003).
 
-Over NumPy arrays with leading axes. Twists are (w, v) and wrenches (m, f), angular part first; seed
+Over NumPy arrays with leading axes. Twists are (w, v) and wrenches (m, f), angular part first; source
 003 writes the linear part first, so its matrices have their block rows and columns swapped.
 """
 
