@@ -46,7 +46,7 @@ def test_the_cornering_car_has_the_reactions_of_the_seed(example):
         mass, L, rho, d = rng.uniform(0.5, 8.0, 4)
         one = car.Car(100 * mass, L, rho, d, rng.uniform(0.05, 0.95))
         w, drive = rng.normal(), 1e3 * rng.normal()
-        known = car.seed_answer(one, w, drive)
+        known = car.known_answer(one, w, drive)
         found = car.screw_answer(one, w, drive)[1]
         np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-9 * np.abs(known).max())
 
