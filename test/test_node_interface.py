@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import py_compile
 import re
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 from arms import ARM
-from ros_nodes import ROOT, Ros, needs_ros, rclpy, wait_until
+from ros_nodes import PATIENCE, ROOT, Ros, needs_ros, rclpy
 
 from rbd_dynamics.nodes import reference
 from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
@@ -149,17 +150,23 @@ class TestRunningNodes:
                 assert descriptor.description == parameter.description
                 if parameter.kind == "double" and parameter.minimum is not None:
                     assert descriptor.floating_point_range[0].from_value == parameter.minimum
-            wait_until(lambda: self.topics(ros, name, True), "the topics")
-            wanted = {(self.absolute(t.name, name), t.kind) for t in interface.topics if t.published}
-            assert self.topics(ros, name, True) == wanted
-            wanted = {(self.absolute(t.name, name), t.kind) for t in interface.topics if not t.published}
-            assert self.topics(ros, name, False) == wanted
-            wanted = {(self.absolute(s.name, name), s.kind) for s in interface.services}
-            assert self.services(ros, name) == wanted
+            expected = (
+                {(self.absolute(topic.name, name), topic.kind) for topic in interface.topics if topic.published},
+                {(self.absolute(topic.name, name), topic.kind) for topic in interface.topics if not topic.published},
+                {(self.absolute(service.name, name), service.kind) for service in interface.services},
+            )
+            end = time.monotonic() + PATIENCE  # they are not discovered all at once
+            while (found := self.shown(ros, name)) != expected and time.monotonic() < end:
+                time.sleep(0.1)
+            assert found == expected
 
     @staticmethod
     def absolute(name, node):
         return name.replace("~", f"/{node}") if name[0] in "~/" else f"/{name}"
+
+    def shown(self, ros, name):
+        """Published topics, subscribed topics and services."""
+        return self.topics(ros, name, True), self.topics(ros, name, False), self.services(ros, name)
 
     @staticmethod
     def topics(ros, name, published):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -27,6 +26,7 @@ from rbd_dynamics.nodes.interface import FEEDFORWARD, Interface
 from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.simulation import start_position
@@ -58,6 +58,7 @@ class FeedforwardNode(ManagedNode):
         self._saturated = np.zeros(0, dtype=bool)
         self._answered = 0
         self._last_arrival = 0  # ns
+        self._raw_states = RawJointStates()
         self._simulated_time = False
 
     def check(self, values: dict[str, Any]) -> None:
@@ -84,6 +85,7 @@ class FeedforwardNode(ManagedNode):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
+        engine.controller.tune(*(self.values[name] for name in TUNING))  # they may have changed meanwhile
         for problem in self._payloads.apply_to(engine.robot):
             self.get_logger().warning(problem)
         self._prepare_messages(engine.motion.joints)
@@ -91,7 +93,7 @@ class FeedforwardNode(ManagedNode):
     def open(self) -> None:
         self._commands = self.publish_on(Float64MultiArray, "~/commands")
         self._efforts = self.publish_on(JointState, "~/effort")
-        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
+        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         PayloadService(self, self._payloads, lambda: [self.engine.robot])
 
@@ -106,15 +108,14 @@ class FeedforwardNode(ManagedNode):
 
     # --- the hot path -----------------------------------------------------------------------------
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, raw: bytes) -> None:
         if self._build is not None:
             self.poll()
         engine = self.engine
         if engine is None or not self.active:
             return
         now = self._now()
-        stamp = message.header.stamp
-        state_time = stamp.sec * SECOND + stamp.nanosec
+        state_time, names, position, velocity = self._raw_states.read(raw)
         timeout = self.values["state_timeout"]
         if state_time == 0:
             state_time = now
@@ -122,7 +123,9 @@ class FeedforwardNode(ManagedNode):
             self.refuse(f"stale joint state: its stamp is off by more than {timeout:g} s")
             return
         reader = engine.reader
-        if not reader.read(message.name, message.position, message.velocity, state_time):
+        if state_time < reader.stamp - SECOND:
+            engine.motion.release()  # the clock was set back: what was to come has no time any more
+        if not reader.read(names, position, velocity, state_time):
             self.refuse(reader.problem)
             return
         q, v, motion = reader.q, reader.v, engine.motion
@@ -133,13 +136,14 @@ class FeedforwardNode(ManagedNode):
             self.refuse(f"no torque: {error}")
             return
         self._commands.publish(self._command)
-        self._after_publishing(engine, stamp, now)
+        self._after_publishing(engine, state_time, now)
 
-    def _after_publishing(self, engine: Engine, stamp: Time, now: int) -> None:
+    def _after_publishing(self, engine: Engine, state_time: int, now: int) -> None:
         """What the command need not wait for."""
         if self._efforts.get_subscription_count():
             self._effort_numbers[:] = self._command_numbers
-            self._named_effort.header.stamp = stamp
+            stamp = self._named_effort.header.stamp
+            stamp.sec, stamp.nanosec = divmod(state_time, SECOND)
             self._efforts.publish(self._named_effort)
         self._saturated |= engine.controller.saturated
         self._last_arrival = now

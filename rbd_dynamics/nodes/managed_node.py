@@ -77,8 +77,10 @@ class ManagedNode(LifecycleNode):
     def publish_on(self, kind: Any, topic: str, qos: Any = 10) -> Any:
         return self._keep(self.destroy_publisher, self.create_publisher(kind, topic, qos))
 
-    def subscribe(self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10) -> Any:
-        return self._keep(self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
+    def subscribe(
+        self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10, raw: bool = False
+    ) -> Any:
+        return self._keep(self.destroy_subscription, self.create_subscription(kind, topic, callback, qos, raw=raw))
 
     def serve(self, kind: Any, name: str, callback: Callable[..., Any]) -> Any:
         return self._keep(self.destroy_service, self.create_service(kind, name, callback))
@@ -194,7 +196,7 @@ class ManagedNode(LifecycleNode):
         self._build = None
         try:
             self._adopt(build.result())
-        except BuildError as error:
+        except (BuildError, ValueError) as error:
             kept = "" if self.engine is None else "; the one before stays in use"
             self._description_problem = f"{error}{kept}"
             self.get_logger().error(self._description_problem)

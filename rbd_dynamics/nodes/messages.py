@@ -10,8 +10,8 @@ from rbd_dynamics.control.trajectory import Point
 
 SECOND = 1_000_000_000  # ns
 
-#: sensor data: best effort; deep enough to lose nothing while the processor is busy elsewhere
-JOINT_STATES = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: sensor data: best effort; a tenth of a second of 1 kHz, so that nothing is lost while the processor is busy elsewhere
+JOINT_STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def nanoseconds(time: Any) -> int:
