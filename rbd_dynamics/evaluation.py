@@ -152,9 +152,10 @@ class Evaluation:
             ]
             sample = next((int(k[0]) for k in bad if len(k)), 0)
             singular = ", ".join(map(repr, singular_joints(self._model)))
-            reason = f"joint {singular} moves no inertia" if singular else "the mass matrix is singular there"
+            culprits = f" ({singular} moves no inertia)" if singular else " there"
             raise ArithmeticError(
-                f"{self.name}: the result is not finite (sample {sample}): {reason}, or a number is too large"
+                f"{self.name}: the result is not finite (sample {sample}): "
+                f"the mass matrix is singular{culprits}, or a number is too large"
             )
 
     def _label(self, argument: str, position: int) -> str:
