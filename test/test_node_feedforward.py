@@ -429,10 +429,13 @@ def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, cu
     assert "Traceback" not in node.log
 
 
-@pytest.mark.parametrize("parameters", [{"joints": ["wrist"]}, {"robot_description": "<robot name='x'/>"}])
-def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, parameters):
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("other_joint", {"joints": ["wrist"]}), ("no_link", {"robot_description": "<robot name='x'/>"})],
+)
+def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, name, parameters):
     from lifecycle_msgs.srv import GetState
 
-    with ros.start("feedforward", {"robot_description": ARM, **parameters}, name="unfit") as node:
+    with ros.start("feedforward", {"robot_description": ARM, **parameters}, name=name) as node:
         node.says("cannot configure")
-        assert ros.client(GetState, "unfit/get_state")().current_state.label == "unconfigured"
+        assert ros.client(GetState, f"{name}/get_state")().current_state.label == "unconfigured"

@@ -137,7 +137,10 @@ def test_simulator_in_lockstep_waits_for_its_controller(ros):
         commands = ros.publisher(Float64MultiArray, "lockstep/commands")
         states = ros.collect(JointState, "joint_states")
         commands.publish(Float64MultiArray(data=[0.0] * 3))  # off go the brakes
-        time.sleep(0.1)
+        count = -1
+        while count != len(states):  # until it waits
+            count = len(states)
+            time.sleep(0.3)
         del states[:]
         commands.publish(Float64MultiArray(data=[0.0] * 3))
         for k in range(30):
