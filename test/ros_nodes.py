@@ -28,6 +28,7 @@ needs_ros = [
     pytest.mark.skipif(rclpy is None, reason="needs ROS 2: rclpy is not installed"),
 ]
 
+OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
 PATIENCE = 20.0  # s, for discovery and a first compilation on a busy machine
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,6 +38,7 @@ class Ros:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._entities: list[tuple[Any, Callable[[Any], Any]]] = []
         os.environ.update(
             ROS_DOMAIN_ID=str(1 + os.getpid() % 100),
             ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST",
@@ -67,6 +69,18 @@ class Ros:
         self.node.destroy_node()
         rclpy.try_shutdown(context=self.context)
 
+    def _keep(self, entity: Any, destroy: Callable[[Any], Any]) -> Any:
+        self._entities.append((entity, destroy))
+        return entity
+
+    def forget(self, count: int) -> int:
+        """Destroy all publishers, subscriptions and clients but the first `count`; how many there were."""
+        there_were = len(self._entities)
+        while len(self._entities) > count:
+            entity, destroy = self._entities.pop()
+            destroy(entity)
+        return there_were
+
     def _spin(self) -> None:
         while not self._stop.is_set():
             self._executor.spin_once(timeout_sec=0.05)
@@ -77,21 +91,22 @@ class Ros:
 
     def publisher(self, kind: Any, topic: str, qos: Any = 10, matched: int = 1) -> Any:
         """A publisher that somebody listens to."""
-        publisher = self.node.create_publisher(kind, topic, qos)
+        publisher = self._keep(self.node.create_publisher(kind, topic, qos), self.node.destroy_publisher)
         wait_until(lambda: publisher.get_subscription_count() >= matched, f"a subscriber of {topic}")
+        time.sleep(OTHER_SIDE)
         return publisher
 
     def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
         """A list that fills with the messages of a topic, which somebody publishes."""
         messages: list[Any] = []
-        self.node.create_subscription(kind, topic, messages.append, qos)
+        self._keep(self.node.create_subscription(kind, topic, messages.append, qos), self.node.destroy_subscription)
         wait_until(lambda: self.node.count_publishers(topic) > 0, f"a publisher of {topic}")
-        time.sleep(0.1)  # the other side has to see us, too
+        time.sleep(OTHER_SIDE)
         return messages
 
     def client(self, kind: Any, name: str) -> Callable[..., Any]:
         """A function that calls a service: fields of the request in, response out."""
-        client = self.node.create_client(kind, name)
+        client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
         assert client.wait_for_service(PATIENCE), f"no service {name}"
 
         def call(request: Any = None, **fields: Any) -> Any:
@@ -111,10 +126,14 @@ class Ros:
 
 
 class NodeProcess:
-    """A node of the package in a process of its own. Leaving the context ends it, which must be clean."""
+    """A node of the package in a process of its own.
+
+    Leaving the context ends it, which must be clean, and what was made meanwhile to talk to it.
+    """
 
     def __init__(self, ros: Ros, executable: str, parameters: dict[str, Any], arguments: Any, name: str) -> None:
         self._ros, self.name = ros, name
+        self._before = ros.forget(sys.maxsize)
         file = ros.folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         command = [sys.executable, "-m", f"rbd_dynamics.nodes.{executable}", "--ros-args", "-r", f"__node:={name}"]
@@ -131,6 +150,7 @@ class NodeProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         code = self.stop()
+        self._ros.forget(self._before)
         if kind is None:
             assert code == 0, f"exit code {code}:\n{self.log}"
         else:

@@ -120,8 +120,7 @@ def test_prefix_goes_before_joint_names_once(ros, in_description):
     with ros.start("feedforward", parameters, name=f"prefixed{int(in_description)}") as node:
         states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         efforts = ros.collect(JointState, f"{node.name}/effort")
-        states.publish(joint_state(names))
-        wait_until(lambda: efforts, "an effort")
+        wait_until(lambda: states.publish(joint_state(names)) or time.sleep(0.1) or efforts, "an effort")
         assert list(efforts[0].name) == names[:2]
         np.testing.assert_allclose(efforts[0].effort, gravity()[:2], rtol=1e-12)
 
@@ -136,13 +135,17 @@ def test_simulator_in_lockstep_waits_for_its_controller(ros):
         node.says("active")
         commands = ros.publisher(Float64MultiArray, "lockstep/commands")
         states = ros.collect(JointState, "joint_states")
-        commands.publish(Float64MultiArray(data=[0.0] * 3))  # off go the brakes
+        command = Float64MultiArray(data=[0.0] * 3)
+        wait_until(
+            lambda: commands.publish(command) or time.sleep(0.1) or (states and any(states[-1].velocity)),
+            "the brakes to go off",
+        )
         count = -1
         while count != len(states):  # until it waits
             count = len(states)
             time.sleep(0.3)
         del states[:]
-        commands.publish(Float64MultiArray(data=[0.0] * 3))
+        commands.publish(command)
         for k in range(30):
             wait_until(lambda k=k: len(states) > k, "the next state")
             time.sleep(0.03)  # slower than the period
