@@ -4,6 +4,8 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
+from rbd_dynamics import constraints
+from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.model import (
     Limits,
     Mimic,
@@ -19,6 +21,7 @@ from rbd_dynamics.model import (
 from rbd_dynamics.robot import Robot
 
 __all__ = [
+    "ConstraintSet",
     "Limits",
     "Mimic",
     "Model",
@@ -26,6 +29,7 @@ __all__ = [
     "ModelError",
     "Robot",
     "__version__",
+    "constraints",
     "joints",
     "load_urdf",
     "load_yaml",

@@ -14,6 +14,7 @@ from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivative
 from rbd_dynamics.compiler import kernels
 from rbd_dynamics.compiler.kernels import Backend, Kernel
 from rbd_dynamics.compiler.program import Function, Signature
+from rbd_dynamics.constraints.methods import ConstrainedMethods
 from rbd_dynamics.evaluation import Evaluation
 from rbd_dynamics.model.model import WORLD, Limits, Model
 from rbd_dynamics.model.payload import payload_inertia
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
 
 
-class Robot:
+class Robot(ConstrainedMethods):
     """Dynamics of one robot.
 
     One sample is a 1-D array, (nq,) or (nv,); a leading axis makes a batch, (N, nq) or (N, nv) in
@@ -63,10 +64,12 @@ class Robot:
         self._kernels: dict[str, Evaluation] = {}
         self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
         self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
+        self._forget_constraints()
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: without kernels, which they find in the cache when they need them."""
-        return {name: value for name, value in vars(self).items() if not name.startswith(("_kernels", "_fast_"))}
+        forgotten = ("_kernels", "_fast_", "_constrained")
+        return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

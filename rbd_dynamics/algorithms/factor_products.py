@@ -23,7 +23,7 @@ from rbd_dynamics.algorithms.hybrid_dynamics import coordinate_axis
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import joint_motion
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
-from rbd_dynamics.algorithms.tree_factor import TreeFactor, factorise
+from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
@@ -114,39 +114,12 @@ def _solution(column: Column, b: Scalar, others: Scalar) -> tuple[Scalar, Scalar
     return x, x
 
 
-class DenseFactor(NamedTuple):
-    """W = U D^(1/2) of the matrix M, for models with mimic joints."""
-
-    factor: TreeFactor
-    roots: list[Scalar]
-    inverse_roots: list[Scalar]
-
-    def times(self, x: Vector) -> list[Scalar]:
-        """W x."""
-        scaled = [root * value for root, value in zip(self.roots, x)]
-        return [_dot(row, scaled) for row in self.factor.U]
-
-    def solve(self, b: Vector) -> list[Scalar]:
-        """x with W x = b."""
-        return [k * value for k, value in zip(self.inverse_roots, self.factor.solve_upper(b))]
-
-    def times_transposed(self, x: Vector) -> list[Scalar]:
-        """W^T x."""
-        return [root * _dot(column, x) for root, column in zip(self.roots, zip(*self.factor.U))]
-
-    def solve_transposed(self, b: Vector) -> list[Scalar]:
-        """x with W^T x = b."""
-        return self.factor.solve_upper_transposed([k * value for k, value in zip(self.inverse_roots, b)])
-
-
 def mass_factor_products(
     model: Model, inertias: Sequence[RigidInertia], q: Vector
-) -> ArticulatedFactor | DenseFactor:
+) -> ArticulatedFactor | MassFactor:
     """W at a configuration, ready for products; a coordinate without inertia gives infinite numbers."""
     if any(body.joint.mimic for body in model.bodies):
-        factor = factorise(mass_matrix(model, inertias, q))
-        roots = [sqrt(d) for d in factor.D]
-        return DenseFactor(factor, roots, [reciprocal(root) for root in roots])
+        return MassFactor.of(mass_matrix(model, inertias, q))
 
     motions = [joint_motion(body, q) for body in model.bodies]
     rotors = rotor_inertias(model)
@@ -166,10 +139,3 @@ def mass_factor_products(
             A[parent] = A[parent] + A[index].to_parent(motion.transform)
     parents = [body.parent for body in model.bodies]
     return ArticulatedFactor(parents, [motion.transform for motion in motions], columns, model.nv)
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b):
-        total = total + x * y
-    return total

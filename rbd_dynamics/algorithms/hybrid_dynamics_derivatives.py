@@ -16,7 +16,7 @@ from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
 from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.scalar import Scalar, where
+from rbd_dynamics.spatial.scalar import Scalar, dot, where
 from rbd_dynamics.spatial.se3 import dot6
 
 
@@ -70,7 +70,7 @@ def hybrid_dynamics_derivatives(
 
     # the acceleration: identity rows for what is prescribed
     given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
-    known = [_dot(M[i], given) for i in n]
+    known = [dot(M[i], given) for i in n]
     partition = [
         [where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n
     ]
@@ -85,7 +85,7 @@ def hybrid_dynamics_derivatives(
     def by_state(d: Matrix) -> tuple[Matrix, Matrix]:
         columns = [factor.solve([-1.0 * free[i] * d[i][k] for i in n]) for k in n]
         a_dx = [[columns[k][i] for k in n] for i in n]
-        tau_dx = [[where(prescribed[i], d[i][k] + _dot(M[i], columns[k]), 0.0) for k in n] for i in n]
+        tau_dx = [[where(prescribed[i], d[i][k] + dot(M[i], columns[k]), 0.0) for k in n] for i in n]
         return a_dx, tau_dx
 
     # by the input: qdd_v = -M_vv^-1 M_vu, or M_vv^-1; one column each
@@ -105,7 +105,7 @@ def hybrid_dynamics_derivatives(
         for k in range(i + 1):
             # between prescribed coordinates M_uu - M_uv M_vv^-1 M_vu, symmetric; elsewhere the two
             # blocks M_uv M_vv^-1 and -M_vv^-1 M_vu of the inputs' matrix are each other's transpose
-            both = _dot(M[i], columns[k])
+            both = dot(M[i], columns[k])
             for row, column in {(i, k), (k, i)}:
                 mixed = where(prescribed[row], -1.0 * a_dinput[column][row], float(row == column))
                 inside = where(prescribed[row], both, 0.0)
@@ -129,10 +129,3 @@ def mass_and_bias(model: Model, world: WorldFrame) -> tuple[Matrix, list[Scalar]
     for dof, rotor in enumerate(rotor_inertias(model)):
         M[dof][dof] = M[dof][dof] + rotor
     return M, bias
-
-
-def _dot(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for a, b in zip(row, x):
-        total = total + a * b
-    return total

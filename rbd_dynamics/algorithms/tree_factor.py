@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.spatial.scalar import Scalar, reciprocal
+from rbd_dynamics.spatial.scalar import Scalar, dot, reciprocal, sqrt
 
 Matrix = list[list[Scalar]]
 
@@ -74,3 +74,34 @@ def factorise(M: Sequence[Sequence[Scalar]]) -> TreeFactor:
             for j in range(i + 1):
                 rest[i][j] = rest[j][i] = rest[i][j] - U[i][k] * rest[j][k]
     return TreeFactor(U, D, inverse)
+
+
+class MassFactor(NamedTuple):
+    """W = U D^(1/2) with M = W W^T."""
+
+    factor: TreeFactor
+    roots: list[Scalar]
+    inverse_roots: list[Scalar]
+
+    @classmethod
+    def of(cls, M: Sequence[Sequence[Scalar]]) -> MassFactor:
+        factor = factorise(M)
+        roots = [sqrt(d) for d in factor.D]
+        return cls(factor, roots, [reciprocal(root) for root in roots])
+
+    def times(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """W x."""
+        scaled = [root * value for root, value in zip(self.roots, x)]
+        return [dot(row, scaled) for row in self.factor.U]
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with W x = b."""
+        return [k * value for k, value in zip(self.inverse_roots, self.factor.solve_upper(b))]
+
+    def times_transposed(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """W^T x."""
+        return [root * dot(column, x) for root, column in zip(self.roots, zip(*self.factor.U))]
+
+    def solve_transposed(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with W^T x = b."""
+        return self.factor.solve_upper_transposed([k * value for k, value in zip(self.inverse_roots, b)])

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rbd_dynamics.spatial.jets import Jet
+
 #: opcode -> number of operands; `const` and `input` carry a value instead
 ARITY = {
     "const": 0, "input": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1,
@@ -79,6 +81,8 @@ class Expr:
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Expr):
+            if isinstance(other, Jet):
+                return NotImplemented
             if other == 0.0:
                 return self
             return self.graph.node("add", self.index, self.graph.index(other))
@@ -93,6 +97,8 @@ class Expr:
 
     def __sub__(self, other: Any) -> Any:
         if not isinstance(other, Expr):
+            if isinstance(other, Jet):
+                return NotImplemented
             return self + -other
         if other.index == self.index:
             return 0.0
@@ -111,6 +117,8 @@ class Expr:
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, Expr):
+            if isinstance(other, Jet):
+                return NotImplemented
             if other == 0.0:
                 return 0.0
             if other == 1.0:
@@ -133,6 +141,8 @@ class Expr:
 
     def __truediv__(self, other: Any) -> Any:
         if not isinstance(other, Expr):
+            if isinstance(other, Jet):
+                return NotImplemented
             return self * (1.0 / other)
         if self._is("neg"):
             return -(self._operand() / other)

@@ -1,13 +1,14 @@
 """Elementary functions of a generic scalar.
 
-A scalar is a float (one sample), a NumPy array (a batch, one element a sample) or a tracing
-scalar (`rbd_dynamics.compiler.trace.Expr`). The algorithms use only arithmetic operators and the
-functions below, so each of them is written once.
+A scalar is a float (one sample), a NumPy array (a batch, one element a sample), a tracing scalar
+(`rbd_dynamics.compiler.trace.Expr`) or a jet of one of them (`rbd_dynamics.spatial.jets`). The
+algorithms use only arithmetic operators and the functions below, so each of them is written once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,24 @@ def less(a: Scalar, b: Scalar) -> Scalar:
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     """`if_true` where the condition is non-zero, else `if_false`; drops the other value whatever it is."""
+    for value in (if_true, if_false):
+        chosen = getattr(value, "chosen", None)
+        if chosen is not None:
+            return chosen(condition, if_true, if_false)
     select = getattr(condition, "select", None)
     if select is not None:
         return select(if_true, if_false)
     if isinstance(condition, np.ndarray):
         return np.where(condition != 0, if_true, if_false)
     return if_true if condition else if_false
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Sum of products."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b):
+        total = total + x * y
+    return total
 
 
 def absolute(x: Scalar) -> Scalar:

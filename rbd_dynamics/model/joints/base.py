@@ -9,7 +9,7 @@ To add a kind, write one file with a frozen dataclass:
   place is then said by `quaternion`);
 - `transform` and `columns`; with S constant in the moved frame that is all, otherwise derive from
   `CoordinateChain` and give `as_chain`, from which the rest follows;
-- `neutral`, `random`, `integrate` and `difference` where v is not simply the rate of q;
+- `neutral`, `random`, `integrate`, `difference` and `rates` where v is not simply the rate of q;
 - fields of numbers or (nested) tuples of numbers, made plain floats in `__post_init__`: they are
   what the kernel cache tells robots apart by and what `Model.to_dict` writes.
 
@@ -83,6 +83,10 @@ class JointKind:
     def columns_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Vec6, ...]:
         """The columns of Sdot = dS/dt."""
         return (ZERO6,) * self.nv
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        """First and second time derivative of q at the constant velocity v, (nq,) each."""
+        return v, (0.0,) * self.nq
 
     def as_chain(self) -> tuple[JointKind, ...] | None:
         """Joints with constant S that, one on the other with nothing between, move in the same way.

@@ -19,9 +19,9 @@ from rbd_dynamics.spatial import (
     random_quaternion,
     rotate_by_quaternion,
 )
-from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.scalar import Scalar, cos, sin
 from rbd_dynamics.spatial.se3 import Transform, Vec6
-from rbd_dynamics.spatial.so3 import Vec3, rotation_about, rotation_from_quaternion
+from rbd_dynamics.spatial.so3 import Vec3, cross, matvec, rotation_about, rotation_from_quaternion
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class Planar(JointKind):
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         ex, ey = self.directions
         return (0.0, 0.0, 0.0, *ex), (0.0, 0.0, 0.0, *ey), (*self.axis, 0.0, 0.0, 0.0)
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        c, s = cos(q[2]), sin(q[2])
+        dx, dy, w = c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]
+        return (dx, dy, w), (-w * dy, w * dx, 0.0)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> Array:
         return np.append(rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi))
@@ -96,6 +101,9 @@ class Spherical(JointKind):
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()[:3]
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        return _quaternion_rates(q, v)
+
     def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -124,6 +132,12 @@ class Floating(JointKind):
     def columns(self, q: Sequence[Scalar]) -> tuple[Vec6, ...]:
         return _identity6()
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        rotation = rotation_from_quaternion(tuple(q[3:7]))
+        w, u = tuple(v[:3]), tuple(v[3:])
+        turned, turned_again = _quaternion_rates(q[3:7], w)
+        return (*matvec(rotation, u), *turned), (*matvec(rotation, cross(w, u)), *turned_again)
+
     def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
@@ -140,6 +154,20 @@ class Floating(JointKind):
         w = quaternion_log(quaternion_product(inverse, q1[..., 3:]))
         p = rotate_by_quaternion(inverse, q1[..., :3] - q0[..., :3])
         return np.concatenate([w, left_jacobian_inverse_times(w, p)], axis=-1)
+
+
+def _quaternion_rates(Q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    """Qdot = Q (w, 0) / 2 and Qddot = -|w|^2 Q / 4 at constant body angular velocity (theory.md section 1)."""
+    x, y, z, s = Q
+    a, b, c = w
+    first = (
+        0.5 * (s * a + y * c - z * b),
+        0.5 * (s * b + z * a - x * c),
+        0.5 * (s * c + x * b - y * a),
+        -0.5 * (x * a + y * b + z * c),
+    )
+    square = -0.25 * (a * a + b * b + c * c)
+    return first, tuple(square * entry for entry in Q)
 
 
 def _identity6() -> tuple[Vec6, ...]:

@@ -1,0 +1,37 @@
+"""Constraints on a robot's motion: kinds, sets of them, and what holds with them (theory.md section 7)."""
+
+from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
+from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
+from rbd_dynamics.constraints.surfaces import (
+    Cylinder,
+    ImplicitSurface,
+    Plane,
+    RollingBall,
+    RollingDisk,
+    Sphere,
+    Surface,
+    SurfaceConstraint,
+)
+
+__all__ = [
+    "DIRECTIONS",
+    "WORLD_FRAME",
+    "Constraint",
+    "ConstraintSet",
+    "Cylinder",
+    "DistanceConstraint",
+    "FrameConstraint",
+    "HolonomicRows",
+    "ImplicitSurface",
+    "JointCoupling",
+    "PairConstraint",
+    "PfaffianRows",
+    "Plane",
+    "RollingBall",
+    "RollingDisk",
+    "Sphere",
+    "Surface",
+    "SurfaceConstraint",
+]

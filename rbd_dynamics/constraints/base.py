@@ -1,0 +1,149 @@
+"""What every constraint kind offers: h(q), A(q) and Adot v, exactly (theory.md section 7).
+
+To add a kind between two frames, derive from `PairConstraint` and write either
+
+- `position`: h as a function of the relative pose T_ab, over generic scalars; or
+- `velocity`: rows that are linear in the relative twist, for what has no h (rolling);
+
+and `row_names`. A and Adot v follow from it by jets. Fields that are numbers belong into
+`parameters` (`numbers` of a pair): kernels read them at run time, so that another value needs no
+other kernel. What else a kind depends on needs no mention: sets whose rows are traced to the same
+operations share their kernels, others do not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from rbd_dynamics.constraints.kinematics import Kinematics, RelativeMotion, moving_pose
+from rbd_dynamics.model.model import WORLD, Frame
+from rbd_dynamics.spatial.jets import rate_of, second_rate_of
+from rbd_dynamics.spatial.scalar import Scalar, dot
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6
+
+#: the frame that is fixed to the world at its origin
+WORLD_FRAME = "world"
+
+UNITS: tuple[Vec6, ...] = tuple(tuple(float(i == k) for i in range(6)) for k in range(6))
+
+
+class Rows(NamedTuple):
+    """Rows of constraints at one state: h, A and Adot v. Rows without h have zeros there."""
+
+    position: list[Scalar]
+    matrix: list[list[Scalar]]
+    bias: list[Scalar]
+
+    def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
+        return Rows(*(a + b for a, b in zip(self, other)))
+
+
+class Constraint(ABC):
+    """A named group of rows."""
+
+    #: the kind's name in files
+    kind: ClassVar[str]
+    known: ClassVar[dict[str, type[Constraint]]] = {}
+    name: str
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in cls.__dict__:
+            Constraint.known[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def row_names(self) -> tuple[str, ...]:
+        """What each row holds, as in ("rx", "z")."""
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """Which rows are the rate of an h(q)."""
+        return (True,) * len(self.row_names)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """Numbers that kernels read at run time."""
+        return ()
+
+    @abstractmethod
+    def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
+        """h, A and Adot v. Takes as many numbers from `parameters` as the constraint has.
+
+        Raises KeyError for a frame or joint that the model does not have, ValueError for an unsuitable one.
+        """
+
+
+@dataclass(frozen=True)
+class PairConstraint(Constraint):
+    """A constraint between two frames of the robot, or a frame and the world.
+
+    Parameters:
+        name: of the constraint, for messages and results.
+        frame: b, the frame that is constrained (a link or joint name).
+        reference: a, the frame in which it is; by default the world.
+        placement: of the constrained frame in `frame`, when it is not that frame itself.
+        reference_placement: of the reference frame in `reference`: of a task frame in the world, say.
+    """
+
+    name: str
+    frame: str
+    reference: str = WORLD_FRAME
+    placement: Transform = IDENTITY
+    reference_placement: Transform = IDENTITY
+
+    def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
+        """h(T_ab), for the rows that have one; they come first."""
+        return []
+
+    def velocity(self, pose: Transform, twist: Vec6, parameters: Sequence[Scalar]) -> list[Scalar]:
+        """What else is zero, linear in the twist of b relative to a (body twist of b)."""
+        return []
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The kind's own parameters."""
+        return ()
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        placed = [t for t in (self.placement, self.reference_placement) if t != IDENTITY]
+        return (*(x for t in placed for x in (*t.rotation, *t.p)), *self.numbers)
+
+    def motion(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> RelativeMotion:
+        """Of b relative to a. Takes the placements from `parameters`."""
+        frames = []
+        for name, placement in ((self.frame, self.placement), (self.reference, self.reference_placement)):
+            frame = Frame(WORLD_FRAME, WORLD) if name == WORLD_FRAME else kinematics.model.frame(name)
+            if placement != IDENTITY:
+                numbers = [next(parameters) for _ in range(12)]
+                placement = Transform.of(tuple(numbers[:9]), (numbers[9], numbers[10], numbers[11]))
+            frames.append(Frame(frame.name, frame.body, frame.placement @ placement))
+        return kinematics.relative(*frames)
+
+    def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
+        motion = self.motion(kinematics, parameters)
+        numbers = [next(parameters) for _ in self.numbers]
+        h = self.position(motion.pose, numbers)
+        moving = moving_pose(motion.pose, motion.twist)
+        curvatures = [second_rate_of(value, _level(moving)) for value in self.position(moving, numbers)]
+        curvatures += [rate_of(value, _level(moving)) for value in self.velocity(moving, motion.twist, numbers)]
+        map_ = self.twist_rows(motion.pose, numbers)
+        bias = [dot(row, motion.bias) + curvature for row, curvature in zip(map_, curvatures)]
+        matrix = [[dot(row, column) for column in motion.columns] for row in map_]
+        return Rows([*h, *[0.0] * (len(map_) - len(h))], matrix, bias)
+
+    def twist_rows(self, pose: Transform, numbers: Sequence[Scalar]) -> list[list[Scalar]]:
+        """E (rows, 6): the rows' rate is E V with V the twist of b relative to a; the wrench on b is E^T lambda."""
+        columns = []
+        for unit in UNITS:
+            moving = moving_pose(pose, unit)
+            first = [rate_of(value, _level(moving)) for value in self.position(moving, numbers)]
+            columns.append([*first, *self.velocity(pose, unit, numbers)])
+        return [list(row) for row in zip(*columns)]
+
+
+def _level(pose: Transform) -> int:
+    return int(pose.p[0].level)

@@ -1,0 +1,121 @@
+"""Constraints of one robot that hold together."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.compiler.trace import Graph
+from rbd_dynamics.constraints.base import Constraint, PairConstraint, Rows
+from rbd_dynamics.constraints.kinematics import Kinematics
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.scalar import Scalar
+
+Array = NDArray[np.float64]
+
+
+class ConstraintSet:
+    """Constraints of a model, in order. Immutable.
+
+    Where rows contradict each other, earlier ones win.
+
+    Parameters:
+        model: the robot's.
+        constraints: of any kinds, with different names.
+        stabilization: rate alpha in 1/s of Baumgarte's method: rows obey hddot + 2 alpha hdot + alpha^2 h = 0
+            (rows without h: hdot decays with 2 alpha). 0 for none.
+
+    Raises KeyError for a frame or joint that the model does not have, ValueError for what else is wrong.
+    """
+
+    def __init__(self, model: Model, constraints: Iterable[Constraint], stabilization: float = 0.0) -> None:
+        self.model = model
+        self.constraints = tuple(constraints)
+        if not self.constraints:
+            raise ValueError("a constraint set needs at least one constraint")
+        repeated = [name for name, count in Counter(c.name for c in self.constraints).items() if count > 1]
+        if repeated:
+            raise ValueError(f"constraint name {repeated[0]!r} occurs twice")
+        if not 0.0 <= stabilization < math.inf:
+            raise ValueError(f"stabilization {stabilization} must be zero or positive")
+        self.stabilization = float(stabilization)
+        #: (row,) "constraint.row" of each row
+        self.row_names = tuple(f"{c.name}.{row}" for c in self.constraints for row in c.row_names)
+        #: (row,) whether it is the rate of an h(q)
+        self.holonomic = np.array([flag for c in self.constraints for flag in c.holonomic])
+        gains = (2.0 * self.stabilization, self.stabilization**2)
+        #: what kernels read at run time: the two gains, then the constraints' numbers
+        self.parameters = np.array([*gains, *(x for c in self.constraints for x in c.parameters)], dtype=float)
+        if not np.isfinite(self.parameters).all():
+            raise ValueError("a constraint's placement or number is not finite")
+        self.zeros = np.zeros(len(self))
+        self._tree = expanded(model).model
+        #: equal for sets that need the same kernels: what their rows are traced to
+        self.key = self._fingerprint()
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.row_names)
+
+    def __getitem__(self, name: str) -> Constraint:
+        """The constraint of that name. Raises KeyError."""
+        for constraint in self.constraints:
+            if constraint.name == name:
+                return constraint
+        raise KeyError(f"no constraint named {name!r}; there are: {', '.join(c.name for c in self.constraints)}")
+
+    def slice_of(self, name: str) -> slice:
+        """Where a constraint's rows are."""
+        self[name]
+        start = 0
+        for constraint in self.constraints:
+            stop = start + len(constraint.row_names)
+            if constraint.name == name:
+                break
+            start = stop
+        return slice(start, stop)
+
+    def changed(self, name: str, **fields: Any) -> ConstraintSet:
+        """With other fields of one constraint: another placement or radius needs no other kernel."""
+        self[name]
+        changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]  # type: ignore[type-var]
+        return ConstraintSet(self.model, changed, self.stabilization)
+
+    def rows(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> Rows:
+        """h, A and Adot v over generic scalars; `parameters` without the two gains."""
+        kinematics = Kinematics(self._tree, q, v)
+        numbers = iter(parameters)
+        total = Rows([], [], [])
+        for constraint in self.constraints:
+            total = total + constraint.rows(kinematics, numbers)
+        return total
+
+    def twist_maps(self, q: Iterable[float]) -> dict[str, Array]:
+        """{constraint: E (rows, 6)} of those between frames: their rows' rate is E V, V the relative twist."""
+        kinematics = Kinematics(self._tree, [float(x) for x in q], [0.0] * self.model.nv)
+        found = {}
+        for constraint in self.constraints:
+            if isinstance(constraint, PairConstraint):
+                numbers = iter(constraint.parameters)
+                motion = constraint.motion(kinematics, numbers)
+                found[constraint.name] = np.array(constraint.twist_rows(motion.pose, list(numbers)), dtype=float)
+        return found
+
+    def _fingerprint(self) -> str:
+        sizes = {"q": self.model.nq, "v": self.model.nv, "parameters": len(self.parameters) - 2}
+        graph = Graph()
+        rows = self.rows(*(graph.inputs(name, size) for name, size in sizes.items()))
+        flat = [*rows.position, *(x for row in rows.matrix for x in row), *rows.bias]
+        content = repr((graph.nodes, list(map(graph.index, flat)), self.holonomic.tolist()))
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+    def __repr__(self) -> str:
+        return f"ConstraintSet({', '.join(self.row_names)})"

@@ -1,0 +1,98 @@
+"""Frames held together: welds, hinges, any subset of the six directions, and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rbd_dynamics.constraints.base import PairConstraint
+from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import dot3
+
+#: rotations about, then translations along, the axes of the reference frame
+DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
+
+
+@dataclass(frozen=True)
+class FrameConstraint(PairConstraint):
+    """`frame` is held to `reference` in some of the six directions, which are the reference's axes.
+
+    Parameters:
+        directions: of "rx", "ry", "rz" (rotations), "x", "y", "z" (the frame's origin); by default all.
+
+    Three rotations are twice the vector part of the relative quaternion; two, as of a hinge about
+    the third axis, are that axis' coordinates, and one is the sine of an angle between two axes.
+    Each row's rate is the angular velocity about that axis where the frames are aligned. Multipliers
+    are then the moment (about the axes) and force that act on the frame, in reference axes.
+    """
+
+    kind: ClassVar[str] = "frame"
+    directions: tuple[str, ...] = DIRECTIONS
+
+    def __post_init__(self) -> None:
+        given = tuple(self.directions)
+        bad = [direction for direction in given if direction not in DIRECTIONS]
+        if bad or not given or len(set(given)) != len(given):
+            raise ValueError(
+                f"constraint {self.name!r}: directions {list(given)} must be different ones of {', '.join(DIRECTIONS)}"
+            )
+        object.__setattr__(self, "directions", tuple(d for d in DIRECTIONS if d in given))
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.directions
+
+    def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
+        held = [k for k in range(3) if DIRECTIONS[k] in self.directions]
+        moved = [pose.p[k] for k in range(3) if DIRECTIONS[3 + k] in self.directions]
+        return [*_turned(pose.rotation, held), *moved]
+
+
+def _turned(R: Sequence[Scalar], held: Sequence[int]) -> list[Scalar]:
+    """Zero where the rotations about the held axes are."""
+    if len(held) == 3:
+        scale = reciprocal(sqrt(1.0 + R[0] + R[4] + R[8]))
+        return [scale * (R[7] - R[5]), scale * (R[2] - R[6]), scale * (R[3] - R[1])]
+    if len(held) == 2:  # the free axis e stays: (R e) x e
+        free = 3 - sum(held)
+        return [_component(R, k, free) for k in held]
+    # one: the next axis stays normal to the one after
+    return [R[3 * ((k + 2) % 3) + (k + 1) % 3] for k in held]
+
+
+def _component(R: Sequence[Scalar], k: int, free: int) -> Scalar:
+    """The k-th component of e_free x R e_free; its rate is w_k where R = 1."""
+    other = 3 - k - free
+    entry = R[3 * other + free]
+    return entry if (free, other, k) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -entry
+
+
+@dataclass(frozen=True)
+class DistanceConstraint(PairConstraint):
+    """The origins of two frames keep a distance, as if a massless rod with ball joints held them.
+
+    Parameters:
+        distance: in m, positive.
+
+    The multiplier is the force along the rod, positive where it pushes apart.
+    """
+
+    kind: ClassVar[str] = "distance"
+    distance: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.distance < float("inf"):
+            raise ValueError(f"constraint {self.name!r}: distance {self.distance} must be positive")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return ("distance",)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.distance,)
+
+    def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
+        return [sqrt(dot3(pose.p, pose.p)) - parameters[0]]

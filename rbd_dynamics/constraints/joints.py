@@ -1,0 +1,130 @@
+"""Constraints on the joint coordinates: couplings, and rows of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rbd_dynamics.constraints.base import Constraint, Rows
+from rbd_dynamics.constraints.kinematics import Kinematics
+from rbd_dynamics.spatial.jets import rate_of, second_rate_of
+from rbd_dynamics.spatial.scalar import Scalar
+
+
+@dataclass(frozen=True)
+class JointCoupling(Constraint):
+    """sum of coefficient * joint position = offset: gears, belts, a joint held in place.
+
+    Parameters:
+        coefficients: {joint: coefficient}; joints with one degree of freedom that are no mimics.
+        offset: m or rad.
+
+    The multiplier times a coefficient is the torque on that joint.
+    """
+
+    kind: ClassVar[str] = "coupling"
+    name: str
+    coefficients: dict[str, float] = field(default_factory=dict)
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.coefficients or not all(map(math.isfinite, (*self.coefficients.values(), self.offset))):
+            raise ValueError(f"constraint {self.name!r}: coefficients {self.coefficients} and offset must be finite")
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(self.coefficients.items()), self.offset))
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return ("coupling",)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.coefficients.values(), self.offset)
+
+    def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
+        position: Scalar = 0.0
+        row: list[Scalar] = [0.0] * kinematics.model.nv
+        for name in self.coefficients:
+            joint, coefficient = kinematics.model.joint(name), next(parameters)
+            if joint.kind.nv != 1:
+                raise ValueError(
+                    f"constraint {self.name!r}: joint {name!r} is {joint.kind.name}, "
+                    "it has more than one degree of freedom"
+                )
+            position = position + coefficient * kinematics.q[joint.q_index]
+            row[joint.v_index] = coefficient
+        return Rows([position - next(parameters)], [row], [0.0])
+
+
+@dataclass(frozen=True)
+class HolonomicRows(Constraint):
+    """h(q) = 0 for a function of one's own.
+
+    Parameters:
+        function: of q, a sequence of nq generic scalars, to a sequence of scalars, the rows. It may
+            use arithmetic and what `rbd_dynamics.spatial.scalar` has; derivatives follow from it.
+        labels: the rows' names; their number is the number of rows.
+    """
+
+    name: str
+    function: Callable[[Sequence[Scalar]], Sequence[Scalar]]
+    labels: tuple[str, ...] = ("h",)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(self.labels)
+
+    def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
+        nv = kinematics.model.nv
+
+        def along(v: Sequence[Scalar], derivative: Callable[..., Scalar]) -> list[Scalar]:
+            moving = kinematics.configuration(v)
+            return [derivative(value, moving[0].level) for value in self.function(moving)]
+
+        columns = [along([float(i == k) for i in range(nv)], rate_of) for k in range(nv)]
+        matrix = [list(row) for row in zip(*columns)]
+        _check_count(self.name, len(matrix), self.labels)
+        return Rows(list(self.function(kinematics.q)), matrix, along(kinematics.v, second_rate_of))
+
+
+@dataclass(frozen=True)
+class PfaffianRows(Constraint):
+    """A(q) v = 0 for a matrix of one's own: what has no h, as wheels and blades.
+
+    Parameters:
+        function: of q, a sequence of nq generic scalars, to rows of nv scalars each.
+        labels: the rows' names; their number is the number of rows.
+    """
+
+    name: str
+    function: Callable[[Sequence[Scalar]], Sequence[Sequence[Scalar]]]
+    labels: tuple[str, ...] = ("row",)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(self.labels)
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:
+        return (False,) * len(self.labels)
+
+    def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
+        moving = kinematics.configuration(kinematics.v)
+        rates = [[rate_of(x, moving[0].level) for x in row] for row in self.function(moving)]
+        _check_count(self.name, len(rates), self.labels)
+        for row in rates:
+            if len(row) != kinematics.model.nv:
+                raise ValueError(
+                    f"constraint {self.name!r}: its function returns a row of {len(row)} numbers, "
+                    f"the robot has {kinematics.model.nv} degrees of freedom"
+                )
+        bias = [sum((x * v for x, v in zip(row, kinematics.v)), 0.0) for row in rates]
+        return Rows([0.0] * len(rates), [list(row) for row in self.function(kinematics.q)], bias)
+
+
+def _check_count(name: str, count: int, labels: tuple[str, ...]) -> None:
+    if count != len(labels):
+        raise ValueError(f"constraint {name!r}: its function returns {count} rows, its labels are {', '.join(labels)}")
