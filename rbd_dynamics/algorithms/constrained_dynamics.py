@@ -100,7 +100,7 @@ def orthonormal_basis(
     return Basis(Q, R, inverse, kept)
 
 
-def _constraint_basis(W: MassFactor, A: Sequence[Vector]) -> Basis:
+def constraint_basis(W: MassFactor, A: Sequence[Vector]) -> Basis:
     """Of W^-1 A^T, without rows that are zero but for rounding."""
     columns = []
     for row in A:
@@ -138,7 +138,7 @@ def constrained_hybrid_dynamics(
     given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
     partition = [[where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n]
     W = MassFactor.of(partition)
-    basis = _constraint_basis(W, [[k * x for k, x in zip(free, row)] for row in A])
+    basis = constraint_basis(W, [[k * x for k, x in zip(free, row)] for row in A])
     push = W.solve([where(prescribed[i], 0.0, tau[i] - bias[i] - dot(M[i], given)) for i in n])
     wanted = basis.solve_transposed([value - dot(row, given) for value, row in zip(rhs, A)])
     lacking = [c - have for c, have in zip(wanted, basis.coordinates(push))]
@@ -194,7 +194,7 @@ def force_projection(M: Sequence[Vector], A: Sequence[Vector]) -> tuple[Matrix, 
     """P_w (nv, nv) = 1 - A^T (A M^-1 A^T)^-1 A M^-1, the projection of forces; P_T is its transpose. And the rank."""
     n = len(M)
     W = MassFactor.of(M)
-    basis = _constraint_basis(W, A)
+    basis = constraint_basis(W, A)
     columns = [W.times(basis.remainder(W.solve([float(i == k) for i in range(n)]))) for k in range(n)]
     return [list(row) for row in zip(*columns)], basis.rank
 
@@ -204,7 +204,7 @@ def constraint_impulse(
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """(v+, impulses, rank) when the constraints suddenly hold: A v+ = after, M (v+ - v) = A^T impulses."""
     W = MassFactor.of(M)
-    basis = _constraint_basis(W, A)
+    basis = constraint_basis(W, A)
     lacking = basis.solve_transposed([value - dot(row, v) for value, row in zip(after, A)])
     change = W.solve_transposed(basis.combine(lacking))
     return [x + y for x, y in zip(v, change)], basis.solve(lacking), basis.rank

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from rbd_dynamics.constraints.kinematics import Kinematics, RelativeMotion, moving_pose
-from rbd_dynamics.model.model import WORLD, Frame
+from rbd_dynamics.constraints.kinematics import Kinematics, moving_pose
+from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar, dot
-from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6, wrench_to_parent
 
 #: the frame that is fixed to the world at its origin
 WORLD_FRAME = "world"
@@ -112,19 +112,19 @@ class PairConstraint(Constraint):
         placed = [t for t in (self.placement, self.reference_placement) if t != IDENTITY]
         return (*(x for t in placed for x in (*t.rotation, *t.p)), *self.numbers)
 
-    def motion(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> RelativeMotion:
-        """Of b relative to a. Takes the placements from `parameters`."""
-        frames = []
+    def frames(self, model: Model, parameters: Iterator[Scalar]) -> tuple[Frame, Frame]:
+        """b and a, placed. Takes the placements from `parameters`."""
+        placed = []
         for name, placement in ((self.frame, self.placement), (self.reference, self.reference_placement)):
-            frame = Frame(WORLD_FRAME, WORLD) if name == WORLD_FRAME else kinematics.model.frame(name)
+            frame = Frame(WORLD_FRAME, WORLD) if name == WORLD_FRAME else model.frame(name)
             if placement != IDENTITY:
                 numbers = [next(parameters) for _ in range(12)]
                 placement = Transform.of(tuple(numbers[:9]), (numbers[9], numbers[10], numbers[11]))
-            frames.append(Frame(frame.name, frame.body, frame.placement @ placement))
-        return kinematics.relative(*frames)
+            placed.append(Frame(frame.name, frame.body, frame.placement @ placement))
+        return placed[0], placed[1]
 
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
-        motion = self.motion(kinematics, parameters)
+        motion = kinematics.relative(*self.frames(kinematics.model, parameters))
         numbers = [next(parameters) for _ in self.numbers]
         h = self.position(motion.pose, numbers)
         moving = moving_pose(motion.pose, motion.twist)
@@ -143,6 +143,15 @@ class PairConstraint(Constraint):
             first = [rate_of(value, _level(moving)) for value in self.position(moving, numbers)]
             columns.append([*first, *self.velocity(pose, unit, numbers)])
         return [list(row) for row in zip(*columns)]
+
+    def wrench_rows(
+        self, kinematics: Kinematics, parameters: Iterator[Scalar], sensor: Frame | None = None
+    ) -> list[Vec6]:
+        """E with its rows as wrenches (m, f) on b, in b's axes, or as `sensor`, fixed to b's body, reads them."""
+        b, a = self.frames(kinematics.model, parameters)
+        rows = self.twist_rows(kinematics.relative(b, a).pose, [next(parameters) for _ in self.numbers])
+        from_sensor = IDENTITY if sensor is None else sensor.placement.inverse() @ b.placement
+        return [wrench_to_parent(from_sensor, tuple(row)) for row in rows]
 
 
 def _level(pose: Transform) -> int:

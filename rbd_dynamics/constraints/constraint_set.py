@@ -16,8 +16,10 @@ from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.base import Constraint, PairConstraint, Rows
 from rbd_dynamics.constraints.kinematics import Kinematics
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import Frame, Model
+from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.se3 import Vec6
 
 Array = NDArray[np.float64]
 
@@ -98,15 +100,27 @@ class ConstraintSet:
             total = total + constraint.rows(kinematics, numbers)
         return total
 
-    def twist_maps(self, q: Iterable[float]) -> dict[str, Array]:
-        """{constraint: E (rows, 6)} of those between frames: their rows' rate is E V, V the relative twist."""
-        kinematics = Kinematics(self._tree, [float(x) for x in q], [0.0] * self.model.nv)
+    def matrix_rate(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Adot (rows, nv) over generic scalars: for Adot w with another w than v."""
+        moving = Kinematics(self._tree, q, v).configuration(v)
+        rows = self.rows(moving, [0.0] * self.model.nv, parameters)
+        return [[rate_of(x, moving[0].level) for x in row] for row in rows.matrix]
+
+    def wrench_rows(
+        self, q: Sequence[Scalar], parameters: Sequence[Scalar], sensor: Frame | None = None
+    ) -> dict[str, list[Vec6]]:
+        """{constraint: for each row the wrench (m, f) on its frame per unit of its multiplier}, over generic scalars.
+
+        Of the constraints between frames; in the constrained frame's axes, or as `sensor`, which is fixed
+        to the same body, reads them. `parameters` without the two gains.
+        """
+        kinematics = Kinematics(self._tree, q, [0.0] * self.model.nv)
+        numbers = iter(parameters)
         found = {}
         for constraint in self.constraints:
+            own = [next(numbers) for _ in constraint.parameters]
             if isinstance(constraint, PairConstraint):
-                numbers = iter(constraint.parameters)
-                motion = constraint.motion(kinematics, numbers)
-                found[constraint.name] = np.array(constraint.twist_rows(motion.pose, list(numbers)), dtype=float)
+                found[constraint.name] = constraint.wrench_rows(kinematics, iter(own), sensor)
         return found
 
     def _fingerprint(self) -> str:

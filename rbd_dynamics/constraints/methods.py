@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.compiler.program import Function, Signature
-from rbd_dynamics.constraints.base import Constraint, PairConstraint
+from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.kernels import specialise
 from rbd_dynamics.evaluation import Evaluation
@@ -265,13 +265,9 @@ class ConstrainedMethods:
         multipliers = np.asarray(multipliers, dtype=float)
         if multipliers.shape != (len(of),):
             raise ValueError(f"multipliers have shape {multipliers.shape}, expected ({len(of)},): {of.row_names}")
-        q = np.asarray(q, dtype=float)
-        maps = of.twist_maps(q)
-        return {
-            c.name: maps[c.name].T @ multipliers[of.slice_of(c.name)]
-            for c in of.constraints
-            if isinstance(c, PairConstraint)
-        }
+        numbers = [float(x) for x in np.asarray(q, dtype=float)]
+        rows = of.wrench_rows(numbers, of.parameters[2:].tolist())
+        return {name: np.array(wrenches).T @ multipliers[of.slice_of(name)] for name, wrenches in rows.items()}
 
     def _constrained_run(
         self,

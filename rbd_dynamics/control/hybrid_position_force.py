@@ -1,0 +1,342 @@
+"""Hybrid position/force control of a robot under constraints (theory.md section 8; 001 section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.hybrid_control import (
+    ControlledRows,
+    actuated_torque,
+    clamped,
+    gauge_invariant_torque,
+    geometric_torque,
+    multipliers_of,
+)
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.constraints.base import PairConstraint
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.kernels import State
+from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.scalar import Scalar, dot
+
+Array = NDArray[np.float64]
+Vector = Sequence[Scalar]
+Law = Literal["geometric", "gauge_invariant"]
+LAWS = ("geometric", "gauge_invariant")
+
+
+@dataclass(frozen=True)
+class HybridGains:
+    """Gains; k is the number of task rows. Each is one number for all rows, or one for each.
+
+    kp, kd: of the task. Geometric law: e'' + kd e' + kp e = 0, in 1/s^2 and 1/s. Gauge-invariant law:
+        (d/dt + kd)(e' + kp e) = 0, both in 1/s, and kd one number for all. Rows without h (wheels) have
+        no position, so kp counts for nothing there.
+    ki: of the force error's integral, 1/s. integral_limit: of ki times the integral, N or N m.
+    normal_damping: of velocity against the constraints, 1/s, for contacts that give.
+    posture_kp, posture_kd: 1/s^2, 1/s, of what constraints and task leave free; the gauge-invariant law
+        damps that with its kd.
+    """
+
+    kp: float | Sequence[float] = 100.0
+    kd: float | Sequence[float] = 20.0
+    ki: float = 0.0
+    integral_limit: float = 10.0
+    normal_damping: float = 0.0
+    posture_kp: float = 0.0
+    posture_kd: float = 5.0
+
+
+class HybridOutput(NamedTuple):
+    """What one step found; the same two sets of arrays in turn.
+
+    tau (nv): the command. wanted (nv): the same without effort limits. theta, rate (k): task rows and
+    their velocity. h, drift (m): how far the constraints are from being met, and how fast they leave.
+    force (m): commanded multipliers. integral (m): of the force error. lacking (nv): torque that
+    joints without actuator would need. rank: of constraints and task together.
+    """
+
+    tau: Array
+    wanted: Array
+    theta: Array
+    rate: Array
+    h: Array
+    drift: Array
+    force: Array
+    integral: Array
+    lacking: Array
+    rank: Array
+
+
+class HybridController:
+    """Moves along constraints and presses against them: task rows follow theta_d(t), multipliers lambda_d.
+
+    Geometric law: tau = M J (thetadd_d - K_v e' - K_p e) + (M Jdot + C J) thetad + N
+    - A^T (lambda_d - K_I int(lambda - lambda_d)). Gauge-invariant law: theory.md section 8, without any
+    choice of a basis. Neither needs minimal coordinates: the task is a set of rows, as constraints are,
+    and what both leave free is damped towards a posture. lambda_d is what the constraints are to exert on the
+    robot: positive along a surface's outward normal to press on it. One kernel, nothing allocated.
+
+    Parameters:
+        robot: with its payload; payloads set later count as well.
+        constraints: what the environment imposes, m rows.
+        task: rows whose values are controlled, k of them: frame directions, joint couplings, or rows
+            without h (then their velocity is).
+        law: "geometric" or "gauge_invariant".
+        actuated (nv) bool: joints with a motor; default all. With fewer, the torque nearest to the full
+            one that makes the same motion: internal forces stay as near to lambda_d as they can.
+        gains: see `HybridGains`; `tune` changes them.
+        effort_limits: (nv), default the model's.
+
+    Raises ValueError for gains or limits that do not fit, and for a task that repeats a constraint's name.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        constraints: ConstraintSet,
+        task: ConstraintSet,
+        law: Law = "geometric",
+        actuated: ArrayLike | None = None,
+        gains: HybridGains | None = None,
+        effort_limits: ArrayLike | None = None,
+    ) -> None:
+        if law not in LAWS:
+            raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
+        nv = robot.model.nv
+        self.robot, self.constraints, self.task, self.law = robot, constraints, task, law
+        self.m, self.k = len(constraints), len(task)
+        self.actuated = np.ones(nv, bool) if actuated is None else np.array(actuated, dtype=bool)
+        if self.actuated.shape != (nv,):
+            raise ValueError(f"actuated has shape {self.actuated.shape}, expected ({nv},)")
+        self._rows = ConstraintSet(robot.model, (*constraints.constraints, *task.constraints))
+        limits = [x for joint in robot.model.joints for x in [joint.limits.effort] * joint.kind.nv]
+        self.effort_limits = np.array(limits if effort_limits is None else effort_limits, dtype=float)
+        if self.effort_limits.shape != (nv,) or not (self.effort_limits >= 0).all():
+            raise ValueError(f"effort_limits must be {nv} numbers >= 0")
+        self._numbers = np.zeros(2 * self.k + 7)
+        self.tune(gains or HybridGains())
+        # the integral is read and written: two sets of arrays take turns
+        self._output = HybridOutput(*(np.zeros(size) for size in self._sizes()))
+        self._work = HybridOutput(*(np.zeros(size) for size in self._sizes()))
+        self._none = np.zeros(self.m), np.zeros(self.k)
+        self._kernel = self._build()
+        self._call = self._kernel.fast
+
+    def tune(self, gains: HybridGains) -> None:
+        """Change gains while it runs. Raises ValueError, and then changes nothing."""
+        numbers: list[Array] = []
+        for what, value in (("kp", gains.kp), ("kd", gains.kd)):
+            given = np.asarray(value, dtype=float).reshape(-1)
+            if given.size not in (1, self.k):
+                raise ValueError(f"{what} has {given.size} values for {self.k} task rows: {self.task.row_names}")
+            numbers.append(np.broadcast_to(given, (self.k,)))
+        rest = [gains.ki, gains.integral_limit, gains.normal_damping, gains.posture_kp, gains.posture_kd]
+        everything = np.concatenate([*numbers, rest])
+        if not (np.isfinite(everything) & (everything >= 0.0)).all():
+            raise ValueError(f"gains must be finite and not negative: {gains}")
+        if self.law == "gauge_invariant" and np.ptp(numbers[1]) > 0:
+            raise ValueError("the gauge-invariant law needs one kd for all task rows")
+        self.gains = gains
+        self._numbers[: len(everything)] = everything
+
+    def move(self, constraints: ConstraintSet, task: ConstraintSet) -> None:
+        """Other placements, radii and the like, between two steps.
+
+        Raises ValueError for rows of another kind, which need another controller.
+        """
+        rows = ConstraintSet(self.robot.model, (*constraints.constraints, *task.constraints))
+        if rows.key != self._rows.key or len(constraints) != self.m:
+            raise ValueError(f"{rows} does not have the structure of {self._rows}")
+        self.constraints, self.task, self._rows = constraints, task, rows
+
+    def reset(self) -> None:
+        """Forget the integral of the force error."""
+        self._output.integral[:] = 0.0
+
+    def step(
+        self,
+        q: Array,
+        v: Array,
+        theta: Array,
+        rate: Array | None = None,
+        acceleration: Array | None = None,
+        force: Array | None = None,
+        measured: Array | None = None,
+        dt: float = 0.0,
+        posture: Array | None = None,
+    ) -> HybridOutput:
+        """The command for one measured state.
+
+        Parameters:
+            q (nq), v (nv): measured.
+            theta, rate, acceleration (k): wanted of the task rows; the latter two zero by default.
+            force (m): wanted multipliers, by default zero.
+            measured (m): multipliers by a sensor, see `multipliers`; None leaves the integral as it is.
+            dt: s since the last step, for the integral.
+            posture (nv): where joints of one degree of freedom are drawn to, as far as they are free.
+
+        Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
+        commanded then, and the integral stays.
+        """
+        out = self._output
+        no_force, no_motion = self._none
+        force = no_force if force is None else force
+        self._numbers[-1] = dt
+        self._numbers[-2] = 0.0 if posture is None else 1.0
+        inputs = (
+            q, v, theta,
+            no_motion if rate is None else rate,
+            no_motion if acceleration is None else acceleration,
+            force, force if measured is None else measured, out.integral,
+            v if posture is None else posture,
+            self._numbers, self.effort_limits, self._rows.parameters, self.robot.inertia_input,
+        )  # fmt: skip
+        if self._call(*inputs, *self._work) is None:
+            self._kernel(inputs, self._work)
+        self._output, self._work = self._work, out
+        return self._output
+
+    def _sizes(self) -> list[tuple[int, ...]]:
+        nv, m, k = (self.robot.model.nv,), (self.m,), (self.k,)
+        return [nv, nv, k, k, m, m, m, m, nv, ()]
+
+    def _build(self) -> Evaluation:
+        model, m, k = self.robot.model, self.m, self.k
+        words = {
+            "q": (model.nq,), "v": (model.nv,), "theta": (k,), "rate": (k,), "acceleration": (k,), "force": (m,),
+            "measured": (m,), "integral": (m,), "posture": (model.nv,), "gains": (len(self._numbers),),
+            "limits": (model.nv,), "parameters": (len(self._rows.parameters),), "inertia": (len(model.bodies), 10),
+        }  # fmt: skip
+        shared = ("gains", "limits", "parameters", "inertia")
+        signature = Signature(
+            tuple(Argument(word, shape, shared=word in shared) for word, shape in words.items()),
+            tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes())),
+        )
+        tree = expanded(model)
+
+        def function(*vectors: Vector) -> list[Vector]:
+            given = dict(zip(words, vectors))
+            given["inertia"] = tree.spread(given["inertia"], 10)
+            state = State(tree.model, self._rows, self.robot.friction, given)
+            return [*self._law(state), state.checks]
+
+        variant = repr((self.law, self._rows.key, m, self.actuated.tolist(), self.robot.friction))
+        return self.robot.custom_kernel("hybrid_position_force", variant, signature, function)
+
+    def _law(self, x: State) -> list[Vector]:
+        """Over generic scalars, in the order of `HybridOutput`."""
+        m, k = self.m, self.k
+        kp, kd = x.gains[:k], x.gains[k : 2 * k]
+        ki, limit, damping, posture_kp, posture_kd, has_posture, dt = x.gains[2 * k :]
+        held = x.rows()
+        theta, h = held.position[m:], held.position[:m]
+        rates = [dot(row, x.v) for row in held.matrix]
+        holonomic = self.task.holonomic
+        error = [(a - b) if flag else 0.0 for a, b, flag in zip(theta, x.theta, holonomic)]
+        slip = [a - b for a, b in zip(rates[m:], x.rate)]
+        rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
+
+        geometric = self.law == "geometric"
+        pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
+        if geometric:
+            wanted = [a - d * s - p * e for a, d, s, p, e in zip(x.acceleration, kd, slip, kp, error)]
+            torque = geometric_torque(rows, x.v, damping, wanted, pull)
+            bias = x.bias()
+        else:
+            reference = [r - p * e for r, p, e in zip(x.rate, kp, error)]
+            reference_rate = [a - p * s for a, p, s in zip(x.acceleration, kp, slip)]
+            rates_of_matrix = self._rows.matrix_rate(x.q, x.v, x.parameters[2:])
+            C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
+            torque = gauge_invariant_torque(
+                rows, rates_of_matrix, C, x.v, damping, reference, reference_rate, kd[0], pull
+            )
+            rest = [0.0] * x.model.nv
+            bias = x.plus_friction(inverse_dynamics(x.model, x.inertias, x.q, rest, rest))
+
+        integral = [
+            clamped_integral(before + dt * (is_ - should), ki, limit)
+            for before, is_, should in zip(x.integral, x.measured, x.force)
+        ]
+        force = [should - ki * total for should, total in zip(x.force, integral)]
+        pressed = transposed_times(held.matrix[:m], force)
+        full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
+        tau, lacking = actuated_torque(rows, full, self.actuated.tolist())
+        within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
+        return [within, tau, theta, rates[m:], h, rates[:m], force, integral, lacking, [rows.all.rank]]
+
+    def _posture(self, x: State, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
+        """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
+        pull = [-1.0 * damping * rate for rate in x.v]
+        for joint in x.model.joints:
+            if joint.kind.nv == joint.kind.nq == 1:
+                away = x.q[joint.q_index] - x.posture[joint.v_index]
+                pull[joint.v_index] = pull[joint.v_index] - stiffness * away
+        return pull
+
+
+def clamped_integral(integral: Scalar, ki: Scalar, limit: Scalar) -> Scalar:
+    """So that ki times it stays within the limit."""
+    bound = limit / (ki + 1e-300)
+    return clamped(integral, bound)
+
+
+class MultiplierSensor:
+    """Multipliers of constraints on one body, out of a wrench that a sensor on that body reads.
+
+    Parameters:
+        robot, constraints: pairs, all on frames of one body.
+        frame: of the sensor: its axes and its origin.
+
+    Raises ValueError for constraints of another kind, or on a body that the sensor is not fixed to, KeyError
+    for an unknown frame.
+    """
+
+    def __init__(self, robot: Robot, constraints: ConstraintSet, frame: str) -> None:
+        model = robot.model
+        body = model.frame(frame).body
+        for constraint in constraints.constraints:
+            if not isinstance(constraint, PairConstraint):
+                raise ValueError(f"constraint {constraint.name!r} is not between frames: a wrench does not show it")
+            if model.frame(constraint.frame).body != body:
+                raise ValueError(
+                    f"the sensor frame {frame!r} is not fixed to frame {constraint.frame!r} of constraint "
+                    f"{constraint.name!r}"
+                )
+        self.robot, self.constraints, self.frame = robot, constraints, frame
+        self._out = np.zeros(len(constraints))
+        signature = Signature(
+            (
+                Argument("q", (model.nq,)),
+                Argument("wrench", (6,)),
+                Argument("parameters", (len(constraints.parameters),), shared=True),
+            ),
+            (Argument("multipliers", (len(constraints),)),),
+        )
+        self._kernel = robot.custom_kernel(
+            "multiplier_sensor", repr((constraints.key, frame)), signature, self._function
+        )
+        self._call = self._kernel.fast
+
+    def multipliers(self, q: Array, wrench: Array) -> Array:
+        """lambda (m) of the wrench (m, f) on the robot, in the sensor's frame; the same array each time."""
+        inputs = (q, wrench, self.constraints.parameters)
+        if self._call(*inputs, self._out) is None:
+            self._kernel(inputs, self._out)
+        return self._out
+
+    def _function(self, q: Vector, wrench: Vector, parameters: Vector) -> list[Vector]:
+        tree = expanded(self.robot.model).model
+        state = State(tree, self.constraints, False, {"q": q, "parameters": parameters})
+        rows = self.constraints.wrench_rows(state.q, parameters[2:], tree.frame(self.frame))
+        return [multipliers_of([row for one in rows.values() for row in one], wrench), state.checks]
