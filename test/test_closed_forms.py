@@ -23,7 +23,6 @@ from rbd_dynamics.closed_forms import (
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial import ad, adjoint, exp_se3, pose_inverse
-from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
 
 TREES = some_trees()
@@ -163,7 +162,7 @@ def test_structure_constants_are_brackets_of_motions() -> None:
         assert_close(c[:, k, j], np.cross(np.eye(3)[k], np.eye(3)[j]), 1e-12)
 
 
-def test_the_seeds_index_of_the_bracket_is_a_slip() -> None:
+def test_the_sources_index_of_the_bracket_is_a_slip() -> None:
     """001 section 3 brackets A_{k-1,i} xi_i with xi_k; only A_ki xi_i gives the derivative of A_li xi_i."""
     model = robot_of([Revolute((0.6, 0.0, 0.8)), Revolute((0.0, 1.0, 0.0)), Revolute((1.0, 0.0, 0.0))])
     poe, q = PoeKinematics(model), np.array([0.4, -1.1, 0.8])
@@ -180,65 +179,6 @@ def test_the_seeds_index_of_the_bracket_is_a_slip() -> None:
     assert_close(behind @ ad(moved) @ second, expected, 1e-8)
     slip = behind @ ad(first) @ second  # with A_11 xi_1
     assert np.abs(slip - expected).max() > 0.1
-
-
-# --- robots with known answers --------------------------------------------------------------------
-
-
-def arm(axes: list[tuple[float, float, float]], places: list, coms: list, masses: list, boxes: list) -> Model:
-    """Revolute joints about `axes` at `places` (in the parent's frame); inertias diagonal at the centres of mass."""
-    inertias = [
-        RigidInertia.from_com(m, c, (i[0], 0.0, 0.0, i[1], 0.0, i[2])) for m, c, i in zip(masses, coms, boxes)
-    ]
-    placements = [Transform.of(p=place) for place in places]
-    return robot_of(list(map(Revolute, axes)), placements=placements, inertias=inertias)
-
-
-def test_planar_arm_with_two_joints_has_the_printed_terms() -> None:
-    """001 section 2: alpha, beta, delta, C and the eight Christoffel symbols."""
-    m1, m2, l1, r1, r2, I1, I2 = 1.3, 0.7, 0.6, 0.25, 0.31, 0.05, 0.03
-    model = arm(
-        [(0.0, 0.0, 1.0)] * 2, [(0.0, 0.0, 0.0), (l1, 0.0, 0.0)], [(r1, 0.0, 0.0), (r2, 0.0, 0.0)], [m1, m2],
-        [(0.1, 0.1, I1), (0.1, 0.1, I2)],
-    )  # fmt: skip
-    alpha, beta, delta = I1 + I2 + m1 * r1**2 + m2 * (l1**2 + r2**2), m2 * l1 * r2, I2 + m2 * r2**2
-    q, v = np.array([0.3, 1.1]), np.array([0.8, -0.5])
-    c, s = np.cos(q[1]), np.sin(q[1])
-    robot = reference(model)
-    M = [[alpha + 2 * beta * c, delta + beta * c], [delta + beta * c, delta]]
-    assert_close(lagrange.mass_matrix(robot, q), M, 1e-13)
-    C = [[-beta * s * v[1], -beta * s * (v[0] + v[1])], [beta * s * v[0], 0.0]]
-    assert_close(lagrange.coriolis_matrix(robot, q, v), C, 1e-13)
-    printed = np.array([[[0.0, -1.0], [-1.0, -1.0]], [[1.0, 0.0], [0.0, 0.0]]]) * beta * s
-    assert_close(christoffel_symbols(robot, q), printed, 1e-13)
-
-
-def test_arm_with_three_joints_has_the_printed_christoffel_symbols() -> None:
-    """001 section 3: joint 1 about z, joints 2 and 3 about -x, links along y."""
-    l0, l1, r1, r2 = 0.4, 0.5, 0.23, 0.27
-    m, I = [1.1, 0.9, 0.6], np.array([[0.02, 0.03, 0.04], [0.05, 0.012, 0.061], [0.033, 0.008, 0.041]])
-    model = arm(
-        [(0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)], [(0.0, 0.0, 0.0), (0.0, 0.0, l0), (0.0, l1, 0.0)],
-        [(0.0, 0.0, 0.2), (0.0, r1, 0.0), (0.0, r2, 0.0)], m, I.tolist(),
-    )  # fmt: skip
-    q = np.array([0.4, 0.7, -1.2])
-    (_, m2, m3), (_, Iy, Iz) = m, I.T
-    s2, c2, s3, c3 = np.sin(q[1]), np.cos(q[1]), np.sin(q[2]), np.cos(q[2])
-    s23, c23 = np.sin(q[1] + q[2]), np.cos(q[1] + q[2])
-    t = m3 * (l1 * c2 + r2 * c23)
-    printed = np.zeros((3, 3, 3))
-    printed[0, 0, 1] = (Iy[1] - Iz[1] - m2 * r1**2) * c2 * s2 + (Iy[2] - Iz[2]) * c23 * s23 - t * (l1 * s2 + r2 * s23)
-    printed[0, 0, 2] = (Iy[2] - Iz[2]) * c23 * s23 - t * r2 * s23
-    printed[0, 1, 0], printed[0, 2, 0] = printed[0, 0, 1], printed[0, 0, 2]
-    printed[1, 0, 0], printed[2, 0, 0] = -printed[0, 0, 1], -printed[0, 0, 2]
-    printed[1, 1, 2] = printed[1, 2, 1] = printed[1, 2, 2] = -l1 * m3 * r2 * s3
-    printed[2, 1, 1] = l1 * m3 * r2 * s3
-    robot = reference(model)
-    assert_close(christoffel_symbols(robot, q), printed, 1e-12)
-    M33 = I[2, 0] + m3 * r2**2
-    M23 = M33 + m3 * l1 * r2 * c3
-    M22 = I[1, 0] + I[2, 0] + m3 * l1**2 + m2 * r1**2 + m3 * r2**2 + 2 * m3 * l1 * r2 * c3
-    assert_close(lagrange.mass_matrix(robot, q)[1:, 1:], [[M22, M23], [M23, M33]], 1e-13)
 
 
 # --- stacked operators ----------------------------------------------------------------------------

@@ -1,0 +1,17 @@
+"""Fixtures that several files of tests share."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Import a script of examples/ by its name."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return importlib.import_module
