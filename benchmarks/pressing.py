@@ -1,0 +1,206 @@
+"""A Panda presses on a table and on a sphere while its tool follows a circle, with MuJoCo as the plant.
+
+    python -m benchmarks.pressing [--plot FILE]
+
+The controller of `rbd_dynamics.control.hybrid_position_force` runs at 1 kHz on measured joint states and
+contact force. Needs MuJoCo and example-robot-data.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rbd_dynamics as rbd
+from benchmarks.mujoco_plant import MujocoPlant
+from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Plane, Sphere, SurfaceConstraint
+from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, Law
+from rbd_dynamics.example_robots import robots
+from rbd_dynamics.simulation.perturbation import perturb_inertias
+from rbd_dynamics.spatial.se3 import Transform
+
+Array = NDArray[np.float64]
+
+ARM = [f"panda_joint{k}" for k in range(1, 8)]
+TOOL = "panda_hand_tcp"
+START = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
+BALL = 0.01  # m, at the tool
+RADIUS, PERIOD, TURNS = 0.08, 4.0, 2  # of the circle: m, s
+FORCE, RAMP = 10.0, 0.5  # N, s
+PERIOD_OF_CONTROL = 1e-3
+AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+DOWN = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)  # the tool's axes in the surface's
+GAINS: dict[str, HybridGains] = {
+    "geometric": HybridGains(kp=900.0, kd=60.0, ki=10.0, normal_damping=30.0, posture_kp=25.0, posture_kd=10.0),
+    "gauge_invariant": HybridGains(kp=30.0, kd=30.0, ki=10.0, normal_damping=30.0, posture_kp=25.0),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run. wrong: largest relative error of the controller's inertias. noise: of joints in rad and rad/s, and N."""
+
+    surface: Plane | Sphere = Plane()
+    law: Law = "geometric"
+    friction: float = 0.0
+    wrong: float = 0.0
+    noise: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+class Press(NamedTuple):
+    """What was measured, one row a control period."""
+
+    times: Array
+    path: Array  # (N, 2) of the ball, m, along the surface's x and y
+    wanted: Array  # (N, 2)
+    force: Array  # (N) N
+    commanded: Array  # (N) N
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        return np.asarray(self.times > 1.5)
+
+    @property
+    def tracking_error(self) -> float:
+        """Largest distance from the wanted point once the motion has begun, m."""
+        return float(np.linalg.norm(self.path - self.wanted, axis=1)[self.settled].max())
+
+    @property
+    def force_error(self) -> tuple[float, float]:
+        """Mean and largest error relative to the wanted force, once it is reached."""
+        error = np.abs(self.force - self.commanded)[self.settled] / FORCE
+        return float(error.mean()), float(error.max())
+
+
+def press(case: Case, seed: int = 0) -> Press:
+    """Run one case."""
+    urdf = robots()["panda"]
+    model = rbd.load_urdf(urdf, joints=ARM)
+    robot = rbd.Robot(model)
+    believed = rbd.Robot(perturb_inertias(model, case.wrong, seed)) if case.wrong else robot
+    height = robot.pose(START, TOOL)[:3, 3]
+    depth = BALL + (case.surface.radius if isinstance(case.surface, Sphere) else 0.0)
+    position = (float(height[0]), float(height[1]), float(height[2] - depth))
+
+    surface = SurfaceConstraint(
+        "surface", TOOL, surface=case.surface, offset=BALL, reference_placement=Transform.of(AXES, position)
+    )
+    tool = FrameConstraint(
+        "tool", TOOL, directions=("rx", "ry", "rz", "x", "y"),
+        placement=Transform.of(DOWN), reference_placement=Transform.of(AXES, position),
+    )  # fmt: skip
+    q = robot.project_configuration(START, ConstraintSet(model, [surface, replace(tool)]))
+    controller = HybridController(
+        believed, ConstraintSet(model, [surface]), ConstraintSet(model, [tool]), case.law, gains=GAINS[case.law]
+    )
+    plant = MujocoPlant(urdf, ARM, TOOL, BALL, case.surface, position, case.friction)
+    plant.reset(q)
+
+    rng = np.random.default_rng(seed)
+    angle_noise, speed_noise, force_noise = case.noise
+    steps = round((RAMP + TURNS * PERIOD) / PERIOD_OF_CONTROL)
+    seen = []
+    for k in range(steps):
+        t = k * PERIOD_OF_CONTROL
+        q, v = plant.state
+        force = plant.normal_force
+        theta, rate, acceleration = circle(t)
+        wanted = np.array([FORCE * min(1.0, (t + 0.05) / RAMP)])
+        out = controller.step(
+            q + angle_noise * rng.standard_normal(7), v + speed_noise * rng.standard_normal(7),
+            theta, rate, acceleration, wanted, np.array([force + force_noise * rng.standard_normal()]),
+            PERIOD_OF_CONTROL, START,
+        )  # fmt: skip
+        ball = robot.pose(q, TOOL)[:2, 3] - position[:2]
+        seen.append((t, *ball, *theta[3:], force, wanted[0]))
+        plant.advance(out.tau, PERIOD_OF_CONTROL)
+    rows = np.array(seen)
+    return Press(rows[:, 0], rows[:, 1:3], rows[:, 3:5], rows[:, 5], rows[:, 6])
+
+
+def circle(t: float) -> tuple[Array, Array, Array]:
+    """Task rows (rx, ry, rz, x, y) at a time, their rates and accelerations: out along x, then round.
+
+    The angle starts with a quintic of one second, so that nothing jumps.
+    """
+    t = max(0.0, t - RAMP)
+    speed = 2 * np.pi / PERIOD
+    if t < 1.0:  # angle = speed * (t^3 - t^4 / 2) has speed and acceleration zero at 0, speed and zero at 1
+        angle, first, second = speed * (t**3 - t**4 / 2), speed * (3 * t**2 - 2 * t**3), speed * 6 * (t - t**2)
+    else:
+        angle, first, second = speed * (t - 0.5), speed, 0.0
+    c, s = np.cos(angle), np.sin(angle)
+    p = RADIUS * np.array([1.0 - c, s])
+    tangent = RADIUS * np.array([s, c])
+    normal = RADIUS * np.array([c, -s])
+    rest = np.zeros(3)
+    return (
+        np.concatenate([rest, p]),
+        np.concatenate([rest, first * tangent]),
+        np.concatenate([rest, second * tangent + first**2 * normal]),
+    )
+
+
+CASES: dict[str, Case] = {
+    "table": Case(),
+    "table, gauge-invariant law": Case(law="gauge_invariant"),
+    "sphere": Case(surface=Sphere(0.3)),
+    "sphere, gauge-invariant law": Case(surface=Sphere(0.3), law="gauge_invariant"),
+    "table, inertias 10 % wrong": Case(wrong=0.1),
+    "table, friction 0.2": Case(friction=0.2),
+    "table, noise": Case(noise=(1e-5, 1e-3, 0.2)),
+    "table, noise, friction 0.2, inertias 10 % wrong": Case(friction=0.2, wrong=0.1, noise=(1e-5, 1e-3, 0.2)),
+    "sphere, noise, friction 0.2, inertias 10 % wrong": Case(Sphere(0.3), "geometric", 0.2, 0.1, (1e-5, 1e-3, 0.2)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pressing", description=__doc__.splitlines()[0])
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw path and force there")
+    arguments = parser.parse_args()
+    print(f"{FORCE:g} N, a circle of {1e3 * RADIUS:g} mm radius in {PERIOD:g} s, control at 1 kHz\n")
+    print("| case | force error, mean | largest | tracking error, largest |")
+    print("|---|---|---|---|")
+    runs = {}
+    for title, case in CASES.items():
+        runs[title] = run = press(case)
+        mean, largest = run.force_error
+        print(
+            f"| {title} | {100 * mean:.2f} % | {100 * largest:.2f} % | {1e3 * run.tracking_error:.3f} mm |", flush=True
+        )
+    if arguments.plot:
+        draw(runs, arguments.plot)
+
+
+def draw(runs: dict[str, Press], path: Path) -> None:
+    """Path and force of two runs: as it should be, and with everything wrong."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    chosen = {"table": "#00798c", "table, noise, friction 0.2, inertias 10 % wrong": "#d1495b"}
+    for title, color in chosen.items():
+        run = runs[title]
+        left.plot(*(1e3 * run.path.T), color=color, linewidth=1.2, label=title)
+        right.plot(run.times, run.force, color=color, linewidth=0.8, label=title)
+    wanted = next(iter(runs.values()))
+    left.plot(*(1e3 * wanted.wanted.T), color="black", linewidth=0.8, linestyle=(0, (4, 3)), label="wanted")
+    right.plot(wanted.times, wanted.commanded, color="black", linewidth=0.8, linestyle=(0, (4, 3)), label="wanted")
+    left.set(xlabel="x [mm]", ylabel="y [mm]", title="path of the tool", aspect="equal")
+    right.set(xlabel="time [s]", ylabel="normal force [N]", title="force on the table", ylim=(0, 1.6 * FORCE))
+    right.legend(frameon=False, loc="upper right", fontsize=8)
+    for axes in (left, right):
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    print(f"picture: {path}")
+
+
+if __name__ == "__main__":
+    main()
