@@ -128,7 +128,7 @@ def main() -> None:
     right.plot(motion.times, 1e9 * (energy - energy[0]), label="energy [nJ]")
     right.plot(motion.times, 1e9 * (L - L[0]), label="vertical angular momentum [1e-9 kg m^2/s]")
     right.set(xlabel="time [s]", title="constants, less their first values")
-    right.margins(y=0.2)
+    right.margins(y=0.3)
     right.legend(fontsize=8, loc="upper center")
     for axes in (middle, right):
         axes.grid(alpha=0.3)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from group_step import group_step
 from numpy.typing import NDArray
 from picture import front_side, new_figure, output_path, save
+from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics import screws, spatial
@@ -76,22 +76,10 @@ def steady_precession(tilt: float, rate: float) -> tuple[Array, Array]:
 def spin_the_top(q: Array, w: Array, friction: float, duration: float, h: float = 1e-3) -> Motion:
     """Motion from q (4,), w (3,); friction [N m s] times w is the torque against the motion."""
     model = top()
-    robot = rbd.Robot(model)
-
-    def acceleration(at: Array, velocity: Array) -> Array:
-        return robot.forward_dynamics(spatial.quaternion_normalized(at), velocity, -friction * velocity)
-
-    qs, ws = [q], [w]
-    for _ in range(round(duration / h)):
-        q, w = group_step(q, w, h, acceleration, model.integrate, spatial.right_jacobian_inverse_so3)
-        q = spatial.quaternion_normalized(q)
-        qs.append(q)
-        ws.append(w)
-    states, velocities = np.array(qs), np.array(ws)
-    tree = screws.articulated_tree(model, states, velocities, -friction * velocities)
+    motion = roll_out(rbd.Robot(model), q, w, duration, round(duration / h), lambda _, v: -friction * v)
+    tree = screws.articulated_tree(model, motion.q, motion.v, -friction * motion.v)
     wrench = screws.split_chain(model, tree, "tip").wrench
-    force = spatial.rotate_by_quaternion(states, wrench[:, 3:])
-    return Motion(h * np.arange(len(states)), states, velocities, force)
+    return Motion(motion.times, motion.q, motion.v, spatial.rotate_by_quaternion(motion.q, wrench[:, 3:]))
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ mass centres r1 and r2 from their joints. With t = m3 (l1 c2 + r2 c23) the non-z
     Gamma_223 = Gamma_232 = Gamma_233 = -Gamma_322 = -m3 l1 r2 s3
 
 Slips of the source: Gamma_112 is printed with Iy2 - Iz3 for Iy3 - Iz3 (Gamma_121, which is the same, is
-right), M22 with m2 l1^2 for m3 l1^2, and link 3 at rest at the height 0 for l0. The script shows by how
-much the first two are off. Gravity is not printed; it is added here.
+right), M22 with m2 l1^2 for m3 l1^2, and the place of link 3 at rest without its height l0. The script
+shows by how much the first two are off. Gravity is not printed; it is added here.
 """
 
 from __future__ import annotations
