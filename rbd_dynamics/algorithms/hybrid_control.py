@@ -51,16 +51,13 @@ class ControlledRows(NamedTuple):
         return self.all.remainder(self.W.times_transposed(a))
 
 
-def geometric_torque(rows: ControlledRows, v: Vector, damping: Scalar, acceleration: Vector, posture: Vector) -> Vector:
+def geometric_torque(rows: ControlledRows, stopping: Vector, acceleration: Vector, posture: Vector) -> Vector:
     """M a_d without bias and constraint force, for task accelerations theta'' (feedback included).
 
-    M J theta'' + M Jdot thetad, with A a = -Adot v - damping A v. `posture` (nv) is an acceleration for
-    what is left over.
+    M J theta'' + M Jdot thetad, with A a = stopping - Adot v, which is zero but for damping of what moves
+    against the constraints. `posture` (nv) is an acceleration for what is left over.
     """
-    wanted = [
-        (accelerated - damping * dot(row, v) if k < rows.m else accelerated) - bias
-        for k, (accelerated, row, bias) in enumerate(zip([*[0.0] * rows.m, *acceleration], rows.matrix, rows.bias))
-    ]
+    wanted = [x - bias for x, bias in zip([*stopping, *acceleration], rows.bias)]
     quasi = rows.all.combine(rows.all.solve_transposed(wanted))
     return rows.W.times([x + y for x, y in zip(quasi, rows.left_over(posture))])
 
@@ -70,7 +67,7 @@ def gauge_invariant_torque(
     rates_of_matrix: Sequence[Vector],
     C: Sequence[Vector],
     v: Vector,
-    damping: Scalar,
+    stopping: Vector,
     reference: Vector,
     reference_rate: Vector,
     gain: Scalar,
@@ -91,8 +88,9 @@ def gauge_invariant_torque(
     tangential = [
         a + c + p - gain * e for a, c, p, e in zip(wanted_acceleration, coriolis, rows.left_over(posture), error)
     ]
-    stopping = [-bias - damping * dot(row, v) for bias, row in zip(rows.bias[:m], rows.matrix)]
-    normal = rows.constraints.combine(rows.constraints.solve_transposed(stopping))
+    normal = rows.constraints.combine(
+        rows.constraints.solve_transposed([x - bias for x, bias in zip(stopping, rows.bias)])
+    )
     force = [a + c for a, c in zip(normal, W.solve([dot(row, v) for row in C]))]
     kept = rows.constraints.combine(rows.constraints.coordinates(force))
     return W.times([x + y for x, y in zip(rows.constraints.remainder(tangential), kept)])

@@ -175,6 +175,7 @@ class HybridController:
         measured: Array | None = None,
         dt: float = 0.0,
         posture: Array | None = None,
+        approach: Array | None = None,
     ) -> HybridOutput:
         """The command for one measured state.
 
@@ -185,6 +186,8 @@ class HybridController:
             measured (m): multipliers by a sensor, see `multipliers`; None leaves the integral as it is.
             dt: s since the last step, for the integral.
             posture (nv): where joints of one degree of freedom are drawn to, as far as they are free.
+            approach (m): velocity of the constraint rows that the normal damping aims at, by default zero:
+                negative to find a surface.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
         commanded then, and the integral stays.
@@ -198,7 +201,7 @@ class HybridController:
             q, v, theta,
             no_motion if rate is None else rate,
             no_motion if acceleration is None else acceleration,
-            force, force if measured is None else measured, out.integral,
+            force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
             v if posture is None else posture,
             self._numbers, self.effort_limits, self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
@@ -215,7 +218,7 @@ class HybridController:
         model, m, k = self.robot.model, self.m, self.k
         words = {
             "q": (model.nq,), "v": (model.nv,), "theta": (k,), "rate": (k,), "acceleration": (k,), "force": (m,),
-            "measured": (m,), "integral": (m,), "posture": (model.nv,), "gains": (len(self._numbers),),
+            "approach": (m,), "measured": (m,), "integral": (m,), "posture": (model.nv,), "gains": (len(self._numbers),),
             "limits": (model.nv,), "parameters": (len(self._rows.parameters),), "inertia": (len(model.bodies), 10),
         }  # fmt: skip
         shared = ("gains", "limits", "parameters", "inertia")
@@ -248,10 +251,11 @@ class HybridController:
         rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
 
         geometric = self.law == "geometric"
+        stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
         pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
         if geometric:
             wanted = [a - d * s - p * e for a, d, s, p, e in zip(x.acceleration, kd, slip, kp, error)]
-            torque = geometric_torque(rows, x.v, damping, wanted, pull)
+            torque = geometric_torque(rows, stopping, wanted, pull)
             bias = x.bias()
         else:
             reference = [r - p * e for r, p, e in zip(x.rate, kp, error)]
@@ -259,7 +263,7 @@ class HybridController:
             rates_of_matrix = self._rows.matrix_rate(x.q, x.v, x.parameters[2:])
             C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
             torque = gauge_invariant_torque(
-                rows, rates_of_matrix, C, x.v, damping, reference, reference_rate, kd[0], pull
+                rows, rates_of_matrix, C, x.v, stopping, reference, reference_rate, kd[0], pull
             )
             rest = [0.0] * x.model.nv
             bias = x.plus_friction(inverse_dynamics(x.model, x.inertias, x.q, rest, rest))
