@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.algorithms.joint_friction import joint_friction
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -45,3 +46,25 @@ def inverse_dynamics_terms(
     if FRICTION in chosen:
         tau = tau + robot.friction_torque(v)
     return tau
+
+
+def inverse_dynamics_by_term(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Array]:
+    """M a, C v, N and friction(v), each (..., nv), by the names of `TERMS`.
+
+    `robot` must be one without friction (`Robot(model)`), since friction is a term here.
+    """
+    coriolis, gravity = robot.coriolis(q, v), robot.gravity(q)
+    inertia = robot.inverse_dynamics(q, v, a)
+    inertia -= coriolis
+    inertia -= gravity
+    return {INERTIA: inertia, CORIOLIS: coriolis, GRAVITY: gravity, FRICTION: _friction(robot, np.asarray(v, float))}
+
+
+def _friction(robot: Robot, v: Array) -> Array:
+    """`Robot.friction_torque`; for a batch the same algorithm on arrays, because NumPy vectorises tanh."""
+    if v.ndim == 1:
+        return robot.friction_torque(v)
+    torque = np.empty_like(v)
+    for dof, column in enumerate(joint_friction(robot.model, np.ascontiguousarray(v.T))):  # type: ignore[arg-type]
+        torque[:, dof] = column
+    return torque

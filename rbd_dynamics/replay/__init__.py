@@ -1,0 +1,35 @@
+"""From a recording to what the model gets wrong, and by how much; without ROS.
+
+    recording = replay.Recording("bag")
+    robot = Robot(load_urdf(recording.robot_description() or "robot.urdf"))
+    found = replay.segments(recording, robot.model, settings)
+    comparison = replay.Comparison(found.velocity_names, settings.terms)
+    for segment in found:
+        comparison.add(segment, replay.predict(robot, segment, settings.terms))
+
+`replay.compare` is these lines. Every result can be merged with that of another recording (`merge`).
+"""
+
+from rbd_dynamics.replay.comparison import Comparison, JointComparison, Prediction, predict
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading import Recording, RecordingError
+from rbd_dynamics.replay.replay import Replay, compare
+from rbd_dynamics.replay.segments import Segment, Segments, Uncertainty, segments
+from rbd_dynamics.replay.settings import Settings
+
+__all__ = [
+    "Comparison",
+    "JointComparison",
+    "Log",
+    "Prediction",
+    "Recording",
+    "RecordingError",
+    "Replay",
+    "Segment",
+    "Segments",
+    "Settings",
+    "Uncertainty",
+    "compare",
+    "predict",
+    "segments",
+]

@@ -1,0 +1,81 @@
+"""What was noticed on the way from a recording to its signals: counts by kind, and remarks; for the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+#: kinds of events and what they mean, in the order of a report
+EVENTS = {
+    "undecodable messages": "not a joint state, or one whose numbers do not fit its names",
+    "lost messages": "known to the recording, but not readable",
+    "damaged parts": "stretches of a file that were skipped",
+    "messages without a stamp": "left out",
+    "messages without positions": "left out",
+    "partial messages": "without some of the compared joints; their positions are held for the other joints",
+    "reordered messages": "sorted by stamp",
+    "duplicate stamps": "first message kept",
+    "clock resets": "a stamp far in the past: a new segment starts",
+    "NaN positions": "messages left out, as if they had been dropped",
+    "NaN velocities": "messages left out, as if they had been dropped",
+    "NaN efforts": "messages left out, as if they had been dropped",
+    "dropped messages": "bridged by interpolation, samples marked as filled",
+    "gaps": "too long to bridge: a new segment starts",
+    "short segments": "left out",
+}
+
+
+@dataclass
+class Log:
+    """Counts of events (of `EVENTS`) and remarks in plain words.
+
+    Attributes:
+        messages: joint states read, with those that were left out afterwards.
+        samples: samples handed out, at the settings' rate.
+        events: {kind: count}.
+        remarks: what a reader of the results should know; each once.
+    """
+
+    messages: int = 0
+    samples: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
+
+    def count(self, kind: str, number: int = 1) -> None:
+        """Note `number` events. Raises KeyError for a kind that there is not."""
+        if kind not in EVENTS:
+            raise KeyError(f"unknown kind of event {kind!r}")
+        if number:
+            self.events[kind] += int(number)
+
+    def remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+    def merge(self, other: Log) -> None:
+        """Add what was noticed elsewhere."""
+        self.messages += other.messages
+        self.samples += other.samples
+        self.events.update(other.events)
+        for text in other.remarks:
+            self.remark(text)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Everything in plain words, remarks first, events in the order of `EVENTS`."""
+        counted = [f"{self.events[kind]} {kind} ({meaning})" for kind, meaning in EVENTS.items() if self.events[kind]]
+        return [*self.remarks, *counted]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` is its inverse."""
+        return {
+            "messages": self.messages,
+            "samples": self.samples,
+            "events": dict(self.events),
+            "remarks": list(self.remarks),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Log:
+        return cls(data["messages"], data["samples"], Counter(data["events"]), list(data["remarks"]))

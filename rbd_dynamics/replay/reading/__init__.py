@@ -1,0 +1,7 @@
+"""Recordings of joint states: files in, arrays out."""
+
+from rbd_dynamics.replay.reading.decoding import JointStates
+from rbd_dynamics.replay.reading.recording import JointStateTopic, Recording
+from rbd_dynamics.replay.reading.storage import RecordingError
+
+__all__ = ["JointStateTopic", "JointStates", "Recording", "RecordingError"]

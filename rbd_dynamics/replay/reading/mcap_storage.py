@@ -1,0 +1,173 @@
+"""MCAP files (https://mcap.dev/spec), read record by record from the front: neither footer nor index is needed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from struct import Struct, error
+from typing import BinaryIO
+
+from rbd_dynamics.control.joint_state_layout import Encoding
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type
+
+SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END, STATISTICS = 0x03, 0x04, 0x05, 0x06, 0x0F, 0x0B
+RECORD = Struct("<BQ")  # opcode, length
+MESSAGE_HEAD = Struct("<BQHIQQ")  # opcode, length, channel, sequence, log time, publish time
+CHUNK_HEAD = Struct("<QQQI")  # first and last log time, uncompressed size, checksum
+LARGEST = 1 << 32  # bytes of a record
+ENCODINGS: dict[str, Encoding] = {"cdr": "cdr", "ros1": "ros1"}
+
+
+class McapStorage:
+    """A .mcap file. A damaged chunk is passed over; of a file that was cut off, what is there is read."""
+
+    MAGIC = b"\x89MCAP0\r\n"
+
+    def __init__(self, path: Path, log: Log) -> None:
+        self.path = path
+        self._log = log
+        self._file: BinaryIO = path.open("rb")
+        self._size = path.stat().st_size
+        self._schemas: dict[int, tuple[str, str, str]] = {}  # name, encoding, text
+        self._topics: dict[int, Topic] = {}
+        self._counts: dict[int, int] = {}
+        if not self._read_summary():
+            self._log = Log()  # what is damaged is told when messages are read
+            for _ in self.blocks((), 1):
+                pass
+            self._log = log
+        self.topics = [
+            Topic(t.id, t.name, t.type, t.encoding, t.definition, self._counts.get(t.id)) for t in self._topics.values()
+        ]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read_summary(self) -> bool:
+        """Find all channels at the end of the file. False: there is no such summary."""
+        self._file.seek(max(0, self._size - 37))
+        footer = self._file.read(37)
+        start = int.from_bytes(footer[9:17], "little")
+        if not footer.endswith(self.MAGIC) or footer[0] != 0x02 or not 0 < start < self._size:
+            return False
+        self._file.seek(start)
+        try:
+            self._take_all(self._file.read(self._size - 37 - start))
+        except (error, ValueError):
+            return False
+        return bool(self._topics)
+
+    def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
+        """Messages in the order of the file."""
+        found = Gatherer(size)
+        wanted = frozenset(topics)
+        self._file.seek(len(self.MAGIC))
+        while True:
+            start = self._file.tell()
+            head = self._file.read(RECORD.size)
+            if len(head) < RECORD.size:
+                self._cut_off(start)
+                break
+            kind, length = RECORD.unpack(head)
+            if kind == DATA_END or (kind == 0x02 and length == 20):
+                break
+            if kind == 0 or length > LARGEST:
+                self._damaged(start, "no record")
+                break
+            content = self._file.read(length)
+            if len(content) < length:
+                self._cut_off(start)
+            if kind == CHUNK:
+                content = self._unpacked(content, start, length)
+            elif kind in (SCHEMA, CHANNEL, MESSAGE):
+                content = head + content
+            else:
+                continue
+            try:
+                self._take_all(content, wanted, found)
+            except (error, ValueError) as problem:
+                self._damaged(start, str(problem))
+            yield from found.full(start / self._size)
+        yield from found.full(1.0, everything=True)
+
+    def _unpacked(self, content: bytes, start: int, length: int) -> bytes:
+        """The records in a chunk; nothing of one that is damaged."""
+        try:
+            _, _, size, checksum = CHUNK_HEAD.unpack_from(content)
+            name_end = 32 + int.from_bytes(content[28:32], "little")
+            compression = content[32:name_end].decode()
+            records = content[name_end + 8 :]
+            if compression:
+                packed = int.from_bytes(content[name_end : name_end + 8], "little")
+                records = decompressed(records[:packed], compression)
+        except Exception as problem:  # whatever a decompressor raises
+            if len(content) == length:
+                self._damaged(start, str(problem))
+            return b""
+        if len(content) == length and (len(records) != size or (checksum and zlib.crc32(records) != checksum)):
+            self._damaged(start, "wrong checksum")
+            return b""
+        return records
+
+    def _take_all(self, records: bytes, wanted: frozenset[int] = frozenset(), found: Gatherer | None = None) -> None:
+        """Note schemas and channels, gather wanted messages."""
+        position, end = 0, len(records)
+        pending = {topic: found.pending(topic) for topic in wanted} if found else {}
+        while position + RECORD.size <= end:
+            if records[position] == MESSAGE:
+                if position + MESSAGE_HEAD.size > end:
+                    return
+                _, length, channel, _, time, _ = MESSAGE_HEAD.unpack_from(records, position)
+                following = position + RECORD.size + length
+                if channel in wanted and following <= end:
+                    times, data = pending[channel]
+                    times.append(time)
+                    data.append(records[position + MESSAGE_HEAD.size : following])
+                position = following
+                continue
+            kind, length = RECORD.unpack_from(records, position)
+            content = records[position + RECORD.size : position + RECORD.size + length]
+            position += RECORD.size + length
+            if position > end:
+                return
+            if kind == SCHEMA:
+                number = int.from_bytes(content[:2], "little")
+                name, encoding, text = _texts(content, 2, 3)
+                self._schemas[number] = name, encoding, text
+            elif kind == CHANNEL:
+                self._take_channel(content)
+            elif kind == STATISTICS:
+                for k in range(46, len(content) - 9, 10):
+                    self._counts[int.from_bytes(content[k : k + 2], "little")] = int.from_bytes(
+                        content[k + 2 : k + 10], "little"
+                    )
+
+    def _take_channel(self, content: bytes) -> None:
+        number, schema = int.from_bytes(content[:2], "little"), int.from_bytes(content[2:4], "little")
+        topic, encoding = _texts(content, 4, 2)
+        name, language, text = self._schemas.get(schema, ("", "", ""))
+        if encoding in ENCODINGS and number not in self._topics:
+            definition = text if language in ("ros2msg", "ros1msg") else ""
+            self._topics[number] = Topic(number, topic, ros2_type(name), ENCODINGS[encoding], definition)
+
+    def _cut_off(self, start: int) -> None:
+        self._log.count("damaged parts")
+        self._log.remark(f"{self.path.name} is cut off at byte {start} of {self._size}: all before it is used")
+
+    def _damaged(self, start: int, why: str) -> None:
+        self._log.count("damaged parts")
+        self._log.remark(f"{self.path.name} is damaged at byte {start} ({why}): that part is left out")
+
+
+def _texts(content: bytes, start: int, count: int) -> list[str]:
+    """Strings, each after its length."""
+    found = []
+    for _ in range(count):
+        end = start + 4 + int.from_bytes(content[start : start + 4], "little")
+        if end > len(content):
+            raise ValueError("a text is cut off")
+        found.append(content[start + 4 : end].decode(errors="replace"))
+        start = end
+    return found

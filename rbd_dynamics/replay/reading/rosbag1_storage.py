@@ -1,0 +1,158 @@
+"""ROS 1 bags, format 2.0 (http://wiki.ros.org/Bags/Format/2.0), read record by record, without the index."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from struct import Struct
+from typing import BinaryIO
+
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type
+
+MESSAGE, BAG_HEADER, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 5, 6, 7
+LENGTH = Struct("<I")
+TIME = Struct("<II")
+LARGEST = 1 << 32  # bytes of a record
+SECOND = 1_000_000_000
+
+
+class Rosbag1Storage:
+    """A .bag file, also one that was not closed (.active) and has no index."""
+
+    MAGIC = b"#ROSBAG V2.0\n"
+
+    def __init__(self, path: Path, log: Log) -> None:
+        self.path = path
+        self._log = log
+        self._file: BinaryIO = path.open("rb")
+        self._size = path.stat().st_size
+        self._topics: dict[int, Topic] = {}
+        self._counts: dict[int, int] = {}
+        if not self._read_index():
+            self._log = Log()  # what is damaged is told when messages are read
+            for _ in self.blocks((), 1):
+                pass
+            self._log = log
+        self.topics = [
+            Topic(t.id, t.name, t.type, t.encoding, t.definition, self._counts.get(t.id)) for t in self._topics.values()
+        ]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read_index(self) -> bool:
+        """Find all connections at the end of the file. False: it was not written."""
+        self._file.seek(len(self.MAGIC))
+        record = self._next()
+        start = int.from_bytes((record or ({}, b""))[0].get("index_pos", b""), "little")
+        if not 0 < start < self._size:
+            return False
+        self._file.seek(start)
+        while (record := self._next()) is not None:
+            fields, data = record
+            if fields["op"][0] == CONNECTION:
+                self._take_connection(fields, data)
+            elif fields["op"][0] == CHUNK_INFO:
+                for k in range(0, len(data) - 7, 8):
+                    topic = int.from_bytes(data[k : k + 4], "little")
+                    self._counts[topic] = self._counts.get(topic, 0) + int.from_bytes(data[k + 4 : k + 8], "little")
+        return bool(self._topics)
+
+    def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
+        """Messages in the order of the file."""
+        found = Gatherer(size)
+        wanted = frozenset(topics)
+        self._file.seek(len(self.MAGIC))
+        while True:
+            start = self._file.tell()
+            record = self._next()
+            if record is None:
+                if self._file.tell() < self._size or start < self._size:
+                    where = f"byte {start} of {self._size}"
+                    self._log.count("damaged parts")
+                    self._log.remark(f"{self.path.name} is cut off at {where}: all before it is used")
+                break
+            fields, data = record
+            kind = fields["op"][0]
+            if kind == CHUNK:
+                try:
+                    self._take_all(decompressed(data, fields["compression"].decode()), wanted, found)
+                except Exception as problem:  # whatever a decompressor raises
+                    self._log.count("damaged parts")
+                    self._log.remark(f"{self.path.name} is damaged at byte {start} ({problem}): that part is left out")
+            elif kind == CONNECTION:
+                self._take_connection(fields, data)
+            elif kind == MESSAGE and (topic := int.from_bytes(fields["conn"], "little")) in wanted:
+                times, contents = found.pending(topic)
+                times.append(_time(fields["time"], 0))
+                contents.append(data)
+            yield from found.full(start / self._size)
+        yield from found.full(1.0, everything=True)
+
+    def _next(self) -> tuple[dict[str, bytes], bytes] | None:
+        """The fields and the data of the record here; None: there is none."""
+        try:
+            fields = _fields(self._read(self._length()))
+            return (fields, self._read(self._length())) if fields.get("op") else None
+        except EOFError:
+            return None
+
+    def _length(self) -> int:
+        return LENGTH.unpack(self._read(4))[0]
+
+    def _read(self, size: int) -> bytes:
+        data = self._file.read(size) if size < LARGEST else b""
+        if len(data) < size:
+            raise EOFError
+        return data
+
+    def _take_all(self, records: bytes, wanted: frozenset[int], found: Gatherer) -> None:
+        """Note connections and gather wanted messages of a chunk."""
+        position, end = 0, len(records)
+        pending = {topic: found.pending(topic) for topic in wanted}
+        at_kind = at_connection = at_time = 0
+        while position + 8 <= end:
+            start = position + 4
+            middle = start + LENGTH.unpack_from(records, position)[0]
+            stop = middle + 4 + LENGTH.unpack_from(records, middle)[0]
+            if stop > end:
+                raise ValueError("a record is longer than its chunk")
+            position = stop
+            header = records[start:middle]
+            # The headers of a writer's messages differ in their numbers only: find out once where those are.
+            if header[at_kind - 3 : at_kind + 1] != b"op=\x02" or header[at_time - 5 : at_time] != b"time=":
+                fields = _fields(header)
+                if fields["op"][0] != MESSAGE:
+                    if fields["op"][0] == CONNECTION:
+                        self._take_connection(fields, records[middle + 4 : stop])
+                    continue
+                at_kind, at_connection, at_time = (header.index(key) + len(key) for key in (b"op=", b"conn=", b"time="))
+            topic = LENGTH.unpack_from(header, at_connection)[0]
+            if topic in wanted:
+                times, data = pending[topic]
+                times.append(_time(header, at_time))
+                data.append(records[middle + 4 : stop])
+
+    def _take_connection(self, fields: dict[str, bytes], data: bytes) -> None:
+        number = int.from_bytes(fields["conn"], "little")
+        more = _fields(data)
+        kind, definition = (more.get(name, b"").decode(errors="replace") for name in ("type", "message_definition"))
+        name = (more.get("topic") or fields["topic"]).decode(errors="replace")
+        self._topics[number] = Topic(number, name, ros2_type(kind), "ros1", definition)
+
+
+def _time(data: bytes, start: int) -> int:
+    seconds, rest = TIME.unpack_from(data, start)
+    return seconds * SECOND + rest
+
+
+def _fields(header: bytes) -> dict[str, bytes]:
+    """Each is a length, then name=value."""
+    found, position = {}, 0
+    while position + 4 <= len(header):
+        end = position + 4 + LENGTH.unpack_from(header, position)[0]
+        name, _, value = header[position + 4 : end].partition(b"=")
+        found[name.decode(errors="replace")] = value
+        position = end
+    return found

@@ -1,0 +1,112 @@
+"""rosbag2 files of the sqlite3 plugin: tables `topics` and `messages`, read in the order of their rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from itertools import islice
+from pathlib import Path
+
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, RecordingError, Topic, ros2_type
+
+ROWS = 256  # at a time: few enough to stay in the processor's cache
+MOST_ROWS = 2**48  # of a file whose number of rows cannot be read
+
+
+class Sqlite3Storage:
+    """A .db3 file. Where pages of it are damaged or missing, the rows that can be reached are read."""
+
+    MAGIC = b"SQLite format 3\0"
+
+    def __init__(self, path: Path, log: Log) -> None:
+        self.path = path
+        self._log = log
+        self._connection = _connect(path)
+        try:
+            self.topics = self._read_topics()
+        except sqlite3.Error as error:
+            self.close()
+            raise RecordingError(f"{path} is no rosbag2 file, or too damaged to read: {error}") from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _read_topics(self) -> list[Topic]:
+        rows = self._connection.execute("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
+        found = [row for row in rows if row[3] == "cdr"]
+        definitions: dict[str, str] = {}
+        try:
+            query = "SELECT topic_type, encoded_message_definition FROM message_definitions WHERE encoding = 'ros2msg'"
+            definitions = dict(self._connection.execute(query))
+        except sqlite3.Error:
+            pass  # files before Iron have none
+        return [Topic(id, name, ros2_type(kind), "cdr", definitions.get(kind, "")) for id, name, kind, _ in found]
+
+    def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
+        """Rows come by id, that is as they were written: that needs neither an index nor a sort."""
+        last = self._last_id()
+        wanted = ",".join(str(int(topic)) for topic in topics)
+        query = (
+            f"SELECT topic_id, timestamp, data, id FROM messages WHERE id > ? AND topic_id IN ({wanted}) ORDER BY id"
+        )
+        found = Gatherer(size)
+        done, step = -(2**63), 1
+        while True:
+            rows: list[tuple[int, int, bytes, int]] = []
+            problem: Exception | None = None
+            try:
+                cursor = self._connection.execute(query, (done,))
+                while True:
+                    rows = []
+                    rows.extend(islice(cursor, min(size, ROWS)))  # keeps what came before an error
+                    if not rows:
+                        break
+                    done, step = rows[-1][3], 1
+                    _gather(rows, found)
+                    yield from found.full(done / last if last else 0.0)
+            except sqlite3.DatabaseError as error:
+                problem = error
+            if problem is None:
+                break
+            if rows and rows[-1][3] > done:
+                done, step = rows[-1][3], 1
+                _gather(rows, found)
+            if step == 1:
+                self._log.count("damaged parts")
+                self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used")
+            done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
+            if done > (last or MOST_ROWS):
+                break
+        yield from found.full(1.0, everything=True)
+
+    def _last_id(self) -> int | None:
+        try:
+            return self._connection.execute("SELECT max(id) FROM messages").fetchone()[0]
+        except sqlite3.DatabaseError:
+            return None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Read-only; with what a recorder that was killed left in the write-ahead log beside the file."""
+    uri = path.resolve().as_uri()
+    if any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal")):
+        try:
+            connection = sqlite3.connect(f"{uri}?mode=ro", uri=True)
+            connection.execute("SELECT count(*) FROM topics").fetchone()
+            return connection
+        except sqlite3.Error:
+            pass  # a log that cannot be applied to a file that cannot be written
+    return sqlite3.connect(f"{uri}?immutable=1", uri=True)
+
+
+def _gather(rows: list[tuple[int, int, bytes, int]], found: Gatherer) -> None:
+    ids, stamps, contents, _ = zip(*rows)
+    for topic in set(ids):
+        times, data = found.pending(topic)
+        if ids.count(topic) == len(ids):
+            times += stamps
+            data += contents
+        else:
+            times += [row[1] for row in rows if row[0] == topic]
+            data += [row[2] for row in rows if row[0] == topic]

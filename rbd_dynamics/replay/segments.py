@@ -1,0 +1,281 @@
+"""From a recording to the motion of a robot, segment by segment, with bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.model.joints import Continuous
+from rbd_dynamics.model.model import Model, unknown
+from rbd_dynamics.replay.cleaning import LARGEST_STEP, SECOND, SURVEYED, Cleaner, Samples, Survey, survey
+from rbd_dynamics.replay.exact import ExactSums
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
+from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of motion on a uniform grid; N samples, all numbers in the order of the model.
+
+    A long segment comes in several stretches with the same `number`, each beginning where the last one ended.
+
+    Attributes:
+        number: of the segment in the recording, from 0.
+        start: of the first sample on the segment's grid.
+        stamps: ns, (N,).
+        t: time since the recording's first sample, s, (N,).
+        q: configurations (N, nq); v, a: velocities and accelerations (N, nv), filtered.
+        tau: measured efforts (N, nv), filtered; NaN for joints without.
+        tau_raw: measured efforts, not filtered.
+        measured: joints (nv,) with a measured effort.
+        filled: samples (N,) between messages that were dropped: interpolated over more than one and a half periods.
+    """
+
+    number: int
+    start: int
+    stamps: Stamps
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    tau_raw: Array
+    measured: Mask
+    filled: Mask
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+class Noise:
+    """Measurement noise of each joint, from what the filter takes away, and what is left of it in the signals.
+
+    Taken as white: then the filter and the differences that follow it multiply its standard deviation by known factors
+    (`LowPass.noise_gain`). Motion faster than the cutoff counts as noise here: these figures are rather too large.
+    """
+
+    def __init__(self, joints: int) -> None:
+        self.samples = 0
+        self._squares = ExactSums((3, joints))  # of positions, velocities, efforts
+
+    def add(self, piece: Piece) -> None:
+        self.samples += len(piece.filled)
+        removed = np.nan_to_num(piece.raw - piece.signals)
+        self._squares.add(np.einsum("fjn,fjn->fj", removed, removed))
+
+    def merge(self, other: Noise) -> None:
+        self.samples += other.samples
+        self._squares.merge(other._squares)
+
+    def measured(self, low_pass: LowPass) -> Array:
+        """Standard deviation (3, joints) of measured positions, velocities and efforts."""
+        return np.sqrt(self._squares.values / max(1, self.samples)) / low_pass.noise_gain(removed=True)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Standard deviations (nv,) of what noise is left in a `Segment`'s signals; NaN where nothing is measured."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+class Segments:
+    """The segments of a recording; iterate over it once. Each iteration reads the recording anew.
+
+    Parameters:
+        recording: where from.
+        model: the robot. Its joints with one number are matched by name, in any order and with others around; those
+            that the recording does not have stay at `settings.positions`, all others at their neutral position.
+        settings: how.
+        progress: called now and then with the fraction that has been read.
+
+    Attributes:
+        topic: where the joint states come from.
+        survey: what was decided from the first messages.
+        rate: of the samples, Hz; `low_pass`: the filter.
+        log: what was noticed; complete when the iteration is.
+    """
+
+    def __init__(
+        self, recording: Recording, model: Model, settings: Settings | None = None, progress: Progress | None = None
+    ) -> None:
+        self.recording, self.model = recording, model
+        self.settings = settings = settings or Settings()
+        self._progress = progress
+        self.log = Log()
+        self._joints = [joint for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
+        self.joint_names = [joint.name for joint in self._joints]
+        for name in settings.positions:
+            if name not in self.joint_names:
+                raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
+        self.topic: JointStateTopic = recording.choose_topic(self.joint_names, settings.topic)
+        first = next(recording.joint_states(self.topic.name, self.joint_names, SURVEYED, Log()))
+        self.survey: Survey = survey(first[:SURVEYED], self.joint_names, settings, self.log)
+        self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
+        self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
+        self.edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
+        self.noise = Noise(len(self._joints))
+        self._found = 0  # pieces of the segment
+        self._q_index = np.array([joint.q_index for joint in self._joints], dtype=np.intp)
+        self._v_index = np.array([joint.v_index for joint in self._joints], dtype=np.intp)
+        self._neutral = model.neutral()
+        self._held = self._neutral[self._q_index]
+        for name, position in settings.positions.items():
+            self._held[self.joint_names.index(name)] = position
+        self._remark_on_joints()
+
+    def __iter__(self) -> Iterator[Segment]:
+        log, self.noise = Log(), Noise(len(self._joints))
+        for text in self.log.remarks:
+            log.remark(text)
+        self.log = log
+        continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints])
+        cleaner = Cleaner(self.survey, self.settings, continuous, self._held, log)
+        states = self.recording.joint_states(self.topic.name, self.joint_names, self.settings.block, log)
+        number, origin, signals = -1, 0, None
+        for samples in self._cleaned(states, cleaner):
+            if signals is None or samples.segment != number:
+                if signals is not None:
+                    yield from self._pieces(number, origin, signals.finish(), last=True)
+                number, origin = samples.segment, int(samples.stamps[0])
+                signals = self._signals(origin)
+                self._found = 0
+            yield from self._pieces(number, origin, signals.feed(samples.stamps, samples.numbers))
+        if signals is not None:
+            yield from self._pieces(number, origin, signals.finish(), last=True)
+        log.merge(self.recording.log)
+
+    def _pieces(self, number: int, origin: int, pieces: Iterator[Piece], last: bool = False) -> Iterator[Segment]:
+        for piece in pieces:
+            self._found += 1
+            yield self._segment(number, origin, piece)
+        if last and not self._found:
+            self.log.count("short segments")
+
+    def _cleaned(self, states: Iterator[JointStates], cleaner: Cleaner) -> Iterator[Samples]:
+        for block in states:
+            yield from cleaner.feed(block)
+            if self._progress is not None:
+                self._progress(block.fraction)
+        yield from cleaner.finish()
+
+    def _signals(self, origin: int) -> SegmentSignals:
+        found = self.survey
+        at_rest = ~found.sampled  # their velocity is zero as given
+        return SegmentSignals(
+            self.low_pass,
+            measured=found.velocity | at_rest,
+            origin=origin,
+            period=found.period,
+            largest_step=LARGEST_STEP * found.period,
+            edge=int(np.ceil(self.edge * self.rate)),
+            block=self.settings.block,
+        )
+
+    def _segment(self, number: int, origin: int, piece: Piece) -> Segment:
+        count = len(piece.filled)
+        self.log.samples += count
+        self.noise.add(piece)
+        stamps = origin + np.rint((piece.start + np.arange(count)) / (self.rate * SECOND)).astype(np.int64)
+        q: Array = np.tile(self._neutral, (count, 1))
+        q[:, self._q_index] = piece.signals[0].T
+        motion = np.zeros((2, count, self.model.nv))
+        efforts = np.full((2, count, self.model.nv), np.nan)
+        motion[0][:, self._v_index], motion[1][:, self._v_index] = piece.velocity.T, piece.acceleration.T
+        efforts[0][:, self._v_index], efforts[1][:, self._v_index] = piece.signals[2].T, piece.raw[2].T
+        t: Array = (stamps - self.survey.first) * SECOND
+        return Segment(
+            number, piece.start, stamps, t, q, motion[0], motion[1], efforts[0], efforts[1], self.measured, piece.filled
+        )
+
+    @property
+    def velocity_names(self) -> list[str]:
+        """A name for each degree of freedom (nv): the joint's, numbered where it has several."""
+        return [
+            joint.name if joint.kind.nv == 1 else f"{joint.name}[{k}]"
+            for joint in self.model.joints
+            for k in range(joint.kind.nv)
+        ]
+
+    @property
+    def measured(self) -> Mask:
+        """Joints (nv,) with a measured effort."""
+        mask = np.zeros(self.model.nv, dtype=bool)
+        mask[self._v_index] = self.survey.effort
+        return mask
+
+    def uncertainty(self) -> Uncertainty:
+        """What noise is left in the signals, known after an iteration."""
+        gain = [self.low_pass.noise_gain(derivatives) for derivatives in range(3)]
+        q, v, tau = self.noise.measured(self.low_pass)
+        given = self.survey.velocity
+        parts: list[Any] = [
+            gain[0] * q,
+            np.where(given, gain[0] * v, gain[1] * q),
+            np.where(given, gain[1] * v, gain[2] * q),
+            np.where(self.survey.effort, gain[0] * tau, np.nan),
+        ]
+        found = np.full((4, self.model.nv), np.nan)
+        found[:, self._v_index] = np.where(self.survey.sampled, parts, np.nan)
+        return Uncertainty(*found)
+
+    def summary(self) -> dict[str, Any]:
+        """What was chosen for this recording, for the report: topic, clock, rates and filter."""
+        return {
+            "recording": str(self.recording.path),
+            "topic": self.topic.name,
+            "clock": self.survey.clock,
+            "messages_per_second": 1.0 / self.survey.period,
+            "samples_per_second": self.rate,
+            "cutoff": self.low_pass.cutoff,
+            "order": self.low_pass.order,
+            "edge": self.edge,
+            "max_gap": self.survey.max_gap,
+            "differentiated": [
+                name for name, s, v in zip(self.joint_names, self.survey.sampled, self.survey.velocity) if s and not v
+            ],
+        }
+
+    def _remark_on_joints(self) -> None:
+        named = set(self.topic.joints)
+        others = [name for name in self.topic.joints if name not in self.model.joint_names]
+        held = [name for name, sampled in zip(self.joint_names, self.survey.sampled) if not sampled]
+        silent = [name for name, effort in zip(self.joint_names, self.survey.effort) if not effort and name not in held]
+        complex_ = [joint.name for joint in self.model.joints if joint not in self._joints]
+        if others:
+            self.log.remark(f"not joints of the robot, or followers of others: {', '.join(others)}; ignored")
+        for name in held:
+            if name in named:
+                self.log.remark(f"{name} is not in every message: held where it was last seen, and not compared")
+            else:
+                place = self._held[self.joint_names.index(name)]
+                self.log.remark(f"{name} is not recorded: held at {place:g}, and not compared")
+        if complex_:
+            self.log.remark(f"{', '.join(complex_)}: more than one number, held at the neutral position")
+        if silent:
+            self.log.remark(f"no efforts of {', '.join(silent)}: not compared")
+        topics = [topic.name for topic in self.recording.joint_state_topics() if topic.name != self.topic.name]
+        if topics:
+            self.log.remark(f"joint states taken from {self.topic.name}; there are others: {', '.join(topics)}")
+
+
+def segments(
+    recording: Recording, model: Model, settings: Settings | None = None, progress: Progress | None = None
+) -> Segments:
+    """The segments of a recording, to iterate over. Raises RecordingError where it does not fit the robot."""
+    return Segments(recording, model, settings, progress)

@@ -1,0 +1,113 @@
+"""How a recording is processed: all of it in one place, to be written beside the results."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, checked_terms
+
+Clock = Literal["auto", "header", "received"]
+Velocity = Literal["auto", "measured", "differentiated"]
+LARGEST_CUTOFF = 0.45  # of the sample rate
+DEFAULT_CUTOFF = 5.0  # Hz
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a replay. Raises ValueError that names the one that is wrong.
+
+    Parameters:
+        topic: of the joint states; None: the one that names most of the robot's joints and has efforts.
+        clock: "header" stamps of the messages, when they were "received", or "auto": header unless they stand still.
+        rate: of the uniform grid, Hz; None: that of the messages (one over the median of their distances).
+        cutoff: of the low-pass filter, Hz: the frequency of which half the amplitude is left after both passes; None:
+            5 Hz, but at most a fifth of the rate.
+        order: of the Butterworth filter in one pass; it goes forth and back, so the result has no phase.
+        velocity: "measured", "differentiated" from positions, or "auto": joint by joint, measured where there are any.
+        max_gap: distance of two messages, s, up to which the motion between is interpolated; None: the larger of five
+            periods and 50 ms. Farther apart, a new segment starts.
+        edge: time that is left out at both ends of a segment, s, where the filter has not settled; None: 2 / cutoff.
+        reorder_window: how far a stamp may lie behind an earlier one and be sorted in, s; farther back, the clock
+            was reset and a new segment starts.
+        terms: which terms of the equation of motion the measured efforts have in them: "inertia", "coriolis",
+            "gravity", "friction". Many robots report efforts from which they took gravity or friction.
+        positions: of joints that the recording does not have, rad or m; zero where none is given.
+        block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
+    """
+
+    topic: str | None = None
+    clock: Clock = "auto"
+    rate: float | None = None
+    cutoff: float | None = None
+    order: int = 4
+    velocity: Velocity = "auto"
+    max_gap: float | None = None
+    edge: float | None = None
+    reorder_window: float = 0.5
+    terms: tuple[str, ...] = (INERTIA, CORIOLIS, GRAVITY)
+    positions: Mapping[str, float] = field(default_factory=dict)
+    block: int = 16384
+
+    def __post_init__(self) -> None:
+        _among("clock", self.clock, ("auto", "header", "received"))
+        _among("velocity", self.velocity, ("auto", "measured", "differentiated"))
+        for name in ("rate", "cutoff", "max_gap"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        for name in ("edge", "reorder_window"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"{name} must be a number of seconds, got {value!r}")
+        if not (isinstance(self.order, int) and 1 <= self.order <= 10):
+            raise ValueError(f"order must be from 1 to 10, got {self.order!r}")
+        if not (isinstance(self.block, int) and self.block >= 16):
+            raise ValueError(f"block must be at least 16 messages, got {self.block!r}")
+        if isinstance(self.terms, str):
+            raise ValueError(f"terms must be a list of terms, got {self.terms!r}")
+        checked_terms(self.terms)
+        object.__setattr__(self, "terms", tuple(self.terms))
+        for joint, position in self.positions.items():
+            if not math.isfinite(position):
+                raise ValueError(f"position of joint {joint!r} is {position!r}")
+        object.__setattr__(self, "positions", dict(self.positions))
+
+    def cutoff_at(self, rate: float) -> float:
+        """The cutoff in Hz for signals of a rate. Raises ValueError where the rate is too low for it."""
+        if self.cutoff is None:
+            return min(DEFAULT_CUTOFF, rate / 5.0)
+        if self.cutoff > LARGEST_CUTOFF * rate:
+            raise ValueError(
+                f"cutoff of {self.cutoff:g} Hz is too high for {rate:g} samples per second: "
+                f"at most {LARGEST_CUTOFF * rate:.3g} Hz"
+            )
+        return self.cutoff
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` is its inverse."""
+        return {**asdict(self), "terms": list(self.terms)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Raises ValueError for a setting that there is not."""
+        known = [entry.name for entry in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise ValueError(f"unknown setting {name!r}; known: {', '.join(known)}")
+        return cls(**data)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        return cls.from_dict(json.loads(text))
+
+
+def _among(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}, must be one of {', '.join(choices)}")
