@@ -9,7 +9,7 @@ contact force. Needs MuJoCo and example-robot-data.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,8 +77,18 @@ class Press(NamedTuple):
         return float(error.mean()), float(error.max())
 
 
-def press(case: Case, seed: int = 0) -> Press:
-    """Run one case."""
+class Scene(NamedTuple):
+    """Robot, plant and controller of a case; the tool touches the surface at q."""
+
+    robot: rbd.Robot
+    plant: MujocoPlant
+    controller: HybridController
+    q: Array
+    position: tuple[float, float, float]  # of the surface's frame
+
+
+def scene(case: Case, seed: int = 0) -> Scene:
+    """Everything at rest."""
     urdf = robots()["panda"]
     model = rbd.load_urdf(urdf, joints=ARM)
     robot = rbd.Robot(model)
@@ -94,13 +104,18 @@ def press(case: Case, seed: int = 0) -> Press:
         "tool", TOOL, directions=("rx", "ry", "rz", "x", "y"),
         placement=Transform.of(DOWN), reference_placement=Transform.of(AXES, position),
     )  # fmt: skip
-    q = robot.project_configuration(START, ConstraintSet(model, [surface, replace(tool)]))
+    q = robot.project_configuration(START, ConstraintSet(model, [surface, tool]))
     controller = HybridController(
         believed, ConstraintSet(model, [surface]), ConstraintSet(model, [tool]), case.law, gains=GAINS[case.law]
     )
     plant = MujocoPlant(urdf, ARM, TOOL, BALL, case.surface, position, case.friction)
     plant.reset(q)
+    return Scene(robot, plant, controller, q, position)
 
+
+def press(case: Case, seed: int = 0) -> Press:
+    """Run one case."""
+    robot, plant, controller, _, position = scene(case, seed)
     rng = np.random.default_rng(seed)
     angle_noise, speed_noise, force_noise = case.noise
     steps = round((RAMP + TURNS * PERIOD) / PERIOD_OF_CONTROL)

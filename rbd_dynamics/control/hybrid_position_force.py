@@ -218,8 +218,9 @@ class HybridController:
         model, m, k = self.robot.model, self.m, self.k
         words = {
             "q": (model.nq,), "v": (model.nv,), "theta": (k,), "rate": (k,), "acceleration": (k,), "force": (m,),
-            "approach": (m,), "measured": (m,), "integral": (m,), "posture": (model.nv,), "gains": (len(self._numbers),),
-            "limits": (model.nv,), "parameters": (len(self._rows.parameters),), "inertia": (len(model.bodies), 10),
+            "approach": (m,), "measured": (m,), "integral": (m,), "posture": (model.nv,),
+            "gains": (len(self._numbers),), "limits": (model.nv,), "parameters": (len(self._rows.parameters),),
+            "inertia": (len(model.bodies), 10),
         }  # fmt: skip
         shared = ("gains", "limits", "parameters", "inertia")
         signature = Signature(
