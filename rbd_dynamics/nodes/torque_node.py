@@ -1,0 +1,179 @@
+"""What nodes that answer joint states by torques have in common: the way in, and the way out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from rbd_dynamics.control.joint_state import JointStateReader
+from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.nodes.description import message_of
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.raw_joint_state import RawJointStates
+from rbd_dynamics.nodes.samples import flat
+
+Array = NDArray[np.float64]
+
+
+class TorqueNode(ManagedNode):
+    """Every complete joint state is answered by one effort message, or by none and a reason.
+
+    The engine of such a node has `reader`, a JointStateReader, and `robot`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._payloads = Payloads()
+        self._saturated = np.zeros(0, dtype=bool)
+        self._answered = 0
+        self._last_arrival = 0  # ns
+        self._raw_states = RawJointStates()
+        self._simulated_time = False
+
+    # --- what a node says about itself ------------------------------------------------------------
+
+    def respond(self, engine: Any, reader: JointStateReader, now: int, efforts: Array) -> None:
+        """Fill `efforts` for the state that was read.
+
+        Raises ValueError or ArithmeticError where there is none to be given.
+        """
+        raise NotImplementedError
+
+    def saturated(self, engine: Any) -> NDArray[np.bool_]:
+        """Which efforts were cut off at the last call of `respond`."""
+        raise NotImplementedError
+
+    def clock_was_set_back(self, engine: Any) -> None:
+        """Forget what was planned."""
+
+    def take_motion(self, engine: Any, message: JointTrajectory) -> None:
+        """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
+        raise NotImplementedError
+
+    # --- life cycle -------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        self._commands = self.publish_on(Float64MultiArray, "~/commands")
+        self._efforts = self.publish_on(JointState, "~/effort")
+        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        PayloadService(self, self._payloads, lambda: [self.engine.robot])
+
+    def activated(self) -> None:
+        self._simulated_time = bool(self.get_parameter("use_sim_time").value)
+
+    def prepare(self, engine: Any, joints: Sequence[str]) -> None:
+        """Loads, and the messages: both are made once, only their numbers change. For `adopt`."""
+        for problem in self._payloads.apply_to(engine.robot):
+            self.get_logger().warning(problem)
+        zeros = np.zeros(len(joints))
+        self._command = Float64MultiArray(data=flat(zeros))
+        self._named_effort = JointState(name=list(joints), effort=flat(zeros))
+        # the memory of the messages' own arrays
+        self._command_numbers = np.frombuffer(self._command.data)
+        self._effort_numbers = np.frombuffer(self._named_effort.effort)
+        self._saturated = np.zeros(len(joints), dtype=bool)
+
+    # --- the hot path -----------------------------------------------------------------------------
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        if self._build is not None:
+            self.poll()
+        engine = self.engine
+        if engine is None or not self.active:
+            return
+        now = self.now()
+        state_time, names, position, velocity = self._raw_states.read(raw)
+        timeout = self.values["state_timeout"]
+        if state_time == 0:
+            state_time = now
+        elif timeout and abs(now - state_time) > timeout * SECOND:
+            self.refuse(f"stale joint state: its stamp is off by more than {timeout:g} s")
+            return
+        reader = engine.reader
+        if state_time < reader.stamp - SECOND:
+            self.clock_was_set_back(engine)  # what was to come has no time any more
+        if not reader.read(names, position, velocity, state_time):
+            self.refuse(reader.problem)
+            return
+        try:
+            self.respond(engine, reader, now, self._command_numbers)
+        except (ValueError, ArithmeticError) as error:
+            self.refuse(f"no torque: {error}")
+            return
+        self._commands.publish(self._command)
+        self._after_publishing(engine, state_time, now)
+
+    def _after_publishing(self, engine: Any, state_time: int, now: int) -> None:
+        """What the command need not wait for."""
+        if self._efforts.get_subscription_count():
+            self._effort_numbers[:] = self._command_numbers
+            stamp = self._named_effort.header.stamp
+            stamp.sec, stamp.nanosec = divmod(state_time, SECOND)
+            self._efforts.publish(self._named_effort)
+        self._saturated |= self.saturated(engine)
+        self._last_arrival = now
+        self._answered += 1
+
+    def now(self) -> int:
+        """Time of the node's clock in ns; without simulated time by the shortest way."""
+        return self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
+
+    # --- desired motion ---------------------------------------------------------------------------
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        self.poll()
+        engine = self.engine
+        if engine is None or not self.active:
+            self.refuse("trajectory ignored: the node is not active or has no robot")
+            return
+        try:
+            self.take_motion(engine, message)
+        except TrajectoryError as error:
+            self.refuse(f"trajectory refused: {message_of(error)}")
+            return
+        if len(message.points) > 1:
+            end = 1e-9 * nanoseconds(message.points[-1].time_from_start)
+            self.get_logger().info(f"trajectory of {len(message.points)} points, {end:.3f} s")
+
+    def single_set_point(self, motion: Any, message: JointTrajectory) -> Waypoints | None:
+        """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed."""
+        if not message.points:
+            motion.hold()
+            return None
+        single = len(message.points) == 1
+        waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
+        if single:
+            motion.set_point(waypoints, self.now())
+            return None
+        if not self.engine.reader.stamp or self.now() - self._last_arrival > SECOND:
+            raise TrajectoryError("there are no joint states to start from")
+        return waypoints
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        status.values["efforts published per second"] = self._answered
+        engine = self.engine
+        if engine is None:
+            return
+        if self.active and not self._answered:
+            status.error("no effort published" + ("" if self._refused else ": no joint states arrive"))
+        if engine.reader.differentiated:
+            joints = ", ".join(engine.reader.differentiated)
+            status.warn(f"no measured velocity, found by differentiation: {joints}")
+        if self._saturated.any():
+            joints = ", ".join(np.array(self._named_effort.name)[self._saturated])
+            status.warn(f"effort limit reached: {joints}")
+        self._answered = 0
+        self._saturated[:] = False
