@@ -77,8 +77,9 @@ class Feedforward:
         if evaluate_at not in EVALUATE_AT:
             raise ValueError(f"evaluate_at is {evaluate_at!r}, expected one of {', '.join(EVALUATE_AT)}")
         weights = np.array([*(term in chosen for term in TERMS), evaluate_at == "desired"], dtype=float)
-        gains = np.array([self._per_joint("kp", kp), self._per_joint("kd", kd)])
-        limits = self._per_joint("effort_limits", effort_limits, [joint.limits.effort for joint in self._chosen])
+        gains = np.array([per_joint("kp", kp, self.joints), per_joint("kd", kd, self.joints)])
+        default = [joint.limits.effort for joint in self._chosen]
+        limits = per_joint("effort_limits", effort_limits, self.joints, default)
         self.terms, self.evaluate_at, self.effort_limits = chosen, evaluate_at, limits
         self._tuning = (weights, gains, limits)
 
@@ -127,19 +128,22 @@ class Feedforward:
 
         return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, law)
 
-    def _per_joint(self, what: str, values: ArrayLike, default: Sequence[float] | float = 0.0) -> Array:
-        """One number for each controlled joint out of none, one or as many. Raises ValueError."""
-        given = np.asarray(values, dtype=float).reshape(-1)
-        count = len(self.joints)
-        if given.size == 0:
-            given = np.asarray(default, dtype=float).reshape(-1)
-        if given.size not in (1, count):
-            raise ValueError(f"{what} has {given.size} values for {count} joints: {', '.join(self.joints)}")
-        wrong = np.flatnonzero(~(given >= 0.0))
-        if wrong.size:
-            name = self.joints[wrong[0]] if given.size == count else "every joint"
-            raise ValueError(f"{what} of {name} is {given[wrong[0]]}, expected a number >= 0")
-        return np.ascontiguousarray(np.broadcast_to(given, (count,)), dtype=float)
+
+def per_joint(
+    what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0
+) -> Array:
+    """One number >= 0 for each joint out of none (then the default), one or as many. Raises ValueError."""
+    given = np.asarray(values, dtype=float).reshape(-1)
+    count = len(joints)
+    if given.size == 0:
+        given = np.asarray(default, dtype=float).reshape(-1)
+    if given.size not in (1, count):
+        raise ValueError(f"{what} has {given.size} values for {count} joints: {', '.join(joints)}")
+    wrong = np.flatnonzero(~(given >= 0.0))
+    if wrong.size:
+        name = joints[wrong[0]] if given.size == count else "every joint"
+        raise ValueError(f"{what} of {name} is {given[wrong[0]]}, expected a number >= 0")
+    return np.ascontiguousarray(np.broadcast_to(given, (count,)), dtype=float)
 
 
 def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.intp]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.feedforward import EVALUATE_AT
+from rbd_dynamics.control.hybrid_position_force import LAWS
+from rbd_dynamics.control.hybrid_task import SURFACES
 from rbd_dynamics.control.joint_state import MISSING_VELOCITY
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.control.trajectory import INTERPOLATIONS
@@ -141,6 +144,87 @@ SIMULATOR_PARAMETERS = (
     Parameter("payload_com", "double_array", [0.0, 0.0, 0.0], "Its centre of mass in that frame, m"),
 )  # fmt: skip
 
+HYBRID_CONTROLLER_PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("joints", "string_array", [], "Order of the efforts. Empty: the robot's; all must be there or be locked"),
+    Parameter("tool_frame", "string", "", "Link or joint that touches"),
+    Parameter("tool_position", "double_array", [0.0, 0.0, 0.0], "The tool's point in that frame, m", dynamic=True),
+    Parameter("tool_orientation", "double_array", [0.0, 0.0, 0.0],
+              "The tool's axes in that frame: roll, pitch, yaw, rad", dynamic=True),
+    Parameter("task_position", "double_array", [0.0, 0.0, 0.0], "Task frame in the root frame, m", dynamic=True),
+    Parameter("task_orientation", "double_array", [0.0, 0.0, 0.0],
+              "Its axes: roll, pitch, yaw, rad. The tool's are moved relative to these", dynamic=True),
+    Parameter("surface", "string", "plane",
+              "What the tool's point touches, in the task frame: z = 0, a sphere about its origin, a cylinder about "
+              "its z axis", choices=SURFACES, dynamic=True),
+    Parameter("surface_radius", "double", 1.0, "Of sphere or cylinder, m", minimum=1e-6, maximum=1e6, dynamic=True),
+    Parameter("contact_offset", "double", 0.0,
+              "Distance of the tool's point from the surface, m: the radius of a ball", dynamic=True),
+    Parameter("constrained", "string_array", [],
+              "Directions of the task frame that are held by something else than the surface",
+              choices=DIRECTIONS, dynamic=True),
+    Parameter("controlled", "string_array", ["rx", "ry", "rz", "x", "y"],
+              "Directions of the task frame along which the tool is moved", choices=DIRECTIONS, dynamic=True),
+    Parameter("law", "string", "geometric", "Control law: see theory.md section 8", choices=LAWS, dynamic=True),
+    Parameter("sensor_frame", "string", "",
+              "Link or joint at which the wrench is measured, fixed to the tool. Empty: tool_frame"),
+    Parameter("wrench_of_robot", "bool", False,
+              "The sensor tells the wrench that the robot exerts; false: the one that acts on the robot", dynamic=True),
+    Parameter("desired_force", "double_array", [],
+              "Force (N) or moment (N m) of each constraint row on the robot; positive presses on a surface. Empty: "
+              "zero, or what ~/desired_wrench says", dynamic=True),
+    Parameter("kp", "double_array", [], "Position gains of the controlled directions, 1/s^2 (1/s for the "
+              "gauge-invariant law): one for all or one for each. Empty: 100", minimum=0.0, dynamic=True),
+    Parameter("kd", "double_array", [], "Velocity gains, 1/s, likewise. Empty: 20", minimum=0.0, dynamic=True),
+    Parameter("ki", "double", 5.0, "Gain of the force error's integral, 1/s",
+              minimum=0.0, maximum=1000.0, dynamic=True),
+    Parameter("integral_limit", "double", 10.0, "Largest force that the integral may add, N or N m",
+              minimum=0.0, dynamic=True),
+    Parameter("normal_damping", "double", 30.0, "Damping of motion against the constraints, 1/s",
+              minimum=0.0, maximum=1000.0, dynamic=True),
+    Parameter("posture_kp", "double", 0.0,
+              "Stiffness, 1/s^2, of what the task leaves free, towards where it was when it engaged",
+              minimum=0.0, dynamic=True),
+    Parameter("posture_kd", "double", 5.0, "Damping of that, 1/s", minimum=0.0, maximum=1000.0, dynamic=True),
+    Parameter("effort_limits", "double_array", [],
+              "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
+              minimum=0.0, dynamic=True),
+    Parameter("state_timeout", "double", 0.1,
+              "A joint state whose stamp is off by more (s) is stale; longer without one stops. 0: never",
+              minimum=0.0, maximum=60.0, dynamic=True),
+    Parameter("sensor_timeout", "double", 0.05, "Longer without a wrench (s) stops",
+              minimum=1e-3, maximum=10.0, dynamic=True),
+    Parameter("contact_force", "double", 1.0, "Less than this is no contact, N", minimum=0.0, dynamic=True),
+    Parameter("contact_timeout", "double", 0.1, "Longer without contact (s) stops",
+              minimum=0.0, maximum=10.0, dynamic=True),
+    Parameter("largest_force", "double", 50.0, "More than this stops, and is not taken as a wish, N or N m",
+              minimum=0.0, dynamic=True),
+    Parameter("constraint_tolerance", "double", 0.01,
+              "A constraint that is violated by more (m, rad) is not where it should be, which stops",
+              minimum=0.0, dynamic=True),
+    Parameter("reach", "double", 0.5, "A controlled direction farther from the task frame (m, rad) stops",
+              minimum=0.0, dynamic=True),
+    Parameter("force_rate", "double", 20.0, "How fast the force changes to the desired one, N/s",
+              minimum=0.0, dynamic=True),
+    Parameter("approach_speed", "double", 0.02,
+              "Speed towards a surface that is not touched when the controller is engaged, m/s. 0: that is refused",
+              minimum=0.0, maximum=0.5, dynamic=True),
+    Parameter("hold_stiffness", "double", 400.0, "Of holding, 1/s^2", minimum=0.0, dynamic=True),
+    Parameter("hold_damping", "double", 40.0, "Of holding, 1/s", minimum=0.0, maximum=1000.0, dynamic=True),
+    Parameter("missing_velocity", "string", "differentiate",
+              "Where a joint state lacks velocities: find them from two positions, or refuse it",
+              choices=MISSING_VELOCITY),
+    Parameter("interpolation", "string", "smooth",
+              "Between trajectory points: smooth computes missing derivatives, as_given does what "
+              "joint_trajectory_controller would", choices=INTERPOLATIONS, dynamic=True),
+    Parameter("start_tolerance", "double", 0.01,
+              "A trajectory that begins farther than this (m, rad) from the tool is refused",
+              minimum=0.0, dynamic=True),
+    Parameter("setpoint_timeout", "double", 0.5,
+              "When set-points stop for longer (s), the tool is held where it is. 0: never",
+              minimum=0.0, maximum=60.0, dynamic=True),
+)  # fmt: skip
+
 ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String", False,
                           "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
@@ -214,4 +298,37 @@ SIMULATOR = Interface(
     ),
 )  # fmt: skip
 
-INTERFACES = (FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR)
+HYBRID_CONTROLLER = Interface(
+    "hybrid_controller",
+    "Hybrid position/force control: holds the robot until it is engaged, finds the surface, presses with the desired "
+    "force and moves along it. It goes back to holding, and says why, when the sensor or the joint states fall "
+    "silent, contact is lost, the force is too large, or the surface is not where it should be.",
+    HYBRID_CONTROLLER_PARAMETERS,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
+        Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
+              "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
+        Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
+              "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a trajectory "
+              "in time, one point is a set-point that counts at once, no point means hold. Only while engaged"),
+        Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
+              "What the sensor is to read; only the constrained part of it counts"),
+        ROBOT_DESCRIPTION,
+        Topic("~/commands", "std_msgs/msg/Float64MultiArray", True,
+              "Efforts in the order of `joints`, to be remapped to an effort controller"),
+        Topic("~/effort", "sensor_msgs/msg/JointState", True,
+              "The same with joint names and the stamp of the state that it answers"),
+        Topic("~/task_state", "sensor_msgs/msg/JointState", True,
+              "While engaged: value and speed of the controlled directions; then of each constraint its violation, the "
+              "violation's rate, and the measured force as effort"),
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
+        Service("~/tare", "std_srvs/srv/Trigger",
+                "The present reading of the sensor counts as zero; not while engaged"),
+        SET_PAYLOAD,
+    ),
+)  # fmt: skip
+
+INTERFACES = (FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR, HYBRID_CONTROLLER)

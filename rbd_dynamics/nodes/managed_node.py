@@ -32,6 +32,8 @@ class ManagedNode(LifecycleNode):
     """A life-cycle node around one robot."""
 
     INTERFACE: ClassVar[Interface]
+    #: dynamic parameters whose change makes a new engine, aside, which is taken over between two cycles
+    REBUILDING: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str | None = None, **options: Any) -> None:
         super().__init__(name or self.INTERFACE.executable, **options)
@@ -44,6 +46,7 @@ class ManagedNode(LifecycleNode):
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self._build: Build | None = None  # under way
         self._waiting: str | None = None  # the next description, while a build is under way
+        self._description = ""  # the latest
         self._description_problem = "no robot_description yet"
         self._refused: dict[str, int] = {}
         self._diagnostics = Diagnostics(self, self._report)
@@ -146,6 +149,7 @@ class ManagedNode(LifecycleNode):
         text = self.values["robot_description"]
         try:
             if text:
+                self._description = text
                 build = Build(text, self.values, self.build, self._log_progress, self._log_warning)
                 self._adopt(build.run())
             else:
@@ -182,6 +186,7 @@ class ManagedNode(LifecycleNode):
 
     def take_description(self, text: str) -> None:
         """Begin to use another description; the old one stays in use until the new one is ready."""
+        self._description = text
         if self._build is not None:
             self._waiting = text
             return
@@ -235,9 +240,12 @@ class ManagedNode(LifecycleNode):
             return SetParametersResult(successful=False, reason=str(error))
         described = new["robot_description"]
         renewed = self._configured and described and described != self.values["robot_description"]
+        another = any(new[name] != self.values[name] for name in self.REBUILDING)
         self.values = new
         if renewed:
             self.take_description(described)
+        elif another and self._configured and self._description:
+            self.take_description(self._description)
         return SetParametersResult(successful=True)
 
     # --- diagnostics ------------------------------------------------------------------------------
@@ -245,7 +253,7 @@ class ManagedNode(LifecycleNode):
     def _report(self, status: Status) -> None:
         status.values["state"] = self._state_machine.current_state[1]
         if self._build is not None:
-            status.warn("compiling for a new robot_description")
+            status.warn("compiling for a new robot_description or task")
         if self._description_problem and self._configured:
             (status.error if self.engine is None else status.warn)(self._description_problem)
         if self.engine is not None:
