@@ -261,9 +261,11 @@ class HybridControllerNode(TorqueNode):
 
     def _say_mode(self, engine: Engine) -> None:
         supervisor = engine.supervisor
-        stopped = not supervisor.engaged and supervisor.reason != "by request"
-        say = self.get_logger().error if stopped else self.get_logger().info
-        say(supervisor.mode + (f": {supervisor.reason}" if supervisor.reason else ""))
+        text = supervisor.mode + (f": {supervisor.reason}" if supervisor.reason else "")
+        if supervisor.engaged or supervisor.reason == "by request":
+            self.get_logger().info(text)
+        else:  # a line of its own: a logger keeps to one severity a line
+            self.get_logger().error(text)
 
     # --- desired motion and diagnostics -----------------------------------------------------------
 
