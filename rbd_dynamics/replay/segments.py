@@ -198,7 +198,7 @@ class Segments:
         efforts = np.full((2, count, self.model.nv), np.nan)
         motion[0][:, self._v_index], motion[1][:, self._v_index] = piece.velocity.T, piece.acceleration.T
         efforts[0][:, self._v_index], efforts[1][:, self._v_index] = piece.signals[2].T, piece.raw[2].T
-        t: Array = (stamps - self.survey.first) * SECOND
+        t: Array = np.asarray((stamps - self.survey.first) * SECOND, dtype=float)
         return Segment(
             number, piece.start, stamps, t, q, motion[0], motion[1], efforts[0], efforts[1], self.measured, piece.filled
         )

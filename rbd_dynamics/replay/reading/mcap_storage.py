@@ -77,48 +77,49 @@ class McapStorage:
                 self._damaged(start, "no record")
                 break
             content = self._file.read(length)
-            if len(content) < length:
-                self._cut_off(start)
+            whole = len(content) == length
             if kind == CHUNK:
-                content = self._unpacked(content, start, length)
+                content = self._unpacked(content, start, whole)
             elif kind in (SCHEMA, CHANNEL, MESSAGE):
                 content = head + content
             else:
-                continue
+                content = b""
             try:
-                self._take_all(content, wanted, found)
+                self._take_all(content, wanted, found, whole)
             except (error, ValueError) as problem:
                 self._damaged(start, str(problem))
+            if not whole:
+                self._cut_off(start)
+                break
             yield from found.full(start / self._size)
         yield from found.full(1.0, everything=True)
 
-    def _unpacked(self, content: bytes, start: int, length: int) -> bytes:
-        """The records in a chunk; nothing of one that is damaged."""
+    def _unpacked(self, content: bytes, start: int, whole: bool) -> bytes:
+        """The records in a chunk; nothing of one that is damaged, but the beginning of one that is cut off."""
         try:
             _, _, size, checksum = CHUNK_HEAD.unpack_from(content)
             name_end = 32 + int.from_bytes(content[28:32], "little")
             compression = content[32:name_end].decode()
-            records = content[name_end + 8 :]
-            if compression:
-                packed = int.from_bytes(content[name_end : name_end + 8], "little")
-                records = decompressed(records[:packed], compression)
+            packed = int.from_bytes(content[name_end : name_end + 8], "little")
+            records = decompressed(content[name_end + 8 : name_end + 8 + packed], compression, partial=not whole)
+            if whole and (len(records) != size or (checksum and zlib.crc32(records) != checksum)):
+                raise ValueError("wrong checksum")
         except Exception as problem:  # whatever a decompressor raises
-            if len(content) == length:
+            if whole:
                 self._damaged(start, str(problem))
-            return b""
-        if len(content) == length and (len(records) != size or (checksum and zlib.crc32(records) != checksum)):
-            self._damaged(start, "wrong checksum")
             return b""
         return records
 
-    def _take_all(self, records: bytes, wanted: frozenset[int] = frozenset(), found: Gatherer | None = None) -> None:
-        """Note schemas and channels, gather wanted messages."""
+    def _take_all(
+        self, records: bytes, wanted: frozenset[int] = frozenset(), found: Gatherer | None = None, whole: bool = True
+    ) -> None:
+        """Note schemas and channels, gather wanted messages. Raises ValueError where `whole` records are cut off."""
         position, end = 0, len(records)
         pending = {topic: found.pending(topic) for topic in wanted} if found else {}
         while position + RECORD.size <= end:
             if records[position] == MESSAGE:
                 if position + MESSAGE_HEAD.size > end:
-                    return
+                    break
                 _, length, channel, _, time, _ = MESSAGE_HEAD.unpack_from(records, position)
                 following = position + RECORD.size + length
                 if channel in wanted and following <= end:
@@ -131,7 +132,7 @@ class McapStorage:
             content = records[position + RECORD.size : position + RECORD.size + length]
             position += RECORD.size + length
             if position > end:
-                return
+                break
             if kind == SCHEMA:
                 number = int.from_bytes(content[:2], "little")
                 name, encoding, text = _texts(content, 2, 3)
@@ -143,6 +144,9 @@ class McapStorage:
                     self._counts[int.from_bytes(content[k : k + 2], "little")] = int.from_bytes(
                         content[k + 2 : k + 10], "little"
                     )
+
+        if whole and position != end:
+            raise ValueError("a record is longer than what is around it")
 
     def _take_channel(self, content: bytes) -> None:
         number, schema = int.from_bytes(content[:2], "little"), int.from_bytes(content[2:4], "little")

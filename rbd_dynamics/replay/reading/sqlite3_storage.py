@@ -11,6 +11,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, RecordingError, Topic, ros2_type
 
 ROWS = 256  # at a time: few enough to stay in the processor's cache
+Row = tuple[int, int, bytes, int]  # topic, time, message, id
 MOST_ROWS = 2**48  # of a file whose number of rows cannot be read
 
 
@@ -22,9 +23,16 @@ class Sqlite3Storage:
     def __init__(self, path: Path, log: Log) -> None:
         self.path = path
         self._log = log
+        with path.open("rb") as file:
+            page = int.from_bytes(file.read(18)[16:], "big")
+        self._torn = path.stat().st_size % (page if page > 1 else 65536) != 0  # cut off inside a page
         self._connection = _connect(path)
         try:
-            self.topics = self._read_topics()
+            try:
+                self.topics = self._read_topics()
+            except sqlite3.DatabaseError:  # so SQLite opens a file that is shorter than it says of itself
+                self._connection.execute("PRAGMA writable_schema = ON")
+                self.topics = self._read_topics()
         except sqlite3.Error as error:
             self.close()
             raise RecordingError(f"{path} is no rosbag2 file, or too damaged to read: {error}") from None
@@ -46,39 +54,49 @@ class Sqlite3Storage:
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
         """Rows come by id, that is as they were written: that needs neither an index nor a sort."""
         last = self._last_id()
+        found = Gatherer(size)
+        held: list[Row] = []
+        was_broken = False
+        for rows, is_broken in self._rows(topics, min(size, ROWS), last):
+            if self._torn:  # SQLite fills the page with zeros: rows before and after what is missing cannot be trusted
+                rows = [*held, *rows[1 if was_broken else 0 :]]
+                held = [] if is_broken else rows[-1:]
+                rows, was_broken = rows[:-1], is_broken
+            if rows:
+                _gather(rows, found)
+                yield from found.full(rows[-1][3] / last if last else 0.0)
+        if held:
+            _gather(held, found)
+        yield from found.full(1.0, everything=True)
+
+    def _rows(self, topics: Collection[int], size: int, last: int | None) -> Iterator[tuple[list[Row], bool]]:
+        """Rows in small batches, and whether others follow that cannot be read."""
         wanted = ",".join(str(int(topic)) for topic in topics)
         query = (
             f"SELECT topic_id, timestamp, data, id FROM messages WHERE id > ? AND topic_id IN ({wanted}) ORDER BY id"
         )
-        found = Gatherer(size)
         done, step = -(2**63), 1
-        while True:
-            rows: list[tuple[int, int, bytes, int]] = []
+        while done <= (last or MOST_ROWS):
+            rows: list[Row] = []
             problem: Exception | None = None
             try:
                 cursor = self._connection.execute(query, (done,))
                 while True:
                     rows = []
-                    rows.extend(islice(cursor, min(size, ROWS)))  # keeps what came before an error
+                    rows.extend(islice(cursor, size))  # keeps what came before an error
                     if not rows:
-                        break
+                        return
                     done, step = rows[-1][3], 1
-                    _gather(rows, found)
-                    yield from found.full(done / last if last else 0.0)
+                    yield rows, False
             except sqlite3.DatabaseError as error:
                 problem = error
-            if problem is None:
-                break
             if rows and rows[-1][3] > done:
                 done, step = rows[-1][3], 1
-                _gather(rows, found)
             if step == 1:
+                yield rows, True
                 self._log.count("damaged parts")
                 self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used")
             done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
-            if done > (last or MOST_ROWS):
-                break
-        yield from found.full(1.0, everything=True)
 
     def _last_id(self) -> int | None:
         try:
@@ -100,7 +118,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{uri}?immutable=1", uri=True)
 
 
-def _gather(rows: list[tuple[int, int, bytes, int]], found: Gatherer) -> None:
+def _gather(rows: list[Row], found: Gatherer) -> None:
     ids, stamps, contents, _ = zip(*rows)
     for topic in set(ids):
         times, data = found.pending(topic)

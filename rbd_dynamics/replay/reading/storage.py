@@ -8,6 +8,7 @@ index of all messages of a ROS 1 bag in memory, and takes a Python call for ever
 
 from __future__ import annotations
 
+import bz2
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -102,37 +103,45 @@ def zstd() -> Any:
     return module
 
 
-def decompressed(data: bytes, compression: str) -> bytes:
-    """A part of a file. Raises RecordingError for an unknown compression, and what the decompressor raises."""
+def decompressed(data: bytes, compression: str, partial: bool = False) -> bytes:
+    """A part of a file; `partial`: its end is missing, what is there is wanted.
+
+    Raises RecordingError for an unknown compression, and what the decompressor raises.
+    """
     if compression in ("", "none"):
         return data
     if compression == "zstd":
-        return zstd().decompress(data)
+        return zstd().ZstdDecompressor().decompress(data) if partial else zstd().decompress(data)
     if compression == "bz2":
-        import bz2
-
-        return bz2.decompress(data)
+        return bz2.BZ2Decompressor().decompress(data) if partial else bz2.decompress(data)
     if compression == "lz4":
         try:
-            from lz4.frame import decompress
+            from lz4 import frame
         except ImportError:
             raise RecordingError("compressed recordings need rosbags: pip install rosbags") from None
-        return decompress(data)
+        return frame.LZ4FrameDecompressor().decompress(data) if partial else frame.decompress(data)
     raise RecordingError(f"unknown compression {compression!r}")
 
 
 def unpacked(path: Path, folder: Path, log: Log) -> Path:
-    """A file compressed as a whole is unpacked into a folder, as far as that goes; others stay as they are."""
-    if not first_bytes(path).startswith(ZSTD_MAGIC):
-        return path
+    """A file compressed as a whole is unpacked into a folder, as far as that goes."""
     target = folder / path.stem
-    with zstd().open(path, "rb") as source, target.open("wb") as file:
+    decompressor = zstd().ZstdDecompressor()
+    complete = False
+    with path.open("rb") as source, target.open("wb") as file:
         try:
             while part := source.read(1 << 20):
-                file.write(part)
-        except (EOFError, zstd().ZstdError) as error:
-            log.count("damaged parts")
-            log.remark(f"{path.name} is damaged, read as far as it can be unpacked ({error})")
+                while part:
+                    if decompressor.eof:  # a file may have several frames
+                        decompressor = zstd().ZstdDecompressor()
+                    file.write(decompressor.decompress(part))
+                    part = decompressor.unused_data if decompressor.eof else b""
+            complete = decompressor.eof
+        except zstd().ZstdError:
+            pass
+    if not complete:
+        log.count("damaged parts")
+        log.remark(f"{path.name} is damaged or cut off: read as far as it can be unpacked")
     return target
 
 
