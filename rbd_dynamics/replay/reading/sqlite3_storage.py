@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
@@ -23,10 +24,8 @@ class Sqlite3Storage:
     def __init__(self, path: Path, log: Log) -> None:
         self.path = path
         self._log = log
-        with path.open("rb") as file:
-            page = int.from_bytes(file.read(18)[16:], "big")
-        self._torn = path.stat().st_size % (page if page > 1 else 65536) != 0  # cut off inside a page
-        self._connection = _connect(path)
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._connection = _connect(self._whole_pages())
         try:
             try:
                 self.topics = self._read_topics()
@@ -39,6 +38,24 @@ class Sqlite3Storage:
 
     def close(self) -> None:
         self._connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _whole_pages(self) -> Path:
+        """The file; where it was cut off inside a page, which SQLite would take for zeros, a copy without that page."""
+        with self.path.open("rb") as file:
+            page = int.from_bytes(file.read(18)[16:], "big")
+            page = page if page >= 512 else 65536
+            rest = self.path.stat().st_size // page * page
+            if rest == self.path.stat().st_size:
+                return self.path
+            self._copy = tempfile.TemporaryDirectory(prefix="rbd_dynamics_")
+            target = Path(self._copy.name, self.path.name)
+            file.seek(0)
+            with target.open("wb") as copy:
+                while rest:
+                    rest -= copy.write(file.read(min(rest, 1 << 20)))
+        return target
 
     def _read_topics(self) -> list[Topic]:
         rows = self._connection.execute("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
@@ -55,22 +72,13 @@ class Sqlite3Storage:
         """Rows come by id, that is as they were written: that needs neither an index nor a sort."""
         last = self._last_id()
         found = Gatherer(size)
-        held: list[Row] = []
-        was_broken = False
-        for rows, is_broken in self._rows(topics, min(size, ROWS), last):
-            if self._torn:  # SQLite fills the page with zeros: rows before and after what is missing cannot be trusted
-                rows = [*held, *rows[1 if was_broken else 0 :]]
-                held = [] if is_broken else rows[-1:]
-                rows, was_broken = rows[:-1], is_broken
-            if rows:
-                _gather(rows, found)
-                yield from found.full(rows[-1][3] / last if last else 0.0)
-        if held:
-            _gather(held, found)
+        for rows in self._rows(topics, min(size, ROWS), last):
+            _gather(rows, found)
+            yield from found.full(rows[-1][3] / last if last else 0.0)
         yield from found.full(1.0, everything=True)
 
-    def _rows(self, topics: Collection[int], size: int, last: int | None) -> Iterator[tuple[list[Row], bool]]:
-        """Rows in small batches, and whether others follow that cannot be read."""
+    def _rows(self, topics: Collection[int], size: int, last: int | None) -> Iterator[list[Row]]:
+        """Rows in small batches."""
         wanted = ",".join(str(int(topic)) for topic in topics)
         query = (
             f"SELECT topic_id, timestamp, data, id FROM messages WHERE id > ? AND topic_id IN ({wanted}) ORDER BY id"
@@ -87,13 +95,13 @@ class Sqlite3Storage:
                     if not rows:
                         return
                     done, step = rows[-1][3], 1
-                    yield rows, False
+                    yield rows
             except sqlite3.DatabaseError as error:
                 problem = error
             if rows and rows[-1][3] > done:
                 done, step = rows[-1][3], 1
+                yield rows
             if step == 1:
-                yield rows, True
                 self._log.count("damaged parts")
                 self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used")
             done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
