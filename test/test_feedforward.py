@@ -72,6 +72,14 @@ def test_pd_acts_on_the_error_and_turns_the_short_way(robot, state):
     np.testing.assert_allclose(pd.compute(q, v, *motion(desired)), expected, atol=1e-12)
 
 
+def test_computed_torque_gives_every_joint_the_same_error_dynamics(robot, state):
+    q, v, desired = state
+    controller = Feedforward(robot, kp=[30.0], kd=[11.0], effort_limits=[np.inf], law="computed_torque")
+    a = robot.forward_dynamics(q, v, controller.compute(q, v, *motion(desired)))
+    error, rate = desired[0] - q, desired[1] - v
+    np.testing.assert_allclose(desired[2] - a, -11.0 * rate - 30.0 * error, rtol=1e-9)
+
+
 def test_efforts_are_limited_and_reported(robot, state):
     q, v, desired = state
     controller = Feedforward(robot, terms=(), kp=[1000.0])
@@ -125,6 +133,13 @@ def test_nothing_is_allocated_at_steady_state(robot, state):
 def test_wrong_options_are_refused(robot, options, message):
     with pytest.raises(ValueError, match=message):
         Feedforward(robot, **options)
+
+
+def test_computed_torque_needs_the_inertia(robot):
+    with pytest.raises(ValueError, match="needs the term inertia"):
+        Feedforward(robot, terms=["gravity"], law="computed_torque")
+    with pytest.raises(ValueError, match="law is 'x', expected one of feedforward, computed_torque"):
+        Feedforward(robot, law="x")
 
 
 def test_joint_with_several_freedoms_is_refused():

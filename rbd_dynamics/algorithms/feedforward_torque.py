@@ -1,4 +1,4 @@
-"""Feedforward torque of a desired motion with a PD around it, within limits (theory.md section 8; 002)."""
+"""Feedforward and computed torque of a desired motion, with a PD, within limits (theory.md section 8; 002)."""
 
 from __future__ import annotations
 
@@ -31,22 +31,32 @@ def feedforward_torque(
 
     (weighted terms of) M a_d + C v + N + friction(v_d) + kp (q_d - q) + kd (v_d - v), where M, C and N
     are at the measured (q, v) or at the desired state. All joints have one degree of freedom; those
-    that are not controlled are as measured, without acceleration.
+    that are not controlled are as measured, without acceleration. Computed torque has the PD inside, as
+    acceleration: M (a_d + kp (q_d - q) + kd (v_d - v)) + ...
 
     motion: row by row, (6, joints): the desired position of joint k is the sum of motion[i, k] t[0]^i.
-    weights: 0 or 1 for inertia, Coriolis, gravity, friction, and 1 for evaluation at the desired state.
+    weights: 0 or 1 for inertia, Coriolis, gravity, friction; 1 for evaluation at the desired state; 1 for
+    computed torque.
     gains: kp of each joint, then kd. continuous: joints whose position error counts modulo one turn.
     """
     count = len(dofs)
-    inertial, coriolis, gravity, frictional, at_desired = weights
+    inertial, coriolis, gravity, frictional, at_desired, computed = weights
     desired = [polynomial(motion[k::count], t[0]) for k in range(count)]
+
+    # feedback, as torque or as acceleration
+    feedback: list[Scalar] = []
+    for k, ((q_d, v_d, _), dof) in enumerate(zip(desired, dofs)):
+        error = q_d - q[dof]
+        if continuous[k]:  # the shorter way round
+            error = atan2(sin(error), cos(error))
+        feedback.append(gains[k] * error + gains[count + k] * (v_d - v[dof]))
 
     # where the model is evaluated
     q_at, v_at, a = list(q), list(v), [0.0] * model.nv
     speed: list[Scalar] = [0.0] * model.nv
-    for (q_d, v_d, a_d), dof in zip(desired, dofs):
+    for (q_d, v_d, a_d), dof, pd in zip(desired, dofs, feedback):
         q_at[dof], v_at[dof] = where(at_desired, q_d, q[dof]), where(at_desired, v_d, v[dof])
-        a[dof], speed[dof] = inertial * a_d, v_d
+        a[dof], speed[dof] = inertial * a_d + computed * pd, v_d
 
     # model
     gx, gy, gz = model.gravity
@@ -54,16 +64,12 @@ def feedforward_torque(
     tau = inverse_dynamics(weighted, inertias, q_at, [coriolis * rate for rate in v_at], a)
     friction = joint_friction(model, speed)
 
-    # PD and limits
+    # together, within limits
     efforts: list[Scalar] = []
     wanted: list[Scalar] = []
-    for k, ((q_d, v_d, _), dof) in enumerate(zip(desired, dofs)):
-        error = q_d - q[dof]
-        if continuous[k]:  # the shorter way round
-            error = atan2(sin(error), cos(error))
-        pd = gains[k] * error + gains[count + k] * (v_d - v[dof])
-        wanted.append(tau[dof] + frictional * friction[dof] + pd)
-        efforts.append(_within(wanted[k], limits[k]))
+    for dof, pd, limit in zip(dofs, feedback, limits):
+        wanted.append(tau[dof] + frictional * friction[dof] + (1.0 - computed) * pd)
+        efforts.append(_within(wanted[-1], limit))
     return efforts, wanted
 
 

@@ -29,7 +29,7 @@ def code_version() -> str:
     """Hash of the package's version and of all code that decides what a kernel contains."""
     digest = hashlib.sha256(rbd_dynamics.__version__.encode())
     package = Path(rbd_dynamics.__file__).parent
-    for room in ("spatial", "model", "algorithms", "compiler"):
+    for room in ("spatial", "model", "algorithms", "compiler", "constraints", "control"):
         for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
     return f"{rbd_dynamics.__version__}-{digest.hexdigest()[:16]}"

@@ -19,10 +19,15 @@ from rbd_dynamics.spatial.scalar import Scalar
 Array = NDArray[np.float64]
 EvaluateAt = Literal["measured", "desired"]
 EVALUATE_AT = ("measured", "desired")
+Law = Literal["feedforward", "computed_torque"]
+LAWS = ("feedforward", "computed_torque")
 
 
 class Feedforward:
     """tau = (chosen terms of) M a_d + C v + N + friction(v_d) + kp (q_d - q) + kd (v_d - v), within limits.
+
+    Computed torque has the feedback inside: M (a_d + kp (q_d - q) + kd (v_d - v)) + ..., so that the error
+    obeys e'' + kd e' + kp e = 0 at every joint.
 
     M, C and N are taken at the measured or at the desired state. Joints of the robot that are not
     controlled are taken at the measured state, with no acceleration. Friction is that of the desired
@@ -45,6 +50,7 @@ class Feedforward:
         kp: ArrayLike = (),
         kd: ArrayLike = (),
         effort_limits: ArrayLike = (),
+        law: Law = "feedforward",
     ) -> None:
         model = robot.model
         self.robot = robot
@@ -52,7 +58,7 @@ class Feedforward:
         self.index = single_freedom_indices(robot, self.joints)
         self._chosen = [model.joint(name) for name in self.joints]
         self.continuous = np.array([joint.kind.name == "continuous" for joint in self._chosen], dtype=bool)
-        self.tune(terms, evaluate_at, kp, kd, effort_limits)
+        self.tune(terms, evaluate_at, kp, kd, effort_limits, law)
         self._outputs = np.zeros(len(self.joints)), np.zeros(len(self.joints))
         self._kernel = self._build()
         self._call = self._kernel.fast
@@ -64,23 +70,31 @@ class Feedforward:
         kp: ArrayLike = (),
         kd: ArrayLike = (),
         effort_limits: ArrayLike = (),
+        law: Law = "feedforward",
     ) -> None:
         """Change what may change while it runs. Raises ValueError, and then changes nothing.
 
         Parameters:
             terms: of "inertia", "coriolis", "gravity", "friction".
             evaluate_at: "measured" or "desired" state.
-            kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each joint.
+            kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each joint; of
+                computed torque in 1/s^2 and 1/s.
             effort_limits: likewise; default: the model's.
+            law: "feedforward" or "computed_torque".
         """
         chosen = checked_terms(terms)
         if evaluate_at not in EVALUATE_AT:
             raise ValueError(f"evaluate_at is {evaluate_at!r}, expected one of {', '.join(EVALUATE_AT)}")
-        weights = np.array([*(term in chosen for term in TERMS), evaluate_at == "desired"], dtype=float)
+        if law not in LAWS:
+            raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
+        computed = law == "computed_torque"
+        if computed and INERTIA not in chosen:
+            raise ValueError("computed_torque needs the term inertia: its feedback is an acceleration")
+        weights = np.array([*(term in chosen for term in TERMS), evaluate_at == "desired", computed], dtype=float)
         gains = np.array([per_joint("kp", kp, self.joints), per_joint("kd", kd, self.joints)])
         default = [joint.limits.effort for joint in self._chosen]
         limits = per_joint("effort_limits", effort_limits, self.joints, default)
-        self.terms, self.evaluate_at, self.effort_limits = chosen, evaluate_at, limits
+        self.terms, self.evaluate_at, self.law, self.effort_limits = chosen, evaluate_at, law, limits
         self._tuning = (weights, gains, limits)
 
     def compute(self, q: Array, v: Array, motion: Array, since: Array, out: Array | None = None) -> Array:
@@ -115,7 +129,7 @@ class Feedforward:
             (
                 Argument("q", (model.nq,)), Argument("v", (model.nv,)),
                 Argument("motion", (POWERS, count)), Argument("t", (1,)),
-                Argument("weights", (len(TERMS) + 1,), shared=True), Argument("gains", (2, count), shared=True),
+                Argument("weights", (len(TERMS) + 2,), shared=True), Argument("gains", (2, count), shared=True),
                 Argument("limits", (count,), shared=True), Argument("inertia", (len(model.bodies), 10), shared=True),
             ),
             (Argument("efforts", (count,)), Argument("wanted", (count,))),

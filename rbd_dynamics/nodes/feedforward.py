@@ -25,7 +25,7 @@ from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.simulation import start_position
 
-TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits")  # of the controller, may change while it runs
+TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits", "law")  # of the controller, may change while it runs
 
 
 @dataclass

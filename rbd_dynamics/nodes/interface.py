@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.feedforward import EVALUATE_AT
+from rbd_dynamics.control.feedforward import LAWS as FEEDFORWARD_LAWS
 from rbd_dynamics.control.hybrid_position_force import LAWS
 from rbd_dynamics.control.hybrid_task import SURFACES
 from rbd_dynamics.control.joint_state import MISSING_VELOCITY
@@ -72,6 +73,9 @@ FEEDFORWARD_PARAMETERS = (
               choices=TERMS, dynamic=True),
     Parameter("evaluate_at", "string", "measured", "State at which the model is evaluated",
               choices=EVALUATE_AT, dynamic=True),
+    Parameter("law", "string", "feedforward",
+              "feedforward: the PD adds torque; computed_torque: it adds acceleration, so that all joints' errors die "
+              "out alike, and its gains are in 1/s^2 and 1/s", choices=FEEDFORWARD_LAWS, dynamic=True),
     Parameter("kp", "double_array", [], "Position gains, N m/rad or N/m: none, one for all or one for each joint",
               minimum=0.0, dynamic=True),
     Parameter("kd", "double_array", [], "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint",
