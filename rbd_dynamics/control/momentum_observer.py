@@ -1,0 +1,124 @@
+"""External torques out of measured ones, by generalised momentum (De Luca and Mattone, 2005).
+
+The momentum p = M v obeys pdot = tau + C^T v - N - friction + tau_ext, in which no acceleration appears. What
+of the change of p the known torques do not explain is tau_ext, seen through a first-order filter of rate K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.algorithms.catalog import Inputs
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.joint_friction import joint_friction
+from rbd_dynamics.algorithms.mass_matrix import mass_matrix
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.scalar import Scalar, dot
+
+Array = NDArray[np.float64]
+Vector = Sequence[Scalar]
+
+
+class MomentumObserver:
+    """Estimates the torque (nv) that something besides the actuators exerts on the joints.
+
+    Where measured torques are right the estimate follows the true one as rate / (s + rate), whatever the
+    accelerations. Steps of any length are stable.
+
+    Parameters:
+        robot: with friction=True the model's friction counts as known.
+        rate: K in 1/s, one for all or (nv,). Larger is faster and noisier.
+
+    Raises ValueError for a rate that is not positive.
+    """
+
+    def __init__(self, robot: Robot, rate: ArrayLike = 20.0) -> None:
+        nv = robot.model.nv
+        self.robot = robot
+        self.rate = np.broadcast_to(np.asarray(rate, dtype=float), (nv,)).copy()
+        if not (np.isfinite(self.rate) & (self.rate > 0.0)).all():
+            raise ValueError(f"rate {rate!r} must be positive")
+        self.external = np.zeros(nv)
+        self._momentum, self._known = np.zeros(nv), np.zeros(nv)
+        self._next = np.zeros(nv), np.zeros(nv)
+        self._started = False
+        self._terms = _terms_kernel(robot)
+
+    def reset(self) -> None:
+        """Begin anew with the next state: no external torque."""
+        self._started = False
+        self.external[:] = 0.0
+
+    def update(self, q: Array, v: Array, tau: Array, dt: float) -> Array:
+        """External torque (nv), the same array each time, after the state and actuator torque measured `dt` later.
+
+        Raises ValueError or ArithmeticError for what is not finite, and then changes nothing.
+        """
+        momentum, known = self._next
+        self._terms((q, v, self.robot.inertia_input), (momentum, known))
+        known += tau
+        if not np.isfinite(known).all() or not 0.0 <= dt < np.inf:
+            raise ValueError(f"tau or dt is not finite, or dt is negative: {tau}, {dt}")
+        if self._started:
+            unexplained = momentum - self._momentum - 0.5 * dt * (known + self._known)
+            keep, gain = _filter(self.rate, dt)
+            self.external *= keep
+            self.external += gain * unexplained
+        self._started = True
+        self._next = self._momentum, self._known
+        self._momentum, self._known = momentum, known
+        return self.external
+
+    def of_samples(self, q: Array, v: Array, tau: Array, dt: float) -> Array:
+        """External torques (N, nv) of N samples (N, nq), (N, nv), (N, nv), `dt` s apart, from rest of the filter on.
+
+        The same as `update` one by one, all at once.
+        """
+        from scipy.signal import lfilter
+
+        momentum, known = self._terms((q, v, self.robot.inertia_input))
+        known = known + np.asarray(tau, dtype=float)
+        unexplained = np.zeros_like(momentum)
+        unexplained[1:] = np.diff(momentum, axis=0) - 0.5 * dt * (known[1:] + known[:-1])
+        keep, gain = _filter(self.rate, dt)
+        columns = [lfilter([g], [1.0, -k], column) for g, k, column in zip(gain, keep, unexplained.T)]
+        return np.stack(columns, axis=1)
+
+
+def _filter(rate: Array, dt: float) -> tuple[Array, Array]:
+    """external <- keep external + gain (change of momentum that is not explained), exact for a constant one."""
+    keep = np.exp(-rate * dt)
+    return keep, (1.0 - keep) / dt if dt > 0.0 else rate
+
+
+def _terms_kernel(robot: Robot) -> Evaluation:
+    """q, v -> M v, and C^T v - N - friction."""
+    model = robot.model
+    tree = expanded(model)
+    signature = Signature(
+        (
+            Argument("q", (model.nq,)), Argument("v", (model.nv,)),
+            Argument("inertia", (len(model.bodies), 10), shared=True),
+        ),
+        (Argument("momentum", (model.nv,)), Argument("known", (model.nv,))),
+    )  # fmt: skip
+
+    def function(q: Vector, v: Vector, inertia: Vector) -> list[Vector]:
+        x = Inputs(tree.model, {"q": q, "v": v, "inertia": tree.spread(inertia, 10)})
+        bodies, rest = x.inertias, [0.0] * model.nv
+        momentum = [dot(row, v) for row in mass_matrix(tree.model, bodies, x.q)]
+        C = coriolis_matrix(tree.model, bodies, x.q, v)
+        gravity = inverse_dynamics(tree.model, bodies, x.q, rest, rest)
+        known = [dot(column, v) - n for column, n in zip(zip(*C), gravity)]
+        if robot.friction:
+            known = [k - f for k, f in zip(known, joint_friction(tree.model, v))]
+        return [momentum, known, x.checks]
+
+    return robot.custom_kernel("momentum_observer", "", signature, function)
