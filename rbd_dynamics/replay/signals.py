@@ -217,7 +217,7 @@ class Resampler:
         origin: ns.
         rate: per s.
         closest: where two of four neighbours are closer than this, s, the line between the inner two is taken.
-        largest_step: times between samples farther apart than this, s, are marked.
+        largest_step: times between samples farther apart than this, s, are marked, but for those close to a sample.
     """
 
     def __init__(self, origin: int, rate: float, closest: float, largest_step: float) -> None:
@@ -255,7 +255,8 @@ class Resampler:
         shape = len(grid), len(times)
         rows = np.arange(0, 4 * len(grid) + 1, 4)
         values = scipy.sparse.csr_matrix((weights.ravel(), indices.ravel(), rows), shape) @ self._values
-        filled = times[before + 1] - times[before] > self._largest_step
+        left, right = times[before], times[before + 1]
+        filled = (right - left > self._largest_step) & (np.minimum(grid - left, right - grid) > 0.5 * self._closest)
         if len(grid):  # the next grid time is after the last one
             keep = max(0, int(before[-1]) - 1)
             self._times, self._values = times[keep:], self._values[keep:]
