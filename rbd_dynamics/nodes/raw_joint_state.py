@@ -1,7 +1,7 @@
 """Joint states straight out of their serialised form: most of a message is the same as in the one before it.
 
-Making a Python message of each costs more than all the dynamics. Where the numbers lie in the bytes is found by
-serialising a probe, so nothing here knows an encoding; a message that does not look like one of those seen before is
+Making a Python message of each costs more than all the dynamics. Where the numbers lie in the bytes is found once for
+each sender (`control/joint_state_layout.py`); a message that does not look like one of those seen before is
 deserialised as usual.
 """
 
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from rbd_dynamics.control.joint_state_layout import layout_of
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 
-Array = NDArray[np.float64]
 MOST_LAYOUTS = 8  # of as many senders
 MOST_FAILURES = 20
 STAMP = struct.Struct("=iI")
@@ -74,33 +73,19 @@ class RawJointStates:
 
 
 def _layout(raw: bytes, message: JointState) -> _Layout | None:
-    """The layout of a message, by a probe that differs from it in all that changes; None: it cannot be told."""
-    probe = JointState(header=message.header, name=message.name)
-    columns = []
-    for start, numbers in ((1.25, message.position), (2.25, message.velocity), (3.25, message.effort)):
-        columns.append(np.array([start * 1.1**k for k in range(len(numbers))]))
-    probe.position, probe.velocity, probe.effort = (column.tolist() for column in columns)
-    stamp = message.header.stamp
-    old = stamp.sec, stamp.nanosec
-    stamp.sec, stamp.nanosec = 0x1234567, 0x2345678
+    """The layout of a message; None: it cannot be told."""
     try:
-        probed = bytes(serialize_message(probe))
-    finally:
-        stamp.sec, stamp.nanosec = old
-    size = min(len(raw), len(probed))  # how much padding follows at the end is not always the same
-    patterns = [STAMP.pack(0x1234567, 0x2345678), *(column.tobytes() for column in columns)]
-    if any(pattern and probed.count(pattern, 0, size) != 1 for pattern in patterns):
+        found = layout_of(raw)
+    except ValueError:
         return None
-    spans = [(probed.find(pattern), len(pattern)) for pattern in patterns]
+    fields: dict[str, Any] = dict(found.record.fields or {})
+    if not found.record.isnative or list(found.names) != list(message.name):
+        return None
+    numbers = sorted((fields[name][1], fields[name][1] + fields[name][0].itemsize) for name in fields)
     fixed, end = [], 0
-    for start, length in sorted(span for span in spans if span[1]):
-        fixed.append(slice(end, start))
-        end = start + length
-    fixed.append(slice(end, size))
-    if any(raw[part] != probed[part] for part in fixed):
-        return None
-    (at_stamp, _), (at_position, _), (at_velocity, _), _ = spans
-    counts = len(columns[0]), len(columns[1])
-    contents = tuple((part, raw[part]) for part in fixed if raw[part])
-    return _Layout(list(message.name), at_stamp, at_position, at_velocity, counts, contents)
-
+    for start, stop in [*numbers, (len(found.pattern), 0)]:
+        if start > end:
+            fixed.append((slice(end, start), raw[end:start]))
+        end = stop
+    starts = [fields[name][1] if name in fields else 0 for name in ("sec", "position", "velocity")]
+    return _Layout(list(message.name), starts[0], starts[1], starts[2], found.counts[:2], tuple(fixed))
