@@ -113,15 +113,12 @@ def arm() -> rbd.Robot:
 
 def measure(path: str, core: int | None) -> dict[str, Any]:
     """Seconds in all and in the dynamics, and the largest resident memory in bytes."""
-    import resource
-
     from rbd_dynamics import replay
 
     if core is not None:
         os.sched_setaffinity(0, {core})
     robot = arm()
     robot.compile("inverse_dynamics", "gravity", "coriolis")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     begin, dynamics = time.perf_counter(), 0.0
     settings = replay.Settings()
     found = replay.segments(replay.Recording(path), robot.model, settings)
@@ -133,16 +130,20 @@ def measure(path: str, core: int | None) -> dict[str, Any]:
         comparison.add(segment, prediction)
     results = comparison.results()
     seconds = time.perf_counter() - begin
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
         "messages": found.log.messages,
         "samples": found.log.samples,
         "seconds": seconds,
         "dynamics": dynamics / seconds,
-        "memory": memory,
-        "memory_before": before,
+        "memory": largest_memory(),
         "worst_nrmse": max(result.nrmse for result in results),
     }
+
+
+def largest_memory() -> int:
+    """Bytes that this program had resident at most; Linux only. (What getrusage says includes the parent process.)"""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 # --- recordings -------------------------------------------------------------------------------------------------------

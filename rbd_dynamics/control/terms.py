@@ -48,16 +48,26 @@ def inverse_dynamics_terms(
     return tau
 
 
-def inverse_dynamics_by_term(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Array]:
-    """M a, C v, N and friction(v), each (..., nv), by the names of `TERMS`.
+def inverse_dynamics_by_term(
+    robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: Iterable[str]
+) -> tuple[Array, dict[str, Array]]:
+    """The sum of the chosen terms, and M a, C v, N and friction(v) by the names of `TERMS`, chosen or not.
 
-    `robot` must be one without friction (`Robot(model)`), since friction is a term here.
+    Each (..., nv). `robot` must be one without friction (`Robot(model)`), since friction is a term here.
     """
+    chosen = checked_terms(terms)
     coriolis, gravity = robot.coriolis(q, v), robot.gravity(q)
-    inertia = robot.inverse_dynamics(q, v, a)
-    inertia -= coriolis
+    rigid = robot.inverse_dynamics(q, v, a)
+    inertia = rigid - coriolis
     inertia -= gravity
-    return {INERTIA: inertia, CORIOLIS: coriolis, GRAVITY: gravity, FRICTION: _friction(robot, np.asarray(v, float))}
+    by_term = {INERTIA: inertia, CORIOLIS: coriolis, GRAVITY: gravity, FRICTION: _friction(robot, np.asarray(v, float))}
+    if chosen >= {INERTIA, CORIOLIS, GRAVITY}:
+        return rigid + by_term[FRICTION] if FRICTION in chosen else rigid, by_term
+    tau = np.zeros_like(rigid)
+    for name in TERMS:
+        if name in chosen:
+            tau += by_term[name]
+    return tau, by_term
 
 
 def _friction(robot: Robot, v: Array) -> Array:

@@ -34,13 +34,7 @@ class Prediction:
 
 def predict(robot: Robot, segment: Segment, terms: Iterable[str] = TERMS) -> Prediction:
     """What the model says of a segment. `robot` must be one without friction, since friction is a term."""
-    chosen = checked_terms(terms)
-    by_term = inverse_dynamics_by_term(robot, segment.q, segment.v, segment.a)
-    tau = np.zeros_like(segment.v)
-    for name in TERMS:
-        if name in chosen:
-            tau += by_term[name]
-    return Prediction(tau, by_term)
+    return Prediction(*inverse_dynamics_by_term(robot, segment.q, segment.v, segment.a, terms))
 
 
 @dataclass(frozen=True)
