@@ -15,7 +15,8 @@ from rbd_dynamics.model import Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute
 from rbd_dynamics.replay import Recording, RecordingError, Segment, Segments, Settings, segments
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.signals import LowPass, Piece, Resampler, SegmentSignals
+from rbd_dynamics.replay.resampling import Resampler
+from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
 
 pytestmark = needs_rosbags
 NAMES = ("j1", "j2", "j3")

@@ -6,51 +6,22 @@ sample's neighbours, so that the result does not depend on how the messages are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading import JointStates, RecordingError
+from rbd_dynamics.replay.reading import JointStates
 from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.survey import SECOND, Survey
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-SURVEYED = 2000  # messages
-LONG_AGO = 10**15  # ns: a later time is that of the day, an earlier one may be a simulation's
 LARGEST_STEP = 1.5  # periods; after a larger one a message was dropped
-SHORTEST_MAX_GAP = 0.05  # s
-SECOND = 1e-9  # of a ns
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What holds for all of a recording. Arrays (joints,).
-
-    Attributes:
-        clock: whether stamps are those of the headers or of the reception.
-        wall_clock: stamps are times of the day, so that a zero is none.
-        period: median distance of two samples, s.
-        max_gap: up to which a hole is bridged, s.
-        sampled: joints that every sample has; the others are held where they were last seen.
-        velocity: sampled joints whose velocity is measured.
-        effort: sampled joints whose effort is measured.
-        first: the earliest stamp, ns.
-    """
-
-    clock: Literal["header", "received"]
-    wall_clock: bool
-    period: float
-    max_gap: float
-    sampled: Mask
-    velocity: Mask
-    effort: Mask
-    first: int
 
 
 @dataclass(frozen=True)
@@ -60,64 +31,6 @@ class Samples:
     segment: int
     stamps: Stamps
     numbers: Array
-
-
-def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: Log) -> Survey:
-    """Decide what holds for the whole recording. Raises RecordingError where there is too little to go by."""
-    clock = _clock(states, settings, log)
-    stamps = states.stamps if clock == "header" else states.received
-    finite = np.isfinite(states.numbers)
-    sampled = _sampled(finite)
-    if not sampled.any():
-        raise RecordingError(f"no position of {', '.join(joints)} in the first {len(states)} messages")
-    rows = finite[:, 0, sampled].all(axis=1)
-    times = np.unique(stamps[rows])
-    if len(times) < 2:
-        raise RecordingError(f"{len(times)} sample with all of {', '.join(_named(joints, sampled))}: too few")
-    period = float(np.median(np.diff(times))) * SECOND
-    velocity = sampled & (settings.velocity != "differentiated") & finite[rows, 1].any(axis=0)
-    if settings.velocity == "measured" and (velocity != sampled).any():
-        raise RecordingError(f"no velocities of {', '.join(_named(joints, sampled & ~velocity))}")
-    if settings.velocity == "auto":
-        idle = velocity & _stuck(states.numbers[rows])
-        for name in _named(joints, idle):
-            log.remark(f"the velocity of {name} is zero while it moves: differentiated from its position instead")
-        velocity &= ~idle
-        missing = _named(joints, sampled & ~velocity & ~idle)
-        if missing:
-            log.remark(f"no velocities of {', '.join(missing)}: differentiated from positions")
-    effort = sampled & finite[rows, 2].any(axis=0)
-    max_gap = settings.max_gap if settings.max_gap is not None else max(5.0 * period, SHORTEST_MAX_GAP)
-    wall_clock = bool(np.median(stamps) > LONG_AGO)
-    return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, int(times[times > 0][0]))
-
-
-def _clock(states: JointStates, settings: Settings, log: Log) -> Literal["header", "received"]:
-    if settings.clock != "auto":
-        return settings.clock
-    if len(np.unique(states.stamps)) > max(1, len(states) // 10):
-        return "header"
-    log.remark("the headers' stamps stand still: times are those of the reception, which jitter more")
-    return "received"
-
-
-def _sampled(finite: Mask) -> Mask:
-    """Joints that a sample must have: of the patterns that are frequent, that with most efforts, then most joints."""
-    patterns, which, counts = np.unique(finite[:, 0], axis=0, return_inverse=True, return_counts=True)
-    which = which.reshape(-1)
-    efforts = [int(finite[which == k, 2].any(axis=0).sum()) for k in range(len(patterns))]
-    frequent = [k for k in range(len(patterns)) if counts[k] >= 0.1 * len(finite)]
-    return patterns[max(frequent or range(len(patterns)), key=lambda k: (efforts[k], patterns[k].sum(), counts[k]))]
-
-
-def _stuck(numbers: Array) -> Mask:
-    """Joints that move although their velocity is always zero."""
-    position, velocity = numbers[:, 0], np.nan_to_num(numbers[:, 1])
-    return (velocity == 0.0).all(axis=0) & (np.ptp(position, axis=0) > 1e-3)
-
-
-def _named(joints: Sequence[str], mask: Mask) -> list[str]:
-    return [name for name, chosen in zip(joints, mask) if chosen]
 
 
 class Cleaner:

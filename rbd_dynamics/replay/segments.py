@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model, unknown
-from rbd_dynamics.replay.cleaning import LARGEST_STEP, SECOND, SURVEYED, Cleaner, Samples, Survey, survey
-from rbd_dynamics.replay.exact import ExactSums
+from rbd_dynamics.replay.cleaning import LARGEST_STEP, Cleaner, Samples
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.noise import Noise, Uncertainty
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
+from rbd_dynamics.replay.survey import SECOND, SURVEYED, Survey, survey
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -57,41 +58,6 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.t)
-
-
-class Noise:
-    """Measurement noise of each joint, from what the filter takes away, and what is left of it in the signals.
-
-    Taken as white: then the filter and the differences that follow it multiply its standard deviation by known factors
-    (`LowPass.noise_gain`). Motion faster than the cutoff counts as noise here: these figures are rather too large.
-    """
-
-    def __init__(self, joints: int) -> None:
-        self.samples = 0
-        self._squares = ExactSums((3, joints))  # of positions, velocities, efforts
-
-    def add(self, piece: Piece) -> None:
-        self.samples += len(piece.filled)
-        removed = np.nan_to_num(piece.raw - piece.signals)
-        self._squares.add(np.einsum("fjn,fjn->fj", removed, removed))
-
-    def merge(self, other: Noise) -> None:
-        self.samples += other.samples
-        self._squares.merge(other._squares)
-
-    def measured(self, low_pass: LowPass) -> Array:
-        """Standard deviation (3, joints) of measured positions, velocities and efforts."""
-        return np.sqrt(self._squares.values / max(1, self.samples)) / low_pass.noise_gain(removed=True)
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """Standard deviations (nv,) of what noise is left in a `Segment`'s signals; NaN where nothing is measured."""
-
-    q: Array
-    v: Array
-    a: Array
-    tau: Array
 
 
 class Segments:
