@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sqlite3
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,14 @@ from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.reading.decoding import JointStates
 
 pytestmark = needs_rosbags
+QOS: Any = None
+if importlib.util.find_spec("rosbags"):
+    from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+
+    QOS = Qos(
+        QosHistory.KEEP_LAST, 5, QosReliability.BEST_EFFORT, QosDurability.VOLATILE, QosTime(0, 0), QosTime(0, 0),
+        QosLiveliness.AUTOMATIC, QosTime(0, 0), False,
+    )  # fmt: skip
 NAMES = ("j1", "j2", "j3")
 MOTION = motion()
 
@@ -238,6 +248,39 @@ def test_a_ros1_bag_without_index_is_read(tmp_path):
     end = struct.unpack_from("<Q", data, where)[0]
     path.write_bytes(data[:where] + bytes(8) + data[where + 8 : end])
     found, log = read(path)
+    check(found, MOTION)
+    assert log.warnings == []
+
+
+def test_compressed_messages_are_known_without_metadata(tmp_path):
+    found, _ = read(bare(write_ros2(tmp_path / "bag", Content({"/joint_states": MOTION}), compression="MESSAGE")))
+    check(found, MOTION)
+
+
+@pytest.mark.parametrize("kind", ["mcap", "ROS 1"])
+def test_several_publishers_of_a_topic_are_read_together(tmp_path, kind):
+    """Each has a connection of its own in the file; their messages come in the order of the file."""
+    if kind == "mcap":
+        from rosbags.rosbag2 import StoragePlugin, Writer
+
+        path = tmp_path / "bag"
+        writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
+        options = [{}, {"offered_qos_profiles": [QOS]}]
+    else:
+        from rosbags.rosbag1 import Writer
+
+        path = tmp_path / "some.bag"
+        writer = Writer(path)
+        options = [{"callerid": "/left"}, {"callerid": "/right"}]
+    ros = 1 if kind == "ROS 1" else 2
+    with writer:
+        connections = [
+            writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=typestore(ros), **option)
+            for option in options
+        ]
+        for k, message in enumerate(MOTION):
+            writer.write(connections[k % 2], message.received, serialised(message, ros))
+    found, log = read(path, block=64)
     check(found, MOTION)
     assert log.warnings == []
 

@@ -115,7 +115,8 @@ class McapStorage:
     ) -> None:
         """Note schemas and channels, gather wanted messages. Raises ValueError where `whole` records are cut off."""
         position, end = 0, len(records)
-        pending = {topic: found.pending(topic) for topic in wanted} if found else {}
+        found = found or Gatherer(1)
+        times, data = found.times, found.data
         while position + RECORD.size <= end:
             if records[position] == MESSAGE:
                 if position + MESSAGE_HEAD.size > end:
@@ -123,7 +124,6 @@ class McapStorage:
                 _, length, channel, _, time, _ = MESSAGE_HEAD.unpack_from(records, position)
                 following = position + RECORD.size + length
                 if channel in wanted and following <= end:
-                    times, data = pending[channel]
                     times.append(time)
                     data.append(records[position + MESSAGE_HEAD.size : following])
                 position = following

@@ -87,8 +87,8 @@ class Recording:
             for topic in storage.topics:
                 self._topics.setdefault(topic.name, topic)
             storage.close()
-            if self.expected:
-                break  # metadata.yaml has checked the others already: they are opened when it is their turn
+            if self.expected and self._topics.keys() >= self.expected.keys():
+                break  # the other parts have the same topics: they are opened when it is their turn
         if not self._topics and problems:
             raise problems[0]
 
@@ -209,10 +209,12 @@ class Recording:
                 log.remark(f"{error}: left out")
                 continue
             try:
-                here = {topic.id: topic for topic in storage.topics if topic.name == name}
-                for raw in storage.blocks(here, size) if here else ():
+                here = [topic for topic in storage.topics if topic.name == name]  # one for each publisher
+                for raw in storage.blocks([topic.id for topic in here], size) if here else ():
                     raw = raw._replace(fraction=(part + raw.fraction) / len(self.files))
-                    yield here[raw.topic], self._decompressed(raw, log) if self._compressed else raw
+                    if self._compressed or raw.data[0].startswith(ZSTD_MAGIC):
+                        raw = self._decompressed(raw, log)
+                    yield here[0], raw
             finally:
                 storage.close()
 

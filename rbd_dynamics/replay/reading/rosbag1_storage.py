@@ -83,10 +83,9 @@ class Rosbag1Storage:
                     self._log.remark(f"{self.path.name} is damaged at byte {start} ({problem}): that part is left out")
             elif kind == CONNECTION:
                 self._take_connection(fields, data)
-            elif kind == MESSAGE and (topic := int.from_bytes(fields["conn"], "little")) in wanted:
-                times, contents = found.pending(topic)
-                times.append(_time(fields["time"], 0))
-                contents.append(data)
+            elif kind == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
+                found.times.append(_time(fields["time"], 0))
+                found.data.append(data)
             yield from found.full(start / self._size)
         yield from found.full(1.0, everything=True)
 
@@ -110,7 +109,7 @@ class Rosbag1Storage:
     def _take_all(self, records: bytes, wanted: frozenset[int], found: Gatherer) -> None:
         """Note connections and gather wanted messages of a chunk."""
         position, end = 0, len(records)
-        pending = {topic: found.pending(topic) for topic in wanted}
+        times, data = found.times, found.data
         at_kind = at_connection = at_time = 0
         while position + 8 <= end:
             start = position + 4
@@ -130,7 +129,6 @@ class Rosbag1Storage:
                 at_kind, at_connection, at_time = (header.index(key) + len(key) for key in (b"op=", b"conn=", b"time="))
             topic = LENGTH.unpack_from(header, at_connection)[0]
             if topic in wanted:
-                times, data = pending[topic]
                 times.append(_time(header, at_time))
                 data.append(records[middle + 4 : stop])
 

@@ -12,7 +12,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, RecordingError, Topic, ros2_type
 
 ROWS = 256  # at a time: few enough to stay in the processor's cache
-Row = tuple[int, int, bytes, int]  # topic, time, message, id
+Row = tuple[int, bytes, int]  # time, message, id
 MOST_ROWS = 2**48  # of a file whose number of rows cannot be read
 
 
@@ -73,16 +73,16 @@ class Sqlite3Storage:
         last = self._last_id()
         found = Gatherer(size)
         for rows in self._rows(topics, min(size, ROWS), last):
-            _gather(rows, found)
-            yield from found.full(rows[-1][3] / last if last else 0.0)
+            times, data, _ = zip(*rows)
+            found.times += times
+            found.data += data
+            yield from found.full(rows[-1][2] / last if last else 0.0)
         yield from found.full(1.0, everything=True)
 
     def _rows(self, topics: Collection[int], size: int, last: int | None) -> Iterator[list[Row]]:
         """Rows in small batches."""
         wanted = ",".join(str(int(topic)) for topic in topics)
-        query = (
-            f"SELECT topic_id, timestamp, data, id FROM messages WHERE id > ? AND topic_id IN ({wanted}) ORDER BY id"
-        )
+        query = f"SELECT timestamp, data, id FROM messages WHERE id > ? AND topic_id IN ({wanted}) ORDER BY id"
         done, step = -(2**63), 1
         while done <= (last or MOST_ROWS):
             rows: list[Row] = []
@@ -94,12 +94,12 @@ class Sqlite3Storage:
                     rows.extend(islice(cursor, size))  # keeps what came before an error
                     if not rows:
                         return
-                    done, step = rows[-1][3], 1
+                    done, step = rows[-1][2], 1
                     yield rows
             except sqlite3.DatabaseError as error:
                 problem = error
-            if rows and rows[-1][3] > done:
-                done, step = rows[-1][3], 1
+            if rows and rows[-1][2] > done:
+                done, step = rows[-1][2], 1
                 yield rows
             if step == 1:
                 self._log.count("damaged parts")
@@ -124,15 +124,3 @@ def _connect(path: Path) -> sqlite3.Connection:
         except sqlite3.Error:
             pass  # a log that cannot be applied to a file that cannot be written
     return sqlite3.connect(f"{uri}?immutable=1", uri=True)
-
-
-def _gather(rows: list[Row], found: Gatherer) -> None:
-    ids, stamps, contents, _ = zip(*rows)
-    for topic in set(ids):
-        times, data = found.pending(topic)
-        if ids.count(topic) == len(ids):
-            times += stamps
-            data += contents
-        else:
-            times += [row[1] for row in rows if row[0] == topic]
-            data += [row[2] for row in rows if row[0] == topic]

@@ -41,7 +41,6 @@ class Topic:
 class RawBlock(NamedTuple):
     """Messages in the order of the file: when they were received, ns, and their bytes."""
 
-    topic: int
     received: NDArray[np.int64]
     data: list[bytes]
     fraction: float  # of the file that has been read
@@ -53,7 +52,7 @@ class Storage(Protocol):
     topics: list[Topic]
 
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
-        """Messages of some topics, by their ids, in blocks of about `size`; each block of one topic."""
+        """Messages of some topics, by their ids and all together, in blocks of about `size`."""
         ...
 
     def close(self) -> None: ...
@@ -149,24 +148,19 @@ def unpacked(path: Path, folder: Path, log: Log) -> Path:
 
 
 class Gatherer:
-    """Collects messages one by one into blocks."""
+    """Collects messages one by one, as `times` (ns) and `data`, into blocks."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._found: dict[int, tuple[list[int], list[bytes]]] = {}
-
-    def pending(self, topic: int) -> tuple[list[int], list[bytes]]:
-        """Lists of times (ns) and bytes to append to."""
-        return self._found.setdefault(topic, ([], []))
+        self.times: list[int] = []
+        self.data: list[bytes] = []
 
     def full(self, fraction: float, everything: bool = False) -> Iterator[RawBlock]:
-        """Blocks that have become full, or all that there are."""
-        for topic, (times, data) in self._found.items():
-            if len(data) >= self._size or (everything and data):
-                block = RawBlock(topic, np.array(times, dtype=np.int64), list(data), fraction)
-                times.clear()
-                data.clear()
-                yield block
+        """A block, if there are enough messages for one, or any at all if `everything`."""
+        if len(self.data) >= self._size or (everything and self.data):
+            yield RawBlock(np.array(self.times, dtype=np.int64), list(self.data), fraction)
+            self.times.clear()
+            self.data.clear()
 
 
 def ros2_type(name: str) -> str:
