@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.signal
-from bags import START, Content, Message, motion, needs_rosbags, write_ros2
+from bags import START, Content, Message, bare, motion, needs_rosbags, write_ros2
 
 from rbd_dynamics.model import Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute
@@ -189,6 +189,25 @@ def test_a_number_that_is_none_costs_its_message(tmp_path, field, value):
     check_truth(parts, 1e-4)
     kind = {"position": "NaN positions", "velocity": "NaN velocities", "effort": "NaN efforts"}[field]
     assert found.log.events == {kind: 2, "dropped messages": 2}
+
+
+def test_messages_in_bursts_give_the_average_rate(tmp_path):
+    """Four at a time, as a buffer that is emptied now and then hands them on."""
+    slow = motion(1600, rate=400.0)
+    messages = [replace(m, stamp=m.stamp - (k % 4) * 2_490_000) for k, m in enumerate(slow)]
+    found, parts = process(tmp_path, messages, replace(SETTINGS, rate=None))
+    assert found.rate == pytest.approx(400.0, rel=0.1)
+    assert "messages come in bursts" in found.log.warnings[0]
+    assert len(parts) == 1
+
+
+def test_the_survey_goes_on_over_small_parts(tmp_path):
+    """The first file has too little to tell the rate by."""
+    (tmp_path / "bag").mkdir()
+    for k, part in enumerate((MOTION[:1], MOTION[1:])):
+        file = bare(write_ros2(tmp_path / f"part{k}", Content({"/joint_states": part})))
+        file.rename(tmp_path / "bag" / f"bag_{k}.db3")
+    check_truth(process(tmp_path, ())[1])
 
 
 def test_messages_without_a_stamp_are_left_out(tmp_path):

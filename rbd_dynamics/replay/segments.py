@@ -90,8 +90,7 @@ class Segments:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
         self.topic: JointStateTopic = recording.choose_topic(self.joint_names, settings.topic)
-        first = next(recording.joint_states(self.topic.name, self.joint_names, SURVEYED, Log()))
-        self.survey: Survey = survey(first[:SURVEYED], self.joint_names, settings, self.log)
+        self.survey: Survey = survey(self._first_messages(), self.joint_names, settings, self.log)
         self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
         self.edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
@@ -104,6 +103,15 @@ class Segments:
         for name, position in settings.positions.items():
             self._held[self.joint_names.index(name)] = position
         self._remark_on_joints()
+
+    def _first_messages(self) -> JointStates:
+        """As many as a survey wants, whatever parts the recording has."""
+        found: list[JointStates] = []
+        for states in self.recording.joint_states(self.topic.name, self.joint_names, SURVEYED, Log()):
+            found.append(states)
+            if sum(map(len, found)) >= SURVEYED:
+                break
+        return JointStates.joined(found, len(self.joint_names))[:SURVEYED]
 
     def __iter__(self) -> Iterator[Segment]:
         log, self.noise = Log(), Noise(len(self._joints))

@@ -29,7 +29,7 @@ class Survey:
     Attributes:
         clock: whether stamps are those of the headers or of the reception.
         wall_clock: stamps are times of the day, so that a zero is none.
-        period: median distance of two samples, s.
+        period: usual distance of two samples, s.
         max_gap: up to which a hole is bridged, s.
         sampled: joints that every sample has; the others are held where they were last seen.
         velocity: sampled joints whose velocity is measured.
@@ -59,7 +59,7 @@ def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: 
     times = np.unique(stamps[rows])
     if len(times) < 2:
         raise RecordingError(f"{len(times)} sample with all of {', '.join(_named(joints, sampled))}: too few")
-    period = float(np.median(np.diff(times))) * SECOND
+    period = _period(np.diff(times) * SECOND, log)
     velocity = sampled & (settings.velocity != "differentiated") & finite[rows, 1].any(axis=0)
     if settings.velocity == "measured" and (velocity != sampled).any():
         raise RecordingError(f"no velocities of {', '.join(_named(joints, sampled & ~velocity))}")
@@ -75,6 +75,15 @@ def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: 
     max_gap = settings.max_gap if settings.max_gap is not None else max(5.0 * period, SHORTEST_MAX_GAP)
     wall_clock = bool(np.median(stamps) > LONG_AGO)
     return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, int(times[times > 0][0]))
+
+
+def _period(steps: Array, log: Log) -> float:
+    """The median, but where samples come in bursts the mean without the longest holes."""
+    median, mean = float(np.median(steps)), float(np.mean(steps[steps <= np.quantile(steps, 0.95)]))
+    if median > 0.5 * mean:
+        return median
+    log.remark(f"messages come in bursts, on average one in {1e3 * mean:.3g} ms")
+    return mean
 
 
 def _clock(states: JointStates, settings: Settings, log: Log) -> Literal["header", "received"]:
