@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sqlite3
 import struct
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -361,25 +362,55 @@ def test_a_definition_of_its_own_is_followed(tmp_path):
     assert "definition of JointState of its own" in log.warnings[0]
 
 
-def test_an_mcap_file_without_chunks_and_summary_is_read(tmp_path):
+def mcap_records() -> list[bytes]:
+    """Schema, channel and messages, one by one."""
+
     def text(value: str) -> bytes:
         return struct.pack("<I", len(value)) + value.encode()
 
-    def record(kind: int, content: bytes) -> bytes:
-        return struct.pack("<BQ", kind, len(content)) + content
-
-    magic = b"\x89MCAP0\r\n"
-    parts = [magic, record(1, text("") + text("test"))]
-    parts.append(record(3, struct.pack("<H", 1) + text("sensor_msgs/msg/JointState") + text("ros2msg") + text("")))
-    parts.append(record(4, struct.pack("<HH", 5, 1) + text("/joint_states") + text("cdr") + struct.pack("<I", 0)))
+    found = [mcap_record(3, struct.pack("<H", 1) + text("sensor_msgs/msg/JointState") + text("ros2msg") + text(""))]
+    found.append(mcap_record(4, struct.pack("<HH", 5, 1) + text("/joint_states") + text("cdr") + struct.pack("<I", 0)))
     for message in MOTION:
         head = struct.pack("<HIQQ", 5, 0, message.received, message.received)
-        parts.append(record(5, head + serialised(message)))
-    parts += [record(15, bytes(4)), record(2, bytes(20)), magic]
-    (tmp_path / "some.mcap").write_bytes(b"".join(parts))
-    found, log = read(tmp_path / "some.mcap")
+        found.append(mcap_record(5, head + serialised(message)))
+    return found
+
+
+def mcap_record(kind: int, content: bytes) -> bytes:
+    return struct.pack("<BQ", kind, len(content)) + content
+
+
+def write_mcap(path: Path, records: list[bytes]) -> Path:
+    """A file without summary."""
+    magic = b"\x89MCAP0\r\n"
+    path.write_bytes(b"".join([magic, mcap_record(1, bytes(8)), *records, mcap_record(15, bytes(4))]))
+    with path.open("ab") as file:
+        file.write(mcap_record(2, bytes(20)) + magic)
+    return path
+
+
+def test_an_mcap_file_without_chunks_and_summary_is_read(tmp_path):
+    found, log = read(write_mcap(tmp_path / "some.mcap", mcap_records()))
     check(found, MOTION)
     assert log.warnings == []
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_checksums_of_chunks_count(tmp_path, right):
+    """Chunks as other recorders write them: compressed with lz4, with a checksum; a wrong one costs its chunk."""
+    frame = pytest.importorskip("lz4.frame")
+    records = mcap_records()
+    chunks = []
+    for part in (records[:202], records[202:]):
+        data = b"".join(part)
+        packed = frame.compress(data)
+        checksum = zlib.crc32(data) + (0 if right or len(chunks) == 0 else 1)
+        head = struct.pack("<QQQII", 0, 0, len(data), checksum, 3) + b"lz4" + struct.pack("<Q", len(packed))
+        chunks.append(mcap_record(6, head + packed))
+    found, log = read(write_mcap(tmp_path / "some.mcap", chunks))
+    check(found, MOTION if right else MOTION[:200])
+    assert log.events == ({} if right else {"damaged parts": 1})
+    assert right or "wrong checksum" in log.remarks[0]
 
 
 @pytest.mark.parametrize(
