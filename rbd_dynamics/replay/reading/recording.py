@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 
 from rbd_dynamics.control.joint_state_layout import layout_of
 from rbd_dynamics.replay.log import Log
@@ -23,6 +20,7 @@ from rbd_dynamics.replay.reading.decoding import (
     MessageTypes,
     text_of,
 )
+from rbd_dynamics.replay.reading.parts import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
     RawBlock,
@@ -36,7 +34,6 @@ from rbd_dynamics.replay.reading.storage import (
 )
 
 SAMPLE = 50  # messages looked at to tell what a topic has
-ENDINGS = (".db3", ".mcap", ".bag", ".active", ".zstd")
 
 
 @dataclass(frozen=True)
@@ -67,14 +64,9 @@ class Recording:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.log = Log()
-        self.expected: dict[str, int] = {}
-        self._compressed = False  # each message
-        self._distribution: str | None = None
-        if not self.path.exists():
-            raise RecordingError(f"{self.path} does not exist")
-        self.files = self._parts() if self.path.is_dir() else [self.path]
-        if not self.files:
-            raise RecordingError(f"{self.path} has no recording in it: no .db3, .mcap or .bag file")
+        parts = parts_of(self.path, self.log)
+        self.files, self.expected = parts.files, parts.expected
+        self._compressed, self._distribution = parts.compressed, parts.distribution
         self._topics: dict[str, Topic] = {}
         self._unpacked: tuple[Path, Path, tempfile.TemporaryDirectory[str]] | None = None
         problems = []
@@ -240,34 +232,3 @@ class Recording:
             except Exception:  # whatever the decompressor raises
                 log.count("undecodable messages")
         return raw._replace(received=raw.received[np.array(kept, dtype=np.intp)], data=data)
-
-    # --- files ------------------------------------------------------------------------------------
-
-    def _parts(self) -> list[Path]:
-        """The files of a folder: those that metadata.yaml lists, or, without it, all recordings by their number."""
-        metadata = self._metadata()
-        if metadata:
-            named = [self.path / Path(str(name)).name for name in metadata.get("relative_file_paths") or ()]
-            there = [file for file in named if file.exists()]
-            for file in named:
-                if file not in there:
-                    self.log.count("damaged parts")
-                    self.log.remark(f"{file.name}, which metadata.yaml lists, is missing")
-            if there:
-                return there
-        else:
-            self.log.remark(f"{self.path.name} has no readable metadata.yaml: its files are taken by their names")
-        files = [f for f in self.path.iterdir() if f.is_file() and f.suffix in ENDINGS and first_bytes(f)]
-        return sorted(files, key=lambda file: [int(k) if k.isdigit() else k for k in re.split(r"(\d+)", file.name)])
-
-    def _metadata(self) -> dict[str, Any]:
-        try:
-            content = yaml.safe_load((self.path / "metadata.yaml").read_text(encoding="utf-8"))
-            found: dict[str, Any] = content["rosbag2_bagfile_information"]
-            self._compressed = str(found.get("compression_mode") or "").lower() == "message"
-            self._distribution = found.get("ros_distro")
-            for topic in found.get("topics_with_message_count") or ():
-                self.expected[topic["topic_metadata"]["name"]] = int(topic["message_count"])
-            return found
-        except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError):
-            return {}

@@ -1,0 +1,73 @@
+"""Which files a recording has, and what its metadata.yaml says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.storage import RecordingError, first_bytes
+
+ENDINGS = (".db3", ".mcap", ".bag", ".active", ".zstd")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of a recording, in order.
+
+    Attributes:
+        expected: {topic: number of messages}, where the metadata say.
+        compressed: each message by itself.
+        distribution: of ROS 2, where the metadata say.
+    """
+
+    files: list[Path]
+    expected: dict[str, int] = field(default_factory=dict)
+    compressed: bool = False
+    distribution: str | None = None
+
+
+def parts_of(path: Path, log: Log) -> Parts:
+    """The file itself; of a folder those that metadata.yaml lists, or, without it, all by their numbers.
+
+    Raises RecordingError where there is none.
+    """
+    if not path.exists():
+        raise RecordingError(f"{path} does not exist")
+    if not path.is_dir():
+        return Parts([path])
+    found = _metadata(path)
+    if found is None:
+        log.remark(f"{path.name} has no readable metadata.yaml: its files are taken by their names")
+        found = Parts([])
+    for file in found.files:
+        if not file.exists():
+            log.count("damaged parts")
+            log.remark(f"{file.name}, which metadata.yaml lists, is missing")
+    files = [file for file in found.files if file.exists()]
+    if not files:
+        there = [f for f in path.iterdir() if f.is_file() and f.suffix in ENDINGS and first_bytes(f)]
+        files = sorted(there, key=lambda f: [int(k) if k.isdigit() else k for k in re.split(r"(\d+)", f.name)])
+    if not files:
+        raise RecordingError(f"{path} has no recording in it: no .db3, .mcap or .bag file")
+    return Parts(files, found.expected, found.compressed, found.distribution)
+
+
+def _metadata(folder: Path) -> Parts | None:
+    """What metadata.yaml says; None where it cannot be read."""
+    try:
+        content = yaml.safe_load((folder / "metadata.yaml").read_text(encoding="utf-8"))
+        found: dict[str, Any] = content["rosbag2_bagfile_information"]
+        topics = found.get("topics_with_message_count") or ()
+        return Parts(
+            [folder / Path(str(name)).name for name in found.get("relative_file_paths") or ()],
+            {topic["topic_metadata"]["name"]: int(topic["message_count"]) for topic in topics},
+            str(found.get("compression_mode") or "").lower() == "message",
+            found.get("ros_distro"),
+        )
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError):
+        return None
