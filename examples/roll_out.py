@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
+from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.model.joints import Floating, Spherical
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ def roll_out(
     duration: float,
     steps: int,
     torque: Callable[[Array, Array], Array] | None = None,
+    constraints: ConstraintSet | None = None,
 ) -> Motion:
     """Motion from q (nq), v (nv) in equal steps; torque(q, v) is the generalised force (nv), none by default."""
     model = robot.model
@@ -38,7 +40,10 @@ def roll_out(
     zero = np.zeros(model.nv)
 
     def acceleration(q: Array, v: Array) -> Array:
-        return robot.forward_dynamics(q, v, zero if torque is None else torque(q, v))
+        tau = zero if torque is None else torque(q, v)
+        if constraints is not None:
+            return robot.constrained_forward_dynamics(q, v, tau, constraints).a
+        return robot.forward_dynamics(q, v, tau)
 
     def jacobian_inverse(x: Array) -> Array:
         result = np.eye(model.nv)
