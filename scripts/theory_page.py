@@ -13,7 +13,7 @@ SOURCE, PAGE = DOCS / "theory_map.yaml", DOCS / "theory_map.md"
 HEAD = """\
 # Where each equation is computed
 
-Written by `scripts/theory_page.py` from `theory_map.yaml`. A test imports every name and asks for every equation number.
+Written by `scripts/theory_page.py` from `theory_map.yaml`; a test imports every name and asks for every equation.
 The sources by their numbers, and our notation: [theory.md](theory.md).
 """
 

@@ -119,11 +119,10 @@ def contact_rates(o: Geometry, f: Geometry, psi: float, twist: ArrayLike) -> Con
     if abs(np.linalg.det(relative)) < 1e-12 * max(1.0, float(np.abs(relative).max()) ** 2):
         raise ArithmeticError("the surfaces touch along a line: their relative curvature is singular")
     turning, sliding = np.array([-wy, wx]), np.array([vx, vy])
-    finger = np.asarray(np.linalg.solve(f.metric, np.linalg.solve(relative, turning - curvature @ sliding)), float)
+    finger = np.linalg.solve(f.metric, np.linalg.solve(relative, turning - curvature @ sliding))
     object_ = np.linalg.solve(o.metric, R @ np.linalg.solve(relative, turning + f.curvature @ sliding))
-    object_ = np.asarray(object_, float)
     angle = wz + f.torsion @ f.metric @ finger + o.torsion @ o.metric @ object_
-    return ContactRates(object_, finger, float(angle))
+    return ContactRates(np.asarray(object_, float), np.asarray(finger, float), float(angle))
 
 
 def contact_pose(o: Geometry, f: Geometry, psi: float) -> Array:
