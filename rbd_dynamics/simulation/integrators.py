@@ -1,25 +1,31 @@
-"""Fixed-step integrators of the equation of motion.
+"""Integrators of the equation of motion, free, under constraints and in contact.
 
 Positions move on the group (`model.integrate`), so quaternions stay of unit length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.contact import Contact, contact_impulses, contact_set
+from rbd_dynamics.spatial import right_jacobian_inverse_se3, right_jacobian_inverse_so3
 
 Array = NDArray[np.float64]
 FRICTION_ITERATIONS = 3
 LIMIT_ITERATIONS = 6
 SLOWEST = 1e-6  # rad/s, m/s: below it Coulomb friction is as at this speed
+POSITION_GAIN = 0.2  # part of a constraint's violation that a step of the semi-implicit method takes back
+Acceleration = Callable[[Array, Array, Array], Array]  # of q, v, tau
 
 
 class SemiImplicitEuler:
-    """First order, symplectic: v' = v + h a, q' = q + h v', with friction and joint limits taken implicitly.
+    """First order, symplectic: v' = v + h a, q' = q + h v', with friction, limits and contact taken implicitly.
 
     Friction acts as it is at v': stiff Coulomb friction neither chatters nor explodes, whatever the
     step. At a position limit the joint stops without rebound, and the reaction goes through the whole
@@ -29,13 +35,31 @@ class SemiImplicitEuler:
         robot: without friction.
         friction: the robot's joint friction acts.
         lower, upper: position limits of each degree of freedom, infinite where there are none.
+        constraints: hold at the velocities after each step; violations of h are taken back bit by bit.
+        contacts: see `Contact`.
+
+    After a step `multipliers` (m) are the constraints' forces and `contact_forces` (contacts, 3) those of the
+    contacts along normal and tangents, means over the step in N.
     """
 
-    def __init__(self, robot: Robot, h: float, friction: bool, lower: Array, upper: Array) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        h: float,
+        friction: bool,
+        lower: Array,
+        upper: Array,
+        constraints: ConstraintSet | None = None,
+        contacts: Sequence[Contact] = (),
+    ) -> None:
         self.robot, self.h, self.friction = robot, h, friction
         self.lower, self.upper = lower, upper
         self._limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
+        self.constraints, self.contacts = constraints, tuple(contacts)
+        self.contact_rows = contact_set(robot.model, contacts) if contacts else None
+        self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
+        self.contact_forces = np.zeros((len(self.contacts), 3))
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step: (q', v', the acceleration in between)."""
@@ -44,15 +68,37 @@ class SemiImplicitEuler:
         free = tau - self.robot.bias(q, v)
         drag = self._drag(v)
         iterations = FRICTION_ITERATIONS if drag is not None else 1
+        reactions = self._reactions(q, v)
         for _ in range(iterations):
             matrix, right = mass, free
             if drag is not None:  # M a = tau - b - drag (v + h a)
                 matrix, right = mass + np.diag(h * drag), free - drag * v
             a = self._within_limits(q, v, matrix, right)
+            if reactions is not None:
+                a = self._within_limits(q, v, matrix, right + reactions.torque(self, matrix, v + h * a))
             if drag is not None:
                 drag = self._drag(v + h * a)
         v_new = v + h * a
         return self.robot.model.integrate(q, h * v_new), v_new, a
+
+    def passes_limits(self, q: Array) -> bool:
+        """A joint is beyond its limit."""
+        at, dofs = q[self._q_index], self._limited
+        return bool(np.any(at > self.upper[dofs]) or np.any(at < self.lower[dofs]))
+
+    def _reactions(self, q: Array, v: Array) -> _Reactions | None:
+        """What constraints and contacts are at this state; None where there are none, or no contact is near."""
+        held = None
+        if self.constraints is not None:
+            h, A, _ = self.robot.constraint_terms(q, v, self.constraints)
+            held = A, -POSITION_GAIN / self.h * h
+        touching = None
+        if self.contact_rows is not None:
+            self.contact_forces[:] = 0.0
+            h, A, _ = self.robot.constraint_terms(q, v, self.contact_rows)
+            if (h[::3] + self.h * (A @ v)[::3] < 1e-3).any():  # it may touch in this step
+                touching = A, h[::3], A @ v
+        return None if held is None and touching is None else _Reactions(held, touching)
 
     def _drag(self, v: Array) -> Array | None:
         """Friction torque over speed, for each degree of freedom."""
@@ -89,35 +135,116 @@ class SemiImplicitEuler:
         return a
 
 
+class _Reactions:
+    """Constraints (A, velocity that they shall have) and contacts (A, gaps, velocities before) at one state."""
+
+    def __init__(self, held: tuple[Array, Array] | None, touching: tuple[Array, Array, Array] | None) -> None:
+        self._held, self._touching = held, touching
+
+    def torque(self, method: SemiImplicitEuler, matrix: Array, v: Array) -> Array:
+        """Generalised force (nv) that brings the velocities v after the step to what they have to be."""
+        h = method.h
+        total = np.zeros(len(v))
+        inverse = np.linalg.inv(matrix)
+        if self._held is not None:
+            A, wanted = self._held
+            response = inverse @ A.T
+            share = np.linalg.pinv(A @ response, rcond=1e-12, hermitian=True)
+            impulses = share @ (wanted - A @ v)
+            v = v + response @ impulses
+            inverse = inverse - response @ share @ response.T  # what contacts can still move
+        if self._touching is not None:
+            rows, gaps, before = self._touching
+            response = inverse @ rows.T
+            pushes = contact_impulses(rows @ response, rows @ v, gaps, before, method.contacts, h)
+            method.contact_forces[:] = pushes / h
+            total += rows.T @ pushes.reshape(-1)
+        if self._held is not None:
+            if self._touching is not None:  # the constraints carry their part of what contacts push
+                impulses = impulses - share @ (A @ (np.linalg.inv(matrix) @ total))
+            method.multipliers[:] = impulses / h
+            total += A.T @ impulses
+        return total / h
+
+
+class ExplicitEuler:
+    """First order: q' = q + h v, v' = v + h a(q, v). Gains energy; for comparison."""
+
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration) -> None:
+        self.robot, self.h, self.acceleration = robot, h, acceleration
+
+    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """One step: (q', v', the acceleration in between)."""
+        a = self.acceleration(q, v, tau)
+        return self.robot.model.integrate(q, self.h * v), v + self.h * a, a
+
+
 class RungeKutta4:
-    """Classical fourth order, friction explicit. A step that would pass a joint limit is done by `fallback`.
+    """Classical fourth order, on the group: what is integrated is the displacement x of q = q0 * exp(x)."""
 
-    Of fourth order where velocities are rates of positions, that is without ball, floating and planar
-    joints; with them of second order.
-    """
-
-    def __init__(self, robot: Robot, h: float, fallback: SemiImplicitEuler) -> None:
-        self.robot, self.h, self.fallback = robot, h, fallback
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration) -> None:
+        self.robot, self.h, self.acceleration = robot, h, acceleration
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step: (q', v', the mean acceleration)."""
-        h = self.h
-        integrate: Callable[[Array, Array], Array] = self.robot.model.integrate
-        acceleration = self.robot.forward_dynamics
+        h, acceleration = self.h, self.acceleration
+        model = self.robot.model
         a1 = acceleration(q, v, tau)
-        v2 = v + 0.5 * h * a1
-        a2 = acceleration(integrate(q, 0.5 * h * v), v2, tau)
-        v3 = v + 0.5 * h * a2
-        a3 = acceleration(integrate(q, 0.5 * h * v2), v3, tau)
-        v4 = v + h * a3
-        a4 = acceleration(integrate(q, h * v3), v4, tau)
+        x, v2 = 0.5 * h * v, v + 0.5 * h * a1
+        k2, a2 = displacement_rate(model, x, v2), acceleration(model.integrate(q, x), v2, tau)
+        x, v3 = 0.5 * h * k2, v + 0.5 * h * a2
+        k3, a3 = displacement_rate(model, x, v3), acceleration(model.integrate(q, x), v3, tau)
+        x, v4 = h * k3, v + h * a3
+        k4, a4 = displacement_rate(model, x, v4), acceleration(model.integrate(q, x), v4, tau)
         a = (a1 + 2.0 * a2 + 2.0 * a3 + a4) / 6.0
-        q_new = integrate(q, h * (v + 2.0 * v2 + 2.0 * v3 + v4) / 6.0)
-        limits, dofs = self.fallback, self.fallback._limited
-        at = q_new[limits._q_index]
-        if np.any(at > limits.upper[dofs]) or np.any(at < limits.lower[dofs]):
-            return limits.step(q, v, tau)
-        return q_new, v + h * a, a
+        return model.integrate(q, h * (v + 2.0 * k2 + 2.0 * k3 + k4) / 6.0), v + h * a, a
+
+
+class Adaptive:
+    """Dormand and Prince's method of fifth order with steps as small as its tolerance asks, by SciPy.
+
+    It integrates the displacement x of q = q0 * exp(x), so quaternions stay of unit length.
+    """
+
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, tolerance: float = 1e-9) -> None:
+        self.robot, self.h, self.acceleration, self.tolerance = robot, h, acceleration, tolerance
+
+    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """One step of h, in as many inner ones as needed: (q', v', the mean acceleration).
+
+        Raises ArithmeticError where it does not come to the end.
+        """
+        from scipy.integrate import solve_ivp
+
+        model, n = self.robot.model, len(v)
+
+        def rate(_: float, y: Array) -> Array:
+            at = model.integrate(q, y[:n])
+            return np.concatenate([displacement_rate(model, y[:n], y[n:]), self.acceleration(at, y[n:], tau)])
+
+        y = np.concatenate([np.zeros(n), v])
+        found = solve_ivp(rate, (0.0, self.h), y, method="RK45", rtol=self.tolerance, atol=self.tolerance)
+        if not found.success:
+            raise ArithmeticError(f"adaptive integration: {found.message}")
+        x, after = found.y[:n, -1], found.y[n:, -1]
+        return model.integrate(q, x), after, (after - v) / self.h
+
+
+def displacement_rate(model: Model, x: Array, v: Array) -> Array:
+    """Rate of x (nv) in q = q0 * exp(x) at the velocity v: the inverse right Jacobian of the group, times v."""
+    rate = v.copy()
+    for joint in model.joints:
+        own = slice(joint.v_index, joint.v_index + joint.kind.nv)
+        if joint.kind.name == "spherical":
+            rate[own] = right_jacobian_inverse_so3(x[own]) @ v[own]
+        elif joint.kind.name == "floating":
+            rate[own] = right_jacobian_inverse_se3(x[own]) @ v[own]
+        elif joint.kind.name == "planar":  # the same group in the plane: (w, v) with w along the axis
+            w, ux, uy = x[own][2], x[own][0], x[own][1]
+            twist = np.array([0.0, 0.0, w, ux, uy, 0.0])
+            moved = right_jacobian_inverse_se3(twist) @ np.array([0.0, 0.0, v[own][2], v[own][0], v[own][1], 0.0])
+            rate[own] = moved[3], moved[4], moved[2]
+    return rate
 
 
 def q_index_of(robot: Robot, dof: int) -> int:

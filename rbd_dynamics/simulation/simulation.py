@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.integrators import RungeKutta4, SemiImplicitEuler
+from rbd_dynamics.simulation.contact import Contact
+from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 
 Array = NDArray[np.float64]
-Integrator = Literal["semi_implicit_euler", "rk4"]
-INTEGRATORS = ("semi_implicit_euler", "rk4")
+Integrator = Literal["semi_implicit_euler", "explicit_euler", "rk4", "adaptive"]
+INTEGRATORS = ("semi_implicit_euler", "explicit_euler", "rk4", "adaptive")
+Stabilization = Literal["none", "projection"]
+STABILIZATIONS = ("none", "projection")
 FASTEST = 1e4  # rad/s, m/s: a robot faster than this is not one any more
 
 
@@ -33,6 +38,7 @@ class SimulationOptions:
     position_limits: bool = True
     command_timeout: float = 0.0  # s; 0: commands stay for ever
     start_braked: bool = True  # held until the first command
+    stabilization: Stabilization = "none"  # after each step: nothing, or position and velocity put on the constraints
 
 
 class Simulation:
@@ -40,11 +46,29 @@ class Simulation:
 
     Brakes hold it until the first command, as a real robot's do. When commands stop for longer than
     `command_timeout` of simulated time all efforts are zero, and the robot falls.
+
+    Parameters:
+        q: where it starts, by default the neutral position moved into the limits.
+        constraints: hold all the time. Their own stabilization (Baumgarte's) acts with all methods but the
+            semi-implicit one, which takes violations back in its own way.
+        contacts: unilateral, with friction; for the semi-implicit method only.
+
+    Raises ValueError for a method that cannot do what is asked.
     """
 
-    def __init__(self, model: Model, q: Array | None = None, options: SimulationOptions | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        q: Array | None = None,
+        options: SimulationOptions | None = None,
+        constraints: ConstraintSet | None = None,
+        contacts: Sequence[Contact] = (),
+    ) -> None:
         self.model = model
         self.options = options or SimulationOptions()
+        self.constraints, self.contacts = constraints, tuple(contacts)
+        if contacts and self.options.integrator != "semi_implicit_euler":
+            raise ValueError(f"integrator {self.options.integrator!r} knows no contact: take semi_implicit_euler")
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
         lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
@@ -55,10 +79,15 @@ class Simulation:
                     lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
                 if self.options.effort_limits:
                     self._effort_limit[joint.v_index] = joint.limits.effort
-        euler = SemiImplicitEuler(bare, self.options.step, friction, lower, upper)
-        self._integrator: SemiImplicitEuler | RungeKutta4 = euler
-        if self.options.integrator == "rk4":
-            self._integrator = RungeKutta4(Robot(model, friction=friction), self.options.step, euler)
+        h = self.options.step
+        self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints, contacts)
+        self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
+        self._rough = bare
+        if self.options.integrator != "semi_implicit_euler":
+            self._rough = Robot(model, friction=friction)
+            methods: dict[str, type[ExplicitEuler | RungeKutta4 | Adaptive]]
+            methods = {"explicit_euler": ExplicitEuler, "rk4": RungeKutta4, "adaptive": Adaptive}
+            self._integrator = methods[self.options.integrator](self._rough, h, self._acceleration)
         self.start = start_position(model) if q is None else np.array(q, dtype=float)
         self.steps = 0
         self.reset()
@@ -66,11 +95,39 @@ class Simulation:
     @property
     def robots(self) -> tuple[tuple[Robot, tuple[str, ...]], ...]:
         """Each robot that is used, with the names of its kernels, for `robot.compile`."""
-        euler = self._integrator if isinstance(self._integrator, SemiImplicitEuler) else self._integrator.fallback
-        kernels = ("mass_matrix", "bias", *(("friction",) if euler.friction else ()))
-        if euler is self._integrator:
-            return ((euler.robot, kernels),)
-        return ((euler.robot, kernels), (self._integrator.robot, ("forward_dynamics",)))
+        kernels = ("mass_matrix", "bias", *(("friction",) if self._euler.friction else ()))
+        if self._integrator is self._euler:
+            return ((self._euler.robot, kernels),)
+        return ((self._euler.robot, kernels), (self._rough, ("forward_dynamics",)))
+
+    def compile_constraints(self) -> None:
+        """Make the kernels of constraints and contacts ahead of use."""
+        for of in (self.constraints, self._euler.contact_rows):
+            if of is not None:
+                self._euler.robot.compile_constrained(of, "constraint_terms")
+        if self.constraints is not None:
+            self._rough.compile_constrained(
+                self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"
+            )
+
+    @property
+    def multipliers(self) -> Array:
+        """Of the constraints (m): the semi-implicit method's mean over the last step, or as they are now."""
+        if self.constraints is None:
+            return np.zeros(0)
+        if self._integrator is self._euler:
+            return self._euler.multipliers
+        return self._rough.constrained_forward_dynamics(self.q, self.v, self.tau, self.constraints).multipliers
+
+    @property
+    def contact_forces(self) -> Array:
+        """(contacts, 3) along normal and tangents, means over the last step, N."""
+        return self._euler.contact_forces
+
+    @property
+    def contact_rows(self) -> ConstraintSet | None:
+        """The contacts as constraint rows: normal and two tangents each."""
+        return self._euler.contact_rows
 
     @property
     def time(self) -> float:
@@ -105,9 +162,19 @@ class Simulation:
             self._step()
         return steps
 
+    def _acceleration(self, q: Array, v: Array, tau: Array) -> Array:
+        if self.constraints is not None:
+            return self._rough.constrained_forward_dynamics(q, v, tau, self.constraints).a
+        return self._rough.forward_dynamics(q, v, tau)
+
     def _step(self) -> None:
         try:
             q, v, a = self._integrator.step(self.q, self.v, self._command)
+            if self._integrator is not self._euler and self._euler.passes_limits(q):
+                q, v, a = self._euler.step(self.q, self.v, self._command)
+            if self.constraints is not None and self.options.stabilization == "projection":
+                q = self._rough.project_configuration(q, self.constraints)
+                v, _, _ = self._rough.constraint_impulse(q, v, self.constraints)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
             raise SimulationDiverged(f"no acceleration at t = {self.time:.6g} s: {error}") from error
         speed = np.abs(v)
