@@ -2,6 +2,7 @@
 
 from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints, placement
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
 from rbd_dynamics.constraints.surfaces import (
@@ -34,4 +35,7 @@ __all__ = [
     "Sphere",
     "Surface",
     "SurfaceConstraint",
+    "constraints_to_dict",
+    "load_constraints",
+    "placement",
 ]

@@ -1,0 +1,217 @@
+"""Constraints as plain dictionaries and YAML files; docs/constraints.md describes the format."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rbd_dynamics.constraints.base import Constraint
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.surfaces import Cylinder, Plane, Sphere, Surface
+from rbd_dynamics.model.assembly import checked_number, checked_vector
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial import quaternion_from_rotation
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
+
+SURFACES: dict[str, type[Surface]] = {kind.kind: kind for kind in (Plane, Sphere, Cylinder)}
+PLACEMENTS = ("placement", "reference_placement")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def placement(
+    xyz: Sequence[float] = (0.0, 0.0, 0.0),
+    rpy: Sequence[float] = (0.0, 0.0, 0.0),
+    quaternion: Sequence[float] | None = None,
+) -> Transform:
+    """A pose from a position (m) and roll, pitch, yaw (rad), or a quaternion (x, y, z, w) in their place.
+
+    Raises ValueError for what are not so many finite numbers, or a quaternion far from unit length.
+    """
+    x, y, z = _vector(xyz, 3, "xyz")
+    if quaternion is None:
+        return Transform.of(rotation_from_rpy(*_vector(rpy, 3, "rpy")), (x, y, z))
+    numbers = _vector(quaternion, 4, "quaternion")
+    norm = sum(q * q for q in numbers) ** 0.5
+    if abs(norm - 1.0) > 1e-2:
+        raise ValueError(f"quaternion has norm {norm:.6g}, expected 1")
+    a, b, c, d = (q / norm for q in numbers)
+    return Transform.of(rotation_from_quaternion((a, b, c, d)), (x, y, z))
+
+
+def load_constraints(source: Any, model: Model) -> ConstraintSet:
+    """The constraints of a YAML file (a path), of YAML text, or of a dictionary or list.
+
+    Raises ValueError that names the constraint and the key, KeyError for a frame or joint that the model
+    does not have.
+    """
+    data = _read(source)
+    if isinstance(data, list):
+        data = {"constraints": data}
+    if not isinstance(data, Mapping) or not isinstance(data.get("constraints"), list):
+        raise ValueError("constraints: expected a list, or a dictionary with the list under `constraints`")
+    _known_keys(data, ("constraints", "stabilization"), "constraints")
+    stabilization = _number(data.get("stabilization", 0.0), "constraints: stabilization")
+    return ConstraintSet(model, [_constraint(entry, k) for k, entry in enumerate(data["constraints"])], stabilization)
+
+
+def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
+    """What `load_constraints` makes an equal set of. Raises ValueError for kinds that only Python can express."""
+    found = []
+    for constraint in constraints.constraints:
+        kind = getattr(type(constraint), "kind", None)
+        if kind not in Constraint.known:
+            raise ValueError(f"constraint {constraint.name!r} is a function, which no file can hold")
+        entry: dict[str, Any] = {"name": constraint.name, "type": kind}
+        for field in fields(constraint):  # type: ignore[arg-type]
+            value = getattr(constraint, field.name)
+            if field.name != "name" and value != _default(field):
+                entry[field.name] = _plain(constraint.name, value)
+        found.append(entry)
+    return {"stabilization": constraints.stabilization, "constraints": found}
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def _read(source: Any) -> Any:
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    text, where = str(source), "constraints"
+    if isinstance(source, os.PathLike) or "\n" not in source:
+        where = f"constraints file {os.fspath(source)}"
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ValueError(f"{where}: not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
+
+
+def _constraint(entry: Any, index: int) -> Constraint:
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"constraint {index}: expected a dictionary, got {entry!r}")
+    rest = dict(entry)
+    name, kind = rest.pop("name", None), rest.pop("type", None)
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"constraint {index}: needs a `name`")
+    cls = Constraint.known.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise ValueError(f"constraint {name!r}: unknown type {kind!r}{_near(kind, list(Constraint.known))}")
+    allowed = [field.name for field in fields(cls) if field.name != "name"]  # type: ignore[arg-type]
+    _known_keys(rest, allowed, f"constraint {name!r} of type {kind}")
+    for key, value in rest.items():
+        rest[key] = _value(f"constraint {name!r}: {key}", key, value)
+    given = ("name", *rest)
+    missing = [f.name for f in fields(cls) if f.name not in given and _default(f) is MISSING]  # type: ignore[arg-type]
+    if missing:
+        raise ValueError(f"constraint {name!r}: `{missing[0]}` is missing")
+    return cls(name=name, **rest)  # type: ignore[call-arg]
+
+
+def _value(where: str, key: str, value: Any) -> Any:
+    """A field's value out of its plain form."""
+    if key in PLACEMENTS:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where}: expected xyz and rpy or quaternion, got {value!r}")
+        _known_keys(value, ("xyz", "rpy", "quaternion"), where)
+        if "rpy" in value and "quaternion" in value:
+            raise ValueError(f"{where}: give rpy or quaternion, not both")
+        try:
+            return placement(**value)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+    if key == "surface":
+        return _surface(where, value)
+    if key == "coefficients":
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where}: expected joints with numbers, got {value!r}")
+        return {str(joint): _number(number, f"{where} of {joint!r}") for joint, number in value.items()}
+    if key in ("aligned", "spin"):
+        if not isinstance(value, bool):
+            raise ValueError(f"{where}: expected true or false, got {value!r}")
+        return value
+    if key in ("frame", "reference"):
+        if not isinstance(value, str):
+            raise ValueError(f"{where}: expected a name, got {value!r}")
+        return value
+    if key == "directions":
+        if not isinstance(value, list) or not all(isinstance(direction, str) for direction in value):
+            raise ValueError(f"{where}: expected a list of names, got {value!r}")
+        return tuple(value)
+    return _number(value, where)
+
+
+def _surface(where: str, value: Any) -> Surface:
+    rest = dict(value) if isinstance(value, Mapping) else {"type": value}
+    kind = rest.pop("type", None)
+    cls = SURFACES.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise ValueError(f"{where}: unknown type {kind!r}{_near(kind, list(SURFACES))}")
+    _known_keys(rest, [field.name for field in fields(cls)], f"{where} of type {kind}")  # type: ignore[arg-type]
+    for key, entry in rest.items():
+        if key == "hollow" and not isinstance(entry, bool):
+            raise ValueError(f"{where}: hollow: expected true or false, got {entry!r}")
+        rest[key] = entry if key == "hollow" else _number(entry, f"{where}: {key}")
+    try:
+        return cls(**rest)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+# --- plain forms and checks -----------------------------------------------------------------------
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Transform):
+        x, y, z = (float(entry) for entry in value.p)
+        rotation = [[float(entry) for entry in value.rotation[3 * k : 3 * k + 3]] for k in range(3)]
+        return {"xyz": [x, y, z], "quaternion": quaternion_from_rotation(rotation).tolist()}
+    if isinstance(value, Surface):
+        if type(value).kind not in SURFACES:
+            raise ValueError(f"constraint {name!r}: its surface is a function, which no file can hold")
+        own = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+        return {"type": value.kind, **own}
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{where}: unknown key {key!r}{_near(key, list(known))}")
+
+
+def _near(name: Any, known: list[str]) -> str:
+    near = difflib.get_close_matches(str(name), known, n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; known: {', '.join(known)}"
+
+
+def _number(value: Any, where: str) -> float:
+    try:
+        return checked_number(value, where)
+    except ModelError as error:
+        raise ValueError(str(error)) from None
+
+
+def _vector(values: Any, size: int, where: str) -> tuple[float, ...]:
+    try:
+        return tuple(checked_vector(values, size, where))
+    except ModelError as error:
+        raise ValueError(str(error)) from None
