@@ -135,7 +135,8 @@ def test_wrong_files(model, tmp_path):
 
 
 def test_functions_have_no_plain_form(model):
-    for constraint in (HolonomicRows("f", lambda q: [q[0]]), SurfaceConstraint("s", "tool0", surface=ImplicitSurface())):
+    of_surface = SurfaceConstraint("s", "tool0", surface=ImplicitSurface())
+    for constraint in (HolonomicRows("f", lambda q: [q[0]]), of_surface):
         with pytest.raises(ValueError, match="which no file can hold"):
             constraints_to_dict(ConstraintSet(model, [constraint]))
 

@@ -14,7 +14,8 @@ from sensor_msgs.msg import JointState
 from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.terms import FRICTION, inverse_dynamics_terms
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes import constrained_services, process
+from rbd_dynamics.nodes.constrained_services import forward_dynamics, hybrid_dynamics, inverse_dynamics
 from rbd_dynamics.nodes.description import Prefix, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.fill_trajectory import filled_trajectory
@@ -39,6 +40,7 @@ class Engine:
     robot: Robot
     prefix: Prefix
     reader: JointStateReader | None  # of joints that a JointState can carry
+    known: constrained_services.KnownConstraints
 
 
 class DynamicsServerNode(ManagedNode):
@@ -62,7 +64,11 @@ class DynamicsServerNode(ManagedNode):
         if model.nq == model.nv == len(model.joints):
             names = [prefix.outside(name) for name in model.joint_names]
             reader = JointStateReader(names, [], initial=model.neutral())
-        return Engine(model, robot, prefix, reader)
+        known = constrained_services.KnownConstraints(values["constraints_file"], model)
+        if known.all is not None:
+            progress("constraints", len(KERNELS), len(KERNELS))
+            known.compile(robot)
+        return Engine(model, robot, prefix, reader, known)
 
     def adopt(self, engine: Engine) -> None:
         for problem in self._payloads.apply_to(engine.robot):
@@ -76,6 +82,9 @@ class DynamicsServerNode(ManagedNode):
             (srv.InverseDynamics, "inverse_dynamics", self._inverse_dynamics),
             (srv.ForwardDynamics, "forward_dynamics", self._forward_dynamics),
             (srv.HybridDynamics, "hybrid_dynamics", self._hybrid_dynamics),
+            (srv.ConstrainedInverseDynamics, "constrained_inverse_dynamics", self._constrained(inverse_dynamics)),
+            (srv.ConstrainedForwardDynamics, "constrained_forward_dynamics", self._constrained(forward_dynamics)),
+            (srv.ConstrainedHybridDynamics, "constrained_hybrid_dynamics", self._constrained(hybrid_dynamics)),
             (srv.DynamicsTerms, "dynamics_terms", self._dynamics_terms),
             (srv.FillTrajectoryEfforts, "fill_trajectory_efforts", self._fill_trajectory),
         ):
@@ -157,6 +166,13 @@ class DynamicsServerNode(ManagedNode):
     def _fill_trajectory(self, engine: Engine, request: Any, response: Any) -> None:
         terms = list(request.terms) or self.values["terms"]
         response.trajectory = filled_trajectory(request, engine.robot, engine.reader, engine.prefix, terms)
+
+    def _constrained(self, answer: Callable[..., None]) -> Callable[[Engine, Any, Any], None]:
+        def service(engine: Engine, request: Any, response: Any) -> None:
+            x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
+            answer(engine.robot, x, request, response, self._friction(engine, x.v))
+
+        return service
 
     def _friction(self, engine: Engine, v: np.ndarray) -> np.ndarray:
         """Friction torque (N, nv), zero where this server does not model friction."""

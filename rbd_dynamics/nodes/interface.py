@@ -102,6 +102,8 @@ FEEDFORWARD_PARAMETERS = (
 
 DYNAMICS_SERVER_PARAMETERS = (
     *COMMON_PARAMETERS,
+    Parameter("constraints_file", "string", "",
+              "YAML file of constraints that requests may name, see docs/constraints.md. Empty: none are known"),
     Parameter("base", "string", "fixed", "floating: the root link moves freely, by the joint root_joint",
               choices=("fixed", "floating")),
     Parameter("terms", "string_array", list(TERMS),
@@ -273,6 +275,12 @@ DYNAMICS_SERVER = Interface(
         Service("~/forward_dynamics", "rbd_dynamics_interfaces/srv/ForwardDynamics", "Accelerations under efforts"),
         Service("~/hybrid_dynamics", "rbd_dynamics_interfaces/srv/HybridDynamics",
                 "Some joints' accelerations and the others' efforts are given: the rest of both"),
+        Service("~/constrained_inverse_dynamics", "rbd_dynamics_interfaces/srv/ConstrainedInverseDynamics",
+                "Actuator efforts for a motion that constraints allow"),
+        Service("~/constrained_forward_dynamics", "rbd_dynamics_interfaces/srv/ConstrainedForwardDynamics",
+                "Accelerations and constraint forces under efforts"),
+        Service("~/constrained_hybrid_dynamics", "rbd_dynamics_interfaces/srv/ConstrainedHybridDynamics",
+                "As hybrid dynamics, while constraints hold"),
         Service("~/dynamics_terms", "rbd_dynamics_interfaces/srv/DynamicsTerms",
                 "Mass matrix, Coriolis, gravity and friction torques, energies"),
         Service("~/fill_trajectory_efforts", "rbd_dynamics_interfaces/srv/FillTrajectoryEfforts",
