@@ -22,7 +22,7 @@ from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
 
 SURFACES: dict[str, type[Surface]] = {kind.kind: kind for kind in (Plane, Sphere, Cylinder)}
-PLACEMENTS = ("placement", "reference_placement")
+PLACEMENTS = ("placement", "reference_placement", "surface_placement")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -52,12 +52,12 @@ def load_constraints(source: Any, model: Model) -> ConstraintSet:
     Raises ValueError that names the constraint and the key, KeyError for a frame or joint that the model
     does not have.
     """
-    data = _read(source)
+    data = read(source)
     if isinstance(data, list):
         data = {"constraints": data}
     if not isinstance(data, Mapping) or not isinstance(data.get("constraints"), list):
         raise ValueError("constraints: expected a list, or a dictionary with the list under `constraints`")
-    _known_keys(data, ("constraints", "stabilization"), "constraints")
+    known_keys(data, ("constraints", "stabilization"), "constraints")
     stabilization = _number(data.get("stabilization", 0.0), "constraints: stabilization")
     return ConstraintSet(model, [_constraint(entry, k) for k, entry in enumerate(data["constraints"])], stabilization)
 
@@ -81,7 +81,8 @@ def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def _read(source: Any) -> Any:
+def read(source: Any) -> Any:
+    """A YAML file (a path) or text as what it holds; anything else as it is. Raises ValueError."""
     if not isinstance(source, (str, os.PathLike)):
         return source
     text, where = str(source), "constraints"
@@ -109,15 +110,19 @@ def _constraint(entry: Any, index: int) -> Constraint:
     cls = Constraint.known.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise ValueError(f"constraint {name!r}: unknown type {kind!r}{_near(kind, list(Constraint.known))}")
-    allowed = [field.name for field in fields(cls) if field.name != "name"]  # type: ignore[arg-type]
-    _known_keys(rest, allowed, f"constraint {name!r} of type {kind}")
-    for key, value in rest.items():
-        rest[key] = _value(f"constraint {name!r}: {key}", key, value)
-    given = ("name", *rest)
-    missing = [f.name for f in fields(cls) if f.name not in given and _default(f) is MISSING]  # type: ignore[arg-type]
-    if missing:
-        raise ValueError(f"constraint {name!r}: `{missing[0]}` is missing")
-    return cls(name=name, **rest)  # type: ignore[call-arg]
+    constraint: Constraint = built(cls, name, rest, f"constraint {name!r}", f" of type {kind}")
+    return constraint
+
+
+def built(cls: Any, name: str, rest: dict[str, Any], where: str, kind: str = "") -> Any:
+    """An object of a dataclass with a name, its other fields out of their plain forms. Raises ValueError."""
+    allowed = [field.name for field in fields(cls) if field.name != "name"]
+    known_keys(rest, allowed, where + kind)
+    values = {key: _value(f"{where}: {key}", key, value) for key, value in rest.items()}
+    for field in fields(cls):
+        if field.name not in ("name", *values) and _default(field) is MISSING:
+            raise ValueError(f"{where}: `{field.name}` is missing")
+    return cls(name=name, **values)
 
 
 def _value(where: str, key: str, value: Any) -> Any:
@@ -125,7 +130,7 @@ def _value(where: str, key: str, value: Any) -> Any:
     if key in PLACEMENTS:
         if not isinstance(value, Mapping):
             raise ValueError(f"{where}: expected xyz and rpy or quaternion, got {value!r}")
-        _known_keys(value, ("xyz", "rpy", "quaternion"), where)
+        known_keys(value, ("xyz", "rpy", "quaternion"), where)
         if "rpy" in value and "quaternion" in value:
             raise ValueError(f"{where}: give rpy or quaternion, not both")
         try:
@@ -159,7 +164,7 @@ def _surface(where: str, value: Any) -> Surface:
     cls = SURFACES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise ValueError(f"{where}: unknown type {kind!r}{_near(kind, list(SURFACES))}")
-    _known_keys(rest, [field.name for field in fields(cls)], f"{where} of type {kind}")  # type: ignore[arg-type]
+    known_keys(rest, [field.name for field in fields(cls)], f"{where} of type {kind}")  # type: ignore[arg-type]
     for key, entry in rest.items():
         if key == "hollow" and not isinstance(entry, bool):
             raise ValueError(f"{where}: hollow: expected true or false, got {entry!r}")
@@ -192,7 +197,8 @@ def _default(field: Any) -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Raises ValueError for a key that is not known, with near ones."""
     for key in given:
         if key not in known:
             raise ValueError(f"{where}: unknown key {key!r}{_near(key, list(known))}")

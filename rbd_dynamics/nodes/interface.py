@@ -17,7 +17,7 @@ from rbd_dynamics.control.joint_state import MISSING_VELOCITY
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.control.trajectory import INTERPOLATIONS
 from rbd_dynamics.nodes.parameters import Parameter
-from rbd_dynamics.simulation.simulation import INTEGRATORS
+from rbd_dynamics.simulation.simulation import INTEGRATORS, STABILIZATIONS
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,14 @@ SIMULATOR_PARAMETERS = (
               "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
               minimum=0.001, maximum=100.0),
     Parameter("integrator", "string", "semi_implicit_euler", "Integration method", choices=INTEGRATORS),
+    Parameter("scene_file", "string", "",
+              "YAML file of constraints that hold and surfaces that may be touched, see docs/constraints.md. Contact "
+              "needs the semi-implicit method. Empty: free motion"),
+    Parameter("stabilization", "string", "none",
+              "projection: after each step position and velocity are put on the constraints", choices=STABILIZATIONS),
+    Parameter("wrench_frame", "string", "", "Link or joint of a force-torque sensor. Empty: there is none"),
+    Parameter("wrench_noise", "double", 0.0, "Standard deviation of its forces, N; of torques a tenth of it, N m",
+              minimum=0.0),
     Parameter("publish_clock", "bool", False, "Publish /clock; joint states are then stamped with simulated time"),
     Parameter("initial_joints", "string_array", [], "Joints that do not start at zero, by name"),
     Parameter("initial_positions", "double_array", [], "Where those start, rad or m"),
@@ -299,6 +307,8 @@ SIMULATOR = Interface(
         Topic("~/effort", "sensor_msgs/msg/JointState", False, "Efforts by joint name; the others keep theirs"),
         ROBOT_DESCRIPTION,
         Topic("joint_states", "sensor_msgs/msg/JointState", True, "Position, velocity and the effort that acts"),
+        Topic("~/wrench", "geometry_msgs/msg/WrenchStamped", True,
+              "What constraints and contacts exert on the robot at `wrench_frame`, if there is one"),
         Topic("/clock", "rosgraph_msgs/msg/Clock", True, "Simulated time, if `publish_clock`"),
         DIAGNOSTICS,
     ),

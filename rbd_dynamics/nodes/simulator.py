@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -27,12 +28,14 @@ from rbd_dynamics.nodes.parameters import per_name
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
+from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import (
     Simulation,
     SimulationDiverged,
     SimulationOptions,
     start_position,
 )
+from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
 
 LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
 PATIENCE = 2.0  # s of wall time: how long a simulation in lockstep waits for a command
@@ -48,6 +51,7 @@ class Engine:
     joints: list[str]  # as messages name them
     dofs: NDArray[np.intp]
     q_index: NDArray[np.intp]
+    sensors: list[tuple[WrenchSensor, Callable[[], Any]]]  # each with what its multipliers are now
 
 
 class SimulatorNode(ManagedNode):
@@ -88,18 +92,27 @@ class SimulatorNode(ManagedNode):
         start = start_position(model)
         for name, position in zip(values["initial_joints"], values["initial_positions"]):
             start[model.joint(prefix.inside(name)).q_index] = position
-        fields = ("step", "integrator", "friction", "effort_limits", "position_limits", "command_timeout")
-        options = SimulationOptions(start_braked=values["start_braked"], **{name: values[name] for name in fields})
-        simulation = Simulation(model, start, options)
+        chosen = {field.name: values[field.name] for field in fields(SimulationOptions)}
+        scene = load_scene(values["scene_file"], model) if values["scene_file"] else Scene()
+        simulation = Simulation(model, start, SimulationOptions(**chosen), *scene)
         for robot, kernels in simulation.robots:
             robot.compile(*kernels, progress=progress)
             if values["payload_frame"]:
                 robot.set_payload(prefix.inside(values["payload_frame"]), values["payload_mass"], values["payload_com"])
+        simulation.compile_constraints()
+        sensors: list[tuple[WrenchSensor, Callable[[], Any]]] = []
+        if values["wrench_frame"]:
+            robot, frame = simulation.robots[0][0], prefix.inside(values["wrench_frame"])
+            if scene.constraints is not None:
+                sensors.append((WrenchSensor(robot, scene.constraints, frame), lambda: simulation.multipliers))
+            if simulation.contact_rows is not None:
+                flat_forces = simulation.contact_forces.reshape(-1)
+                sensors.append((WrenchSensor(robot, simulation.contact_rows, frame), lambda: flat_forces))
         joints = [model.joint(name) for name in names]
         return Engine(
             model, simulation, prefix, [prefix.outside(name) for name in names],
             np.array([joint.v_index for joint in joints], dtype=np.intp),
-            np.array([joint.q_index for joint in joints], dtype=np.intp),
+            np.array([joint.q_index for joint in joints], dtype=np.intp), sensors,
         )  # fmt: skip
 
     def adopt(self, engine: Engine) -> None:
@@ -116,6 +129,8 @@ class SimulatorNode(ManagedNode):
 
     def open(self) -> None:
         self._states = self.publish_on(JointState, "joint_states")
+        self._wrenches: Any = self.publish_on(WrenchStamped, "~/wrench") if self.values["wrench_frame"] else None
+        self._noise = np.random.default_rng(self.values["inertia_seed"])
         self._clock_publisher = self.publish_on(ClockMessage, "/clock") if self.values["publish_clock"] else None
         self.subscribe(Float64MultiArray, "~/commands", self._on_commands)
         self.subscribe(JointState, "~/effort", self._on_effort)
@@ -191,11 +206,25 @@ class SimulatorNode(ManagedNode):
         message.header.stamp = Time(nanoseconds=stamp).to_msg()
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
+        if self._wrenches is not None:
+            self._publish_wrench(engine, message.header.stamp)
         self._answered, self._published = False, time.monotonic()
         message.position = flat(simulation.q[engine.q_index])
         message.velocity = flat(simulation.v[engine.dofs])
         message.effort = flat(simulation.tau[engine.dofs])
         self._states.publish(message)
+
+    def _publish_wrench(self, engine: Engine, stamp: Any) -> None:
+        """What constraints and contacts exert on the robot at the sensor, before the joint state that goes with it."""
+        total = self.values["wrench_noise"] * self._noise.standard_normal(6)
+        total[:3] *= 0.1  # of a sensor of that size
+        for sensor, multipliers in engine.sensors:
+            total = total + sensor.wrench(engine.simulation.q, multipliers())
+        message = WrenchStamped()
+        message.header.stamp, message.header.frame_id = stamp, self.values["wrench_frame"]
+        torque, force = message.wrench.torque, message.wrench.force
+        torque.x, torque.y, torque.z, force.x, force.y, force.z = total.tolist()
+        self._wrenches.publish(message)
 
     # --- commands ---------------------------------------------------------------------------------
 

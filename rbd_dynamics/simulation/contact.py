@@ -110,11 +110,11 @@ def _least_velocity(gap: float, before: float, contact: Contact, h: float) -> fl
 def _one_contact(G: Array, velocity: Array, target: float, friction: float) -> Array:
     """Impulse (3) of one contact: none, sticking or sliding."""
     lacking = np.array([target, 0.0, 0.0]) - velocity
-    if lacking[0] <= 0.0:
+    if lacking[0] <= 0.0 or G[0, 0] <= 0.0:  # in the second case nothing can move it
         return np.zeros(3)
     if friction == 0.0:
         return np.array([lacking[0] / G[0, 0], 0.0, 0.0])
-    sticking = np.asarray(np.linalg.solve(G, lacking), float)
+    sticking = np.asarray(np.linalg.lstsq(G, lacking, rcond=1e-12)[0], float)  # it may be free in fewer directions
     if sticking[0] >= 0.0 and math.hypot(sticking[1], sticking[2]) <= friction * sticking[0]:
         return sticking
     angle = math.atan2(velocity[2], velocity[1])

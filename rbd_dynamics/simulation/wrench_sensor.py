@@ -1,0 +1,62 @@
+"""A force-torque sensor: what constraints and contacts exert on a body, seen from a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.constraints import ConstraintSet, PairConstraint
+from rbd_dynamics.constraints.kernels import State
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.se3 import ZERO6, add6, scale6
+
+Array = NDArray[np.float64]
+Vector = Sequence[Scalar]
+
+
+class WrenchSensor:
+    """Sums the wrenches of rows that act on the body which carries `frame`.
+
+    Parameters:
+        robot: any with the simulated kinematics.
+        constraints: the set whose multipliers are known.
+        frame: of the sensor. Raises KeyError for an unknown one.
+    """
+
+    def __init__(self, robot: Robot, constraints: ConstraintSet, frame: str) -> None:
+        model = robot.model
+        body = model.frame(frame).body
+        self.constraints = constraints
+        here = [
+            c.name
+            for c in constraints.constraints
+            if isinstance(c, PairConstraint) and c.frame != "world" and model.frame(c.frame).body == body
+        ]
+        tree = expanded(model).model
+        signature = Signature(
+            (
+                Argument("q", (model.nq,)), Argument("multipliers", (len(constraints),)),
+                Argument("parameters", (len(constraints.parameters),), shared=True),
+            ),
+            (Argument("wrench", (6,)),),
+        )  # fmt: skip
+
+        def function(q: Vector, multipliers: Vector, parameters: Vector) -> list[Vector]:
+            state = State(tree, constraints, False, {"q": q, "parameters": parameters})
+            rows = constraints.wrench_rows(state.q, parameters[2:], tree.frame(frame))
+            total = ZERO6
+            for name in here:
+                for row, multiplier in zip(rows[name], multipliers[constraints.slice_of(name)]):
+                    total = add6(total, scale6(multiplier, row))
+            return [total, state.checks]
+
+        self._kernel = robot.custom_kernel("wrench_sensor", repr((constraints.key, here, frame)), signature, function)
+
+    def wrench(self, q: Array, multipliers: Array) -> Array:
+        """(m, f) (6,) on the robot in the sensor's frame, without the weight of what it carries."""
+        return np.asarray(self._kernel((q, multipliers, self.constraints.parameters)))
