@@ -138,7 +138,7 @@ class TestRunningNodes:
 
         name = interface.executable
         # every optional topic, too
-        options = {"publish_clock": True} if interface is SIMULATOR else {}
+        options = {"publish_clock": True, "wrench_frame": "tool"} if interface is SIMULATOR else {}
         with ros.start(name, options) as node:
             node.says("active", 60.0)
             listed = set(ros.client(ListParameters, f"{name}/list_parameters")().result.names)

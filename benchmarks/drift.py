@@ -1,0 +1,161 @@
+"""How far simulations drift from their constraints and their energy, by method and stabilisation.
+
+    python -m benchmarks.drift [--plot FILE]
+
+Three systems without friction: a spherical pendulum as a constrained particle, a closed five-bar linkage, and a body
+that tumbles freely (which has no constraint). All at the same step.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rbd_dynamics as rbd
+from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Sphere, SurfaceConstraint
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
+from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
+
+Array = NDArray[np.float64]
+
+STEP, SECONDS, ALPHA = 2e-3, 5.0, 20.0
+ADAPTIVE_STEP = 0.02  # s: between the samples of the adaptive method, which chooses its own inside
+METHODS = (
+    ("explicit_euler", "none", 0.0),
+    ("explicit_euler", "none", ALPHA),
+    ("explicit_euler", "projection", 0.0),
+    ("semi_implicit_euler", "none", 0.0),
+    ("semi_implicit_euler", "projection", 0.0),
+    ("rk4", "none", 0.0),
+    ("rk4", "none", ALPHA),
+    ("rk4", "projection", 0.0),
+    ("adaptive", "none", 0.0),
+)
+
+
+class System(NamedTuple):
+    """A model, where it starts, and its constraints."""
+
+    model: rbd.Model
+    q: Array
+    v: Array
+    constraints: Callable[[float], ConstraintSet | None]  # of Baumgarte's rate
+
+
+def particle() -> System:
+    """On a sphere of 1 m."""
+    builder = rbd.ModelBuilder("particle")
+    for k, (name, parent) in enumerate((("x", None), ("y", "x"), ("z", "y"))):
+        axis = tuple(float(i == k) for i in range(3))
+        builder.add_body(name, parent, Prismatic(axis), **({"mass": 1.0} if name == "z" else {}))
+    model = builder.build()
+    on = SurfaceConstraint("sphere", "z", surface=Sphere(1.0))
+    return System(model, np.array([1.0, 0, 0]), np.array([0, 2.0, 0]), lambda alpha: ConstraintSet(model, [on], alpha))
+
+
+def five_bar() -> System:
+    """Two arms of two links of 0.4 m that are joined at their tips."""
+    builder = rbd.ModelBuilder("five_bar", gravity=(0.0, -9.81, 0.0))
+    rod = {"mass": 0.6, "com": (0.2, 0, 0), "inertia": 0.008 * np.eye(3)}
+    for k, x in enumerate((-0.15, 0.15)):
+        builder.add_body(f"upper{k}", None, Revolute((0, 0, 1)), placement=(x, 0, 0), **rod)
+        builder.add_body(f"lower{k}", f"upper{k}", Revolute((0, 0, 1)), placement=(0.4, 0, 0), **rod)
+        builder.add_frame(f"tip{k}", f"lower{k}", (0.4, 0, 0))
+    model = builder.build()
+    tips = FrameConstraint("tips", "tip1", "tip0", directions=("x", "y"))
+    start = np.array([2.4, -1.6, np.pi - 2.4, 1.6])
+    q = rbd.Robot(model).project_configuration(start, [tips])
+    return System(model, q, np.zeros(4), lambda alpha: ConstraintSet(model, [tips], alpha))
+
+
+def tumbling() -> System:
+    """A free body that turns about its middle axis, which is unstable."""
+    builder = rbd.ModelBuilder("tumbling", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("body", None, Floating(), mass=1.0, inertia=np.diag([0.1, 0.2, 0.3]))
+    model = builder.build()
+    return System(model, model.neutral(), np.array([0.02, 5.0, 0.02, 0.3, 0.0, 0.1]), lambda alpha: None)
+
+
+SYSTEMS = {"spherical pendulum": particle, "five-bar linkage": five_bar, "tumbling body": tumbling}
+
+
+def drift(system: System, method: str, stabilization: str, alpha: float) -> tuple[Array, Array]:
+    """Largest violation of the constraint (m), and change of energy relative to its scale, at each sample."""
+    robot = rbd.Robot(system.model)
+    step = ADAPTIVE_STEP if method == "adaptive" else STEP
+    constraints = system.constraints(alpha)
+    options = SimulationOptions(
+        step=step, integrator=method, stabilization=stabilization, start_braked=False, friction=False
+    )  # type: ignore[arg-type]
+    simulation = Simulation(system.model, system.q, options, constraints)
+    simulation.v = system.v.copy()
+    off, energies = [], []
+    for _ in range(round(SECONDS / step)):
+        try:
+            simulation.advance(1)
+        except SimulationDiverged:
+            off.append(np.inf)
+            energies.append(np.inf)
+            break
+        q, v = simulation.q, simulation.v
+        h = robot.constraint_terms(q, v, constraints).h if constraints is not None else np.zeros(1)
+        off.append(float(np.abs(h).max()))
+        energies.append(float(robot.kinetic_energy(q, v) + robot.potential_energy(q)))
+    before = float(robot.kinetic_energy(system.q, system.v) + robot.potential_energy(system.q))
+    scale = 9.81 * system.model.mass if system.model.gravity != (0.0, 0.0, 0.0) else before
+    return np.array(off), (np.array(energies) - before) / scale
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift", description=__doc__.splitlines()[0])
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the energies there")
+    arguments = parser.parse_args()
+    print(f"{SECONDS:g} s, step {1e3 * STEP:g} ms; Baumgarte's rate {ALPHA:g} 1/s; energy over m g 1 m, or its start\n")
+    print("| method | stabilisation | " + " | ".join(f"{name}: violation | energy" for name in list(SYSTEMS)[:2])
+          + " | tumbling body: energy |\n|" + "---|" * 7)  # fmt: skip
+    curves: dict[str, tuple[Array, Array]] = {}
+    for method, stabilization, alpha in METHODS:
+        cells = []
+        for name, make in SYSTEMS.items():
+            if name == "tumbling body" and (stabilization != "none" or alpha):
+                cells.append("")
+                continue
+            off, energy = drift(make(), method, stabilization, alpha)
+            if name != "tumbling body":
+                cells.append(f"{off.max():.1e} m")
+            cells.append(f"{np.abs(energy).max():.1e}")
+            if name == "spherical pendulum":
+                curves[f"{method}, {'Baumgarte' if alpha else stabilization}"] = off, energy
+        how = "Baumgarte" if alpha else stabilization
+        print(f"| {method} | {how} | " + " | ".join(cells) + " |", flush=True)
+    if arguments.plot:
+        draw(curves, arguments.plot)
+
+
+def draw(curves: dict[str, tuple[Array, Array]], path: Path) -> None:
+    """Violation and energy of the spherical pendulum over time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for name, (off, energy) in curves.items():
+        times = np.linspace(0.0, SECONDS, len(off))
+        left.semilogy(times, np.maximum(off, 1e-16), lw=1, label=name)
+        right.semilogy(times, np.maximum(np.abs(energy), 1e-16), lw=1)
+    left.set(xlabel="time [s]", ylabel="distance from the sphere [m]", title="violation of the constraint")
+    right.set(xlabel="time [s]", ylabel="|change of energy| / (m g 1 m)", title="energy")
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+    print(f"picture: {path}")
+
+
+if __name__ == "__main__":
+    main()
