@@ -49,6 +49,8 @@ class Robot(ConstrainedMethods):
     """
 
     def __init__(self, model: Model, backend: Backend | None = None, friction: bool = False) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
         known = ("llvm", "numba", "python", "reference")
         if backend is not None and backend not in known:
             raise ValueError(f"backend {backend!r} is none of {', '.join(known)}")

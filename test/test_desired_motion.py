@@ -67,7 +67,14 @@ def test_set_point_takes_effect_at_once_and_expires():
     desired = motion(setpoint_timeout=0.1)
     desired.set_point(Waypoints.of(["b", "a"], [Point(0, [2, 1], [4, 3], [6, 5])]), 0)
     np.testing.assert_array_equal(at(desired, 50 * MS), [[1, 2], [3, 4], [5, 6]])
-    np.testing.assert_array_equal(at(desired, 150 * MS), [[1, 2], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(at(desired, 150 * MS, np.array([1.05, 2])), [[1, 2], [0, 0], [0, 0]])
+
+
+def test_after_a_set_point_that_was_never_reached_the_robot_is_held_where_it_is():
+    desired = motion(setpoint_timeout=0.1)
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, [9, 9])]), 0)
+    np.testing.assert_array_equal(at(desired, 150 * MS), [Q, [0, 0], [0, 0]])
+    np.testing.assert_array_equal(at(desired, 160 * MS, Q + 1), [Q, [0, 0], [0, 0]])
 
 
 def test_set_point_without_position_follows_the_measured_one():

@@ -119,13 +119,18 @@ def random_state():
     return RNG.uniform(-0.2, 0.2, 3), RNG.uniform(-0.5, 0.5, 3)
 
 
+def random_motion():
+    """Position, velocity, acceleration (3, 3) within the limits of the joints."""
+    return np.vstack([RNG.uniform([-0.3, -0.3, -0.1], [0.3, 0.3, 0.2]), RNG.uniform(-0.3, 0.3, (2, 3))])
+
+
 def set_point(talk, desired):
     talk.send(JOINTS, (0.0, *desired))
 
 
 def test_set_point_is_answered_by_the_torque_of_the_library(talk, robot):
     for _ in range(5):
-        desired = RNG.uniform(-0.3, 0.3, (3, 3))
+        desired = random_motion()
         set_point(talk, desired)
         q, v = random_state()
         np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, desired), rtol=1e-12, atol=1e-12)
@@ -212,7 +217,7 @@ def answers_at_600_hz(talk, robot, desired, count):
 
 def test_500_hz_and_no_message_lost(talk, robot):
     """Joint states are sent best effort: a busy machine may drop one, so a run without a loss is tried for again."""
-    desired = RNG.uniform(-0.3, 0.3, (3, 3))
+    desired = random_motion()
     set_point(talk, desired)
     count = 1500
     runs = []
@@ -275,6 +280,8 @@ def test_unstamped_state_counts_as_new(talk):
         (["shoulder"], [(0.0, [0.0])], "'elbow' is missing"),
         (JOINTS, [(0.0, [1.0, 0.0, 0.0]), (2.0, [0.0] * 3)], "start tolerance"),
         ([], [(0.0, [])], "names no joints"),
+        (JOINTS, [(1.0, [0.0, 0.0, 0.0]), (2.0, [0.0, 0.0, 99.0])], "outside its limits"),
+        (JOINTS, [(0.0, [0.0, 0.0, 99.0])], "position 99 of joint 'slide' is outside its limits"),
     ],
 )
 def test_bad_trajectory_is_refused_and_the_motion_goes_on(talk, robot, names, points, reason):
@@ -363,7 +370,7 @@ def test_gains_change_at_once_and_wrong_ones_are_refused(talk, robot):
 
 
 def test_empty_trajectory_means_hold(talk, robot):
-    desired = RNG.uniform(-0.3, 0.3, (3, 3))
+    desired = random_motion()
     set_point(talk, desired)
     talk.send(JOINTS)
     desired[1:] = 0.0

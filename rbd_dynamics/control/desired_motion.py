@@ -134,6 +134,8 @@ class DesiredMotion:
         timeout = self.options.setpoint_timeout
         if timeout and (now - self._start) * NANOSECOND > timeout:
             self.hold()
+            if np.any(np.abs(self.state()[0] - q) > self.options.start_tolerance):
+                self.motion = motion_of([q, np.zeros_like(q), np.zeros_like(q)])  # it never came there
             return
         if self._follow_measured[0]:
             self.motion[0] = q

@@ -92,7 +92,8 @@ class JointStateReader:
                 self.problem = f"joint state names joint {self.names[target]!r} twice"
                 return False
         if not found:
-            self.problem = "joint state names none of the robot's joints"
+            some = ", ".join(map(repr, list(names)[:3])) or "nothing"
+            self.problem = f"joint state names none of the robot's joints, but {some}: expected {self.names[0]!r}..."
             return False
         self._brings_required = set(self._required.tolist()) <= set(targets)
         self._sources = np.array([source for source, _ in found], dtype=np.intp)

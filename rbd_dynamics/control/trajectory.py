@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]
 INTERPOLATIONS = ("smooth", "as_given")
+LIMIT_SLACK = 1e-6  # rad, m: so far beyond a limit is rounding
 
 
 class TrajectoryError(ValueError):
@@ -60,6 +61,17 @@ class Waypoints:
         )
         times = np.array([point.time for point in points], dtype=float)
         return cls(names, times, *(np.array(rows) for rows in columns))
+
+    def check_limits(self, limits: Mapping[str, tuple[float, float]]) -> None:
+        """Raises TrajectoryError for a position outside (lower, upper) of its joint."""
+        for column, name in enumerate(self.joint_names):
+            lower, upper = limits.get(name, (-math.inf, math.inf))
+            off = (self.positions[:, column] < lower - LIMIT_SLACK) | (self.positions[:, column] > upper + LIMIT_SLACK)
+            for k in np.flatnonzero(off):
+                raise TrajectoryError(
+                    f"point {k}: position {self.positions[k, column]:.6g} of joint {name!r} is outside its limits "
+                    f"{lower:.6g} to {upper:.6g}"
+                )
 
     def completed(self) -> Waypoints:
         """With the missing velocities and accelerations computed from the points around them."""

@@ -63,14 +63,17 @@ class Build:
 
     def _work(self) -> None:
         try:
-            model = read_model(self._text, self._values, self._warn)
+            try:
+                model = read_model(self._text, self._values, self._warn)
+            except (ValueError, KeyError, ArithmeticError) as error:
+                raise BuildError(f"robot_description: {message_of(error)}") from None
             self._engine = self._make(model, self._values, self._progress)
         except BuildError as error:
             self._error = error
         except (ValueError, KeyError, ArithmeticError) as error:
-            self._error = BuildError(f"robot_description: {message_of(error)}")
+            self._error = BuildError(message_of(error))
         except Exception as error:  # whatever it is, the node lives on
-            self._error = BuildError(f"robot_description: {type(error).__name__}: {error}")
+            self._error = BuildError(f"{type(error).__name__}: {error}")
         finally:
             self.done = True
 
@@ -87,7 +90,9 @@ def read_model(text: str, values: dict[str, Any], warn: Callable[[str], None]) -
     if not text.strip():
         raise ValueError("it is empty")
     if not text.lstrip().startswith("<"):
-        raise ValueError(f"it is not XML; it begins with {text.strip()[:40]!r}")
+        begin = text.strip()[:40]
+        path = "; is that a path? It has to be the content of the file" if text.strip().endswith(".urdf") else ""
+        raise ValueError(f"it is not XML; it begins with {begin!r}{path}")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: warn(str(message))

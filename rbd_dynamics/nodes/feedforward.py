@@ -39,6 +39,7 @@ class Engine:
     motion: DesiredMotion
     prefix: Prefix
     controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
+    limits: dict[str, tuple[float, float]]  # of their positions
 
 
 class FeedforwardNode(TorqueNode):
@@ -62,7 +63,13 @@ class FeedforwardNode(TorqueNode):
         motion = DesiredMotion(required, controller.continuous, _motion_options(values))
         controller.compute(reader.q, reader.v, motion.motion, motion.since)  # the first call, out of the way
         whole = controller.joints == tuple(model.joint_names)
-        return Engine(model, robot, controller, reader, motion, prefix, slice(None) if whole else controller.index)
+        limits = {
+            prefix.outside(joint.name): (joint.limits.lower, joint.limits.upper)
+            for joint in map(model.joint, controller.joints)
+            if joint.kind.name != "continuous"
+        }
+        controlled = slice(None) if whole else controller.index
+        return Engine(model, robot, controller, reader, motion, prefix, controlled, limits)
 
     def adopt(self, engine: Engine) -> None:
         old = self.engine
@@ -95,7 +102,7 @@ class FeedforwardNode(TorqueNode):
 
     def take_motion(self, engine: Engine, message: JointTrajectory) -> None:
         reader, where = engine.reader, engine.controlled
-        waypoints = self.single_set_point(engine.motion, message)
+        waypoints = self.single_set_point(engine.motion, message, engine.limits)
         if waypoints is not None:
             start = nanoseconds(message.header.stamp) or reader.stamp
             engine.motion.follow(waypoints, start, reader.stamp, reader.q[where], reader.v[where])

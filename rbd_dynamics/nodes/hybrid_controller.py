@@ -274,7 +274,7 @@ class HybridControllerNode(TorqueNode):
         out = supervisor.output
         if not supervisor.engaged or out is None:
             raise TrajectoryError("not engaged: call ~/engage first")
-        waypoints = self.single_set_point(supervisor.motion, message)
+        waypoints = self.single_set_point(supervisor.motion, message, {})
         if waypoints is not None:
             stamp = engine.reader.stamp
             start = nanoseconds(message.header.stamp) or stamp

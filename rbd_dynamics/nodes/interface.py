@@ -96,7 +96,8 @@ FEEDFORWARD_PARAMETERS = (
               "A trajectory that begins farther than this (rad, m) from the robot is refused",
               minimum=0.0, dynamic=True),
     Parameter("setpoint_timeout", "double", 0.5,
-              "When set-points stop for longer (s), the robot is held where it is. 0: never",
+              "When set-points stop for longer (s), the robot is held: at the last one, or where it is if that is "
+              "farther than `start_tolerance` from it. 0: never",
               minimum=0.0, maximum=60.0, dynamic=True),
 )  # fmt: skip
 
@@ -256,7 +257,8 @@ FEEDFORWARD = Interface(
               "state may come in several messages"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
               "Desired motion: several points are a trajectory in time, from header.stamp (zero: now), that starts "
-              "without a jump; one point is a set-point that counts at once; no point means hold"),
+              "without a jump, and may name some of the joints; one point is a set-point that counts at once and names "
+              "all of them; no point means hold. Positions outside the description's limits are refused"),
         ROBOT_DESCRIPTION,
         Topic("~/commands", "std_msgs/msg/Float64MultiArray", True,
               "Efforts in the order of `joints`, to be remapped to an effort controller"),

@@ -38,6 +38,9 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str | None = None, **options: Any) -> None:
         super().__init__(name or self.INTERFACE.executable, **options)
         self.values = parameters.declare(self, self.INTERFACE.parameters)
+        for name in getattr(self, "_parameter_overrides", {}):
+            if not self.has_parameter(name):
+                self.get_logger().warning(f"there is no parameter {name!r}: it is ignored")
         self.check(self.values)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.engine: Any = None

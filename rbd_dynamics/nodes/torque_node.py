@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,9 @@ class TorqueNode(ManagedNode):
         if state_time == 0:
             state_time = now
         elif timeout and abs(now - state_time) > timeout * SECOND:
-            self.refuse(f"stale joint state: its stamp is off by more than {timeout:g} s")
+            late = (now - state_time) / SECOND
+            which = "old" if late > 0.0 else "in the future"
+            self.refuse(f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?")
             return
         reader = engine.reader
         if state_time < reader.stamp - SECOND:
@@ -146,13 +148,19 @@ class TorqueNode(ManagedNode):
             end = 1e-9 * nanoseconds(message.points[-1].time_from_start)
             self.get_logger().info(f"trajectory of {len(message.points)} points, {end:.3f} s")
 
-    def single_set_point(self, motion: Any, message: JointTrajectory) -> Waypoints | None:
-        """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed."""
+    def single_set_point(
+        self, motion: Any, message: JointTrajectory, limits: Mapping[str, tuple[float, float]]
+    ) -> Waypoints | None:
+        """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed.
+
+        Raises TrajectoryError, also for positions outside the limits.
+        """
         if not message.points:
             motion.hold()
             return None
         single = len(message.points) == 1
         waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
+        waypoints.check_limits(limits)
         if single:
             motion.set_point(waypoints, self.now())
             return None
