@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-SOURCE, PAGE = DOCS / "theory_map.yaml", DOCS / "theory_map.md"
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, PAGE = ROOT / "docs" / "theory_map.yaml", ROOT / "docs" / "theory_map.md"
+PACKAGE = "rbd_dynamics"
 
 HEAD = """\
 # Where each equation is computed
 
-Written by `scripts/theory_page.py` from `theory_map.yaml`; a test imports every name and asks for every equation.
-The sources by their numbers, and our notation: [theory.md](theory.md).
+Every equation of the sources, what computes it, and the tests that say so. The sources and our notation:
+[theory.md](theory.md). Names are within `rbd_dynamics`; *definition* marks what only names something.
+Written by `scripts/theory_page.py` from `theory_map.yaml`. `test/test_theory_map.py` asks for every equation number,
+imports every name, looks for every test, and for this page to be up to date.
 """
 
 
@@ -25,35 +32,73 @@ def read() -> list[dict[str, Any]]:
 
 def page(sources: list[dict[str, Any]]) -> str:
     """The text of the page."""
-    parts = [HEAD, *map(_section, sources), _slips(sources)]
-    return "\n".join(parts)
+    return "\n".join([HEAD, _missing(sources), *map(_section, sources), _slips(sources)])
+
+
+def resolve(name: str) -> Any:
+    """The object of a dotted name in the package. Raises AttributeError or ModuleNotFoundError if there is none."""
+    found: Any = importlib.import_module(PACKAGE)
+    for part in name.split("."):
+        if isinstance(found, ModuleType) and not hasattr(found, part):  # a module that nobody has imported yet
+            found = importlib.import_module(f"{found.__name__}.{part}")
+        else:
+            found = getattr(found, part)
+    return found
+
+
+def _missing(sources: list[dict[str, Any]]) -> str:
+    missing = [
+        f"- {source['source']}, {_where(entry)}: {entry['says']} ({entry['planned']})"
+        for source in sources
+        for entry in source["entries"]
+        if "planned" in entry
+    ]
+    return "\n".join(["## Not there yet", "", *missing, ""]) if missing else "Nothing is missing.\n"
 
 
 def _section(source: dict[str, Any]) -> str:
-    lines = [f"## {source['source']}", "", "| where | what it says | computed by | tested in |", "|---|---|---|---|"]
+    lines = [f"## {source['source']}", "", "| where | what it says | computed by | tested: |", "|---|---|---|---|"]
     for entry in source["entries"]:
-        says = entry["says"] + (f" *({entry['note'].rstrip('.')})*" if "note" in entry else "")
-        names = ", ".join(f"`{name.removeprefix('rbd_dynamics.')}`" for name in entry["by"])
-        tests = ", ".join(f"`{name}`" for name in entry["test"])
+        says = entry["says"] + (" *(definition)*" if entry.get("kind") == "definition" else "")
+        says += f" *({entry['note'].rstrip('.')})*" if "note" in entry else ""
+        if "planned" in entry:
+            names = tests = f"*not there yet: {entry['planned']}*"
+        else:
+            names, tests = ", ".join(map(_code_link, entry["by"])), _test_links(entry["test"])
         lines.append("| " + " | ".join(_cell(text) for text in (_where(entry), says, names, tests)) + " |")
     return "\n".join([*lines, ""])
 
 
 def _where(entry: dict[str, Any]) -> str:
     at = str(entry["at"])
-    return f"({at})" if at[0].isdigit() and "." not in at.split(" ")[0] else at
+    return f"({at})" if at.replace("-", "").isdigit() else at
+
+
+def _code_link(name: str) -> str:
+    if name.startswith("examples/"):
+        return f"[{name}](../{name})"
+    found = inspect.unwrap(resolve(name))
+    file = found.__file__ if isinstance(found, ModuleType) else inspect.getsourcefile(found)
+    return f"[`{name}`](../{Path(str(file)).resolve().relative_to(ROOT)})"
+
+
+def _test_links(tests: list[str]) -> str:
+    """A link to each file, with its tests as the sentences that their names are."""
+    parts = []
+    for file, group in groupby(tests, key=lambda test: test.split("::")[0]):
+        claims = [test.split("::")[1].removeprefix("test_").replace("_", " ") for test in group if "::" in test]
+        parts.append("; ".join(claims) + f" [({file})](../test/{file})")
+    return ", ".join(parts).strip()
 
 
 def _slips(sources: list[dict[str, Any]]) -> str:
-    lines = [
-        "## Slips in the sources",
-        "",
-        "Found by computing both sides; the tests named above hold the right form.",
-        "",
-    ]
+    lines = ["## Slips in the sources", "", "Each is computed both ways in the test that follows it.", ""]
     for source in sources:
         lines += [
-            f"- {source['source']}, {_where(entry)}: {entry['slip']}" for entry in source["entries"] if "slip" in entry
+            f"- {source['source']}, {_where(entry)}: {' '.join(entry['slip'].split())}. "
+            f"*Tested: {_test_links(entry['slip_test'])}*"
+            for entry in source["entries"]
+            if "slip" in entry
         ]
     return "\n".join([*lines, ""])
 

@@ -8,6 +8,7 @@ from oracles import (
     assert_close,
     derivative,
     every_backend,
+    every_regular_robot,
     every_robot,
     random_states,
     real_robot,
@@ -37,6 +38,30 @@ def test_mass_matrix_of_random_trees_agrees_with_pinocchio(backend):
     for robot, rng in trees(backend):
         q = robot.model.random(rng)
         assert_close(robot.mass_matrix(q), tree_twin(robot.model).mass_matrix(q))
+
+
+@needs_pinocchio
+@every_regular_robot
+def test_inverse_agrees_with_pinocchio(name, base, backend):
+    robot, twin = real_robot(name, base, backend), load_twin(name, base)
+    q = random_states(robot.model, np.random.default_rng(7), 2).q
+    found = robot.mass_matrix_inverse(q)
+    np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))  # exactly symmetric
+    rotors = np.diag(rotor_inertia(robot.model))
+    for sample, inverse in zip(q, found):
+        M = twin.mass_matrix(sample) + rotors
+        size = np.sqrt(np.diag(M))  # freedoms in kg and in kg m^2 differ by orders of magnitude
+        scaled = M / np.outer(size, size)
+        precision = 1e-13 * np.linalg.cond(scaled) if len(M) else 0.0
+        assert_close(inverse * np.outer(size, size), np.linalg.inv(scaled), SAME_FILE + precision)
+
+
+@every_backend
+def test_inverse_of_trees(backend):
+    for robot, rng in trees(backend, mimic=0.4):
+        q = robot.model.random(rng)
+        M = robot.mass_matrix(q)
+        np.testing.assert_allclose(robot.mass_matrix_inverse(q) @ M, np.eye(len(M)), atol=1e-12 * np.linalg.cond(M))
 
 
 @every_backend
