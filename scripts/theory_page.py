@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -48,7 +49,7 @@ def resolve(name: str) -> Any:
 
 def _missing(sources: list[dict[str, Any]]) -> str:
     missing = [
-        f"- {source['source']}, {_where(entry)}: {entry['says']} ({entry['planned']})"
+        f"- {source['source']}, {_where(entry)}: {_text(entry['says'])} ({entry['planned']})"
         for source in sources
         for entry in source["entries"]
         if "planned" in entry
@@ -59,19 +60,19 @@ def _missing(sources: list[dict[str, Any]]) -> str:
 def _section(source: dict[str, Any]) -> str:
     lines = [f"## {source['source']}", "", "| where | what it says | computed by | tested: |", "|---|---|---|---|"]
     for entry in source["entries"]:
-        says = entry["says"] + (" *(definition)*" if entry.get("kind") == "definition" else "")
-        says += f" *({entry['note'].rstrip('.')})*" if "note" in entry else ""
+        says = _text(entry["says"]) + (" *(definition)*" if entry.get("kind") == "definition" else "")
+        says += f" *({_text(entry['note'])})*" if "note" in entry else ""
         if "planned" in entry:
             names = tests = f"*not there yet: {entry['planned']}*"
         else:
             names, tests = ", ".join(map(_code_link, entry["by"])), _test_links(entry["test"])
-        lines.append("| " + " | ".join(_cell(text) for text in (_where(entry), says, names, tests)) + " |")
+        lines.append(f"| {_where(entry)} | {says} | {names} | {tests} |")
     return "\n".join([*lines, ""])
 
 
 def _where(entry: dict[str, Any]) -> str:
     at = str(entry["at"])
-    return f"({at})" if at.replace("-", "").isdigit() else at
+    return f"({at})" if at.replace("-", "").isdigit() else _text(at)
 
 
 def _code_link(name: str) -> str:
@@ -95,7 +96,7 @@ def _slips(sources: list[dict[str, Any]]) -> str:
     lines = ["## Slips in the sources", "", "Each is computed both ways in the test that follows it.", ""]
     for source in sources:
         lines += [
-            f"- {source['source']}, {_where(entry)}: {' '.join(entry['slip'].split())}. "
+            f"- {source['source']}, {_where(entry)}: {_text(entry['slip'])}. "
             f"*Tested: {_test_links(entry['slip_test'])}*"
             for entry in source["entries"]
             if "slip" in entry
@@ -103,8 +104,9 @@ def _slips(sources: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _text(text: str) -> str:
+    """On one line, without characters that Markdown takes for its own."""
+    return re.sub(r"([*<|])", r"\\\1", " ".join(text.split()))
 
 
 if __name__ == "__main__":
