@@ -105,8 +105,10 @@ def _slips(sources: list[dict[str, Any]]) -> str:
 
 
 def _text(text: str) -> str:
-    """On one line, without characters that Markdown takes for its own."""
-    return re.sub(r"([*<|])", r"\\\1", " ".join(text.split()))
+    """On one line, without characters that Markdown takes for its own; `code` stays as it is."""
+    parts = " ".join(text.split()).split("`")
+    parts[::2] = [re.sub(r"([*_<|])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 if __name__ == "__main__":
