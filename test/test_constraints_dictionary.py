@@ -114,6 +114,15 @@ def test_placements():
         ({"name": "a", "type": "coupling", "coefficients": {"elbow_joint": "much"}}, "of 'elbow_joint'"),
         ({"name": "a", "type": "coupling", "coefficients": [1.0]}, "expected joints with numbers"),
         ("frame", "expected a dictionary"),
+        ({"name": "a", "frame": "tool0"}, "'a': `type` is missing; known: .*frame"),
+        ({"name": "a", "type": "surface", "frame": "tool0", "offset": True}, "'a': offset: True is not a number"),
+        ({"name": "a", "type": "surface", "frame": "tool0", "surface": "sphere"}, "'a': surface.*`radius` is missing"),
+        ({"name": "a", "type": "distance", "frame": "tool0"}, "'a': `distance` is missing"),
+        ({"name": "a", "type": "rolling_disk", "frame": "tool0"}, "'a': `radius` is missing"),
+        ({"name": "a", "type": "coupling"}, "'a': `coefficients` names no joint"),
+        ({"name": "a", "type": "frame", "frame": "tool0", "placement": 2 * np.eye(4)}, "'a': placement: expected a Tr"),
+        ({"name": "a", "type": "frame", "frame": "tool0", "reference_placement": np.diag([1.0, 1.0, -1.0, 1.0])},
+         "'a': reference_placement: .* is not a rotation matrix"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(model, entry, reason):
@@ -130,8 +139,54 @@ def test_wrong_files(model, tmp_path):
         load_constraints({"constraint": []}, model)
     with pytest.raises(ValueError, match="unknown key 'stabilisation'; did you mean 'stabilization'"):
         load_constraints({"constraints": [], "stabilisation": 1.0}, model)
-    with pytest.raises(KeyError, match="no frame named 'nowhere'"):
-        load_constraints([{"name": "a", "type": "frame", "frame": "nowhere"}], model)
+    with pytest.raises(ValueError, match="line 2: key 'frame' is there twice"):
+        load_constraints("constraints:\n  - {name: a, type: frame, frame: tool0, frame: base_link}\n", model)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"type": "frame", "frame": "toool0"}, "constraint 'a': no frame named 'toool0'; did you mean 'tool0'"),
+        ({"type": "frame", "frame": "tool0", "reference": "worlds"}, "constraint 'a': no frame named 'worlds'"),
+        ({"type": "coupling", "coefficients": {"elbow": 1.0}}, "constraint 'a': no joint named 'elbow'; did you"),
+    ],
+)
+def test_what_the_model_does_not_have_is_named_with_its_constraint(model, entry, reason):
+    with pytest.raises(KeyError, match=reason):
+        load_constraints([{"name": "a"} | entry], model)
+
+
+def test_text_of_one_line(model):
+    assert load_constraints("[{name: a, type: frame, frame: tool0, directions: [x]}]", model).row_names == ("a.x",)
+
+
+def test_placements_of_other_forms(model):
+    """A Transform, a position and a matrix mean the same, in Python and in a dictionary."""
+    pose = placement((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = np.reshape(pose.rotation, (3, 3)), pose.p
+    of = FrameConstraint("a", "tool0", placement=pose)
+    assert FrameConstraint("a", "tool0", placement=matrix) == of
+    for form in (matrix, matrix.tolist(), pose):
+        assert load_constraints([{"name": "a", "type": "frame", "frame": "tool0", "placement": form}], model)["a"] == of
+    assert DistanceConstraint("b", "tool0", placement=[1, 2, 3]).placement == placement((1, 2, 3))
+
+
+@pytest.mark.parametrize("kind", [FrameConstraint, DistanceConstraint, SurfaceConstraint, RollingBall, RollingDisk])
+def test_placements_that_are_none_are_refused_by_every_kind(kind):
+    shear = np.eye(4)
+    shear[0, 1] = 0.1
+    for wrong in (2.0, np.eye(3), shear, np.diag([1.0, 1.0, -1.0, 1.0]), [0.0, np.inf, 0.0]):
+        with pytest.raises(ValueError, match="constraint 'a': reference_placement"):
+            kind("a", "tool0", reference_placement=wrong)
+    with pytest.raises(ValueError, match="constraint 'a': frame 3 is not a name"):
+        kind("a", 3)
+
+
+def test_surfaces_that_are_none_are_refused():
+    for kind in (SurfaceConstraint, RollingBall):
+        with pytest.raises(ValueError, match="constraint 'a': surface 'plane' is none"):
+            kind("a", "tool0", surface="plane")
 
 
 def test_functions_have_no_plain_form(model):

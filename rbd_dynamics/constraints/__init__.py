@@ -2,9 +2,10 @@
 
 from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
-from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints, placement
+from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
+from rbd_dynamics.constraints.placements import placement
 from rbd_dynamics.constraints.surfaces import (
     Cylinder,
     ImplicitSurface,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rbd_dynamics.constraints.kinematics import Kinematics, moving_pose
+from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar, dot
@@ -86,6 +87,9 @@ class PairConstraint(Constraint):
         reference: a, the frame in which it is; by default the world.
         placement: of the constrained frame in `frame`, when it is not that frame itself.
         reference_placement: of the reference frame in `reference`: of a task frame in the world, say.
+
+    Placements are given as `Transform`, as position (3,) or as homogeneous matrix (4, 4); `placement()` makes one
+    of xyz and rpy. Raises ValueError for what is none, as a matrix that does not rotate.
     """
 
     name: str
@@ -93,6 +97,14 @@ class PairConstraint(Constraint):
     reference: str = WORLD_FRAME
     placement: Transform = IDENTITY
     reference_placement: Transform = IDENTITY
+
+    def __post_init__(self) -> None:
+        for key in ("frame", "reference"):
+            if not isinstance(getattr(self, key), str):
+                raise ValueError(f"constraint {self.name!r}: {key} {getattr(self, key)!r} is not a name")
+        for key in ("placement", "reference_placement"):
+            checked = checked_placement(getattr(self, key), f"constraint {self.name!r}: {key}")
+            object.__setattr__(self, key, checked)
 
     def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
         """h(T_ab), for the rows that have one; they come first."""

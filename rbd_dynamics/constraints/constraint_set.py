@@ -56,8 +56,9 @@ class ConstraintSet:
         gains = (2.0 * self.stabilization, self.stabilization**2)
         #: what kernels read at run time: the two gains, then the constraints' numbers
         self.parameters = np.array([*gains, *(x for c in self.constraints for x in c.parameters)], dtype=float)
-        if not np.isfinite(self.parameters).all():
-            raise ValueError("a constraint's placement or number is not finite")
+        for constraint in self.constraints:
+            if not np.isfinite(np.array(constraint.parameters, dtype=float)).all():
+                raise ValueError(f"constraint {constraint.name!r}: one of its numbers is not finite")
         self.zeros = np.zeros(len(self))
         self._tree = expanded(model).model
         #: equal for sets that need the same kernels: what their rows are traced to
@@ -97,7 +98,10 @@ class ConstraintSet:
         numbers = iter(parameters)
         total = Rows([], [], [])
         for constraint in self.constraints:
-            total = total + constraint.rows(kinematics, numbers)
+            try:
+                total = total + constraint.rows(kinematics, numbers)
+            except KeyError as error:  # a frame or joint
+                raise KeyError(f"constraint {constraint.name!r}: {error.args[0]}") from None
         return total
 
     def matrix_rate(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[list[Scalar]]:

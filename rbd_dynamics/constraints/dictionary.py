@@ -9,48 +9,39 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.placements import checked_placement, placement
 from rbd_dynamics.constraints.surfaces import Cylinder, Plane, Sphere, Surface
-from rbd_dynamics.model.assembly import checked_number, checked_vector
+from rbd_dynamics.model.assembly import checked_number
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import Transform
-from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
 
 SURFACES: dict[str, type[Surface]] = {kind.kind: kind for kind in (Plane, Sphere, Cylinder)}
 PLACEMENTS = ("placement", "reference_placement", "surface_placement")
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def placement(
-    xyz: Sequence[float] = (0.0, 0.0, 0.0),
-    rpy: Sequence[float] = (0.0, 0.0, 0.0),
-    quaternion: Sequence[float] | None = None,
-) -> Transform:
-    """A pose from a position (m) and roll, pitch, yaw (rad), or a quaternion (x, y, z, w) in their place.
-
-    Raises ValueError for what are not so many finite numbers, or a quaternion far from unit length.
-    """
-    x, y, z = _vector(xyz, 3, "xyz")
-    if quaternion is None:
-        return Transform.of(rotation_from_rpy(*_vector(rpy, 3, "rpy")), (x, y, z))
-    numbers = _vector(quaternion, 4, "quaternion")
-    norm = sum(q * q for q in numbers) ** 0.5
-    if abs(norm - 1.0) > 1e-2:
-        raise ValueError(f"quaternion has norm {norm:.6g}, expected 1")
-    a, b, c, d = (q / norm for q in numbers)
-    return Transform.of(rotation_from_quaternion((a, b, c, d)), (x, y, z))
+#: numbers without which a constraint makes no sense, though Python has a default for them
+LENGTHS = ("radius", "distance")
 
 
 def load_constraints(source: Any, model: Model) -> ConstraintSet:
     """The constraints of a YAML file (a path), of YAML text, or of a dictionary or list.
 
-    Raises ValueError that names the constraint and the key, KeyError for a frame or joint that the model
-    does not have.
+    A text has several lines, or begins with a bracket. Raises ValueError that names the constraint and the
+    key, KeyError that names the constraint for a frame or joint that the model does not have.
+    """
+    constraints, stabilization = read_constraints(source)
+    return ConstraintSet(model, constraints, stabilization or 0.0)
+
+
+def read_constraints(source: Any) -> tuple[list[Constraint], float | None]:
+    """The constraints, not yet of a model, and their stabilization, None where the source has none.
+
+    Raises ValueError that names the constraint and the key.
     """
     data = read(source)
     if isinstance(data, list):
@@ -58,8 +49,10 @@ def load_constraints(source: Any, model: Model) -> ConstraintSet:
     if not isinstance(data, Mapping) or not isinstance(data.get("constraints"), list):
         raise ValueError("constraints: expected a list, or a dictionary with the list under `constraints`")
     known_keys(data, ("constraints", "stabilization"), "constraints")
-    stabilization = _number(data.get("stabilization", 0.0), "constraints: stabilization")
-    return ConstraintSet(model, [_constraint(entry, k) for k, entry in enumerate(data["constraints"])], stabilization)
+    stabilization = None
+    if "stabilization" in data:
+        stabilization = _number(data["stabilization"], "constraints: stabilization")
+    return [_constraint(entry, k) for k, entry in enumerate(data["constraints"])], stabilization
 
 
 def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
@@ -72,7 +65,7 @@ def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
         entry: dict[str, Any] = {"name": constraint.name, "type": kind}
         for field in fields(constraint):  # type: ignore[arg-type]
             value = getattr(constraint, field.name)
-            if field.name != "name" and value != _default(field):
+            if field.name != "name" and (field.name in LENGTHS or value != _default(field)):
                 entry[field.name] = _plain(constraint.name, value)
         found.append(entry)
     return {"stabilization": constraints.stabilization, "constraints": found}
@@ -81,12 +74,23 @@ def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
 # --- reading --------------------------------------------------------------------------------------
 
 
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The safe one, in C where PyYAML has it, that does not let a key's second value win in silence."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for k, (key, (where, _)) in enumerate(zip(keys, node.value)):
+            if key in keys[:k]:
+                raise ValueError(f"line {where.start_mark.line + 1}: key {key!r} is there twice")
+        return super().construct_mapping(node, deep)
+
+
 def read(source: Any) -> Any:
     """A YAML file (a path) or text as what it holds; anything else as it is. Raises ValueError."""
     if not isinstance(source, (str, os.PathLike)):
         return source
     text, where = str(source), "constraints"
-    if isinstance(source, os.PathLike) or "\n" not in source:
+    if isinstance(source, os.PathLike) or not ("\n" in source or source.lstrip()[:1] in ("", "[", "{")):
         where = f"constraints file {os.fspath(source)}"
         try:
             text = Path(source).read_text(encoding="utf-8")
@@ -94,6 +98,8 @@ def read(source: Any) -> Any:
             raise ValueError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         return yaml.load(text, Loader=_Loader)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -106,10 +112,13 @@ def _constraint(entry: Any, index: int) -> Constraint:
     rest = dict(entry)
     name, kind = rest.pop("name", None), rest.pop("type", None)
     if not isinstance(name, str) or not name:
-        raise ValueError(f"constraint {index}: needs a `name`")
+        raise ValueError(f"constraint {index}: needs a `name`, a text")
+    if kind is None:
+        raise ValueError(f"constraint {name!r}: `type` is missing; known: {', '.join(Constraint.known)}")
     cls = Constraint.known.get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise ValueError(f"constraint {name!r}: unknown type {kind!r}{_near(kind, list(Constraint.known))}")
+    _check_lengths(cls, rest, f"constraint {name!r}")
     constraint: Constraint = built(cls, name, rest, f"constraint {name!r}", f" of type {kind}")
     return constraint
 
@@ -128,6 +137,8 @@ def built(cls: Any, name: str, rest: dict[str, Any], where: str, kind: str = "")
 def _value(where: str, key: str, value: Any) -> Any:
     """A field's value out of its plain form."""
     if key in PLACEMENTS:
+        if isinstance(value, (Transform, np.ndarray)) or (isinstance(value, list) and len(value) == 4):
+            return checked_placement(value, where)
         if not isinstance(value, Mapping):
             raise ValueError(f"{where}: expected xyz and rpy or quaternion, got {value!r}")
         known_keys(value, ("xyz", "rpy", "quaternion"), where)
@@ -165,6 +176,7 @@ def _surface(where: str, value: Any) -> Surface:
     if cls is None:
         raise ValueError(f"{where}: unknown type {kind!r}{_near(kind, list(SURFACES))}")
     known_keys(rest, [field.name for field in fields(cls)], f"{where} of type {kind}")  # type: ignore[arg-type]
+    _check_lengths(cls, rest, f"{where} of type {kind}")
     for key, entry in rest.items():
         if key == "hollow" and not isinstance(entry, bool):
             raise ValueError(f"{where}: hollow: expected true or false, got {entry!r}")
@@ -204,20 +216,21 @@ def known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> No
             raise ValueError(f"{where}: unknown key {key!r}{_near(key, list(known))}")
 
 
+def _check_lengths(cls: Any, given: Mapping[str, Any], where: str) -> None:
+    for field in fields(cls):
+        if field.name in LENGTHS and field.name not in given:
+            raise ValueError(f"{where}: `{field.name}` is missing")
+
+
 def _near(name: Any, known: list[str]) -> str:
     near = difflib.get_close_matches(str(name), known, n=2)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; known: {', '.join(known)}"
 
 
 def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool):
+        raise ValueError(f"{where}: {value!r} is not a number")
     try:
         return checked_number(value, where)
-    except ModelError as error:
-        raise ValueError(str(error)) from None
-
-
-def _vector(values: Any, size: int, where: str) -> tuple[float, ...]:
-    try:
-        return tuple(checked_vector(values, size, where))
     except ModelError as error:
         raise ValueError(str(error)) from None

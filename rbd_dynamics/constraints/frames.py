@@ -32,6 +32,7 @@ class FrameConstraint(PairConstraint):
     directions: tuple[str, ...] = DIRECTIONS
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         given = tuple(self.directions)
         bad = [direction for direction in given if direction not in DIRECTIONS]
         if bad or not given or len(set(given)) != len(given):
@@ -83,6 +84,7 @@ class DistanceConstraint(PairConstraint):
     distance: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0.0 < self.distance < float("inf"):
             raise ValueError(f"constraint {self.name!r}: distance {self.distance} must be positive")
 

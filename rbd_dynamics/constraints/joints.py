@@ -30,7 +30,9 @@ class JointCoupling(Constraint):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.coefficients or not all(map(math.isfinite, (*self.coefficients.values(), self.offset))):
+        if not self.coefficients:
+            raise ValueError(f"constraint {self.name!r}: `coefficients` names no joint")
+        if not all(map(math.isfinite, (*self.coefficients.values(), self.offset))):
             raise ValueError(f"constraint {self.name!r}: coefficients {self.coefficients} and offset must be finite")
 
     def __hash__(self) -> int:

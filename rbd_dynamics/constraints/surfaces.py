@@ -128,6 +128,10 @@ class SurfaceConstraint(PairConstraint):
     offset: float = 0.0
     aligned: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_surface(self.name, self.surface)
+
     @property
     def row_names(self) -> tuple[str, ...]:
         return ("normal", "align_x", "align_y") if self.aligned else ("normal",)
@@ -162,6 +166,8 @@ class RollingBall(PairConstraint):
     spin: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_surface(self.name, self.surface)
         _check_radius(f"constraint {self.name!r}:", self.radius)
         if isinstance(self.surface, ImplicitSurface):
             raise ValueError(f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder only")
@@ -206,6 +212,7 @@ class RollingDisk(PairConstraint):
     radius: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_radius(f"constraint {self.name!r}:", self.radius)
 
     @property
@@ -249,6 +256,11 @@ def _tangents(normal: Vec3) -> tuple[Vec3, Vec3]:
     a = -1.0 * reciprocal(sign + z)
     b = x * y * a
     return (1.0 + sign * (x * x * a), sign * b, -1.0 * (sign * x)), (b, sign + y * y * a, -1.0 * y)
+
+
+def _check_surface(name: str, surface: object) -> None:
+    if not isinstance(surface, Surface):
+        raise ValueError(f"constraint {name!r}: surface {surface!r} is none, as in Plane() or Sphere(0.5)")
 
 
 def _check_radius(what: str, radius: float) -> None:
