@@ -50,7 +50,7 @@ def done(tmp_path_factory):
     """The folder and the output of a demo that has run to its end."""
     folder = tmp_path_factory.mktemp("demo")
     demo = start(folder)
-    output, _ = demo.communicate(timeout=180)
+    output, _ = demo.communicate(timeout=240)
     assert demo.returncode == 0, output
     return folder, output
 
@@ -67,9 +67,11 @@ class TestDemo:
         error = {name: run["rms_all_joints_mrad"] for name, run in summary["runs"].items()}
         assert error["PD + feedforward"] < error["PD + gravity"] < error["PD alone"]
         assert len(summary["services"]) > 10 and all(check["passed"] for check in summary["services"])
-        for picture in ("tracking_error.png", "torques.png"):
+        assert summary["pressing"]["force_error_rms_percent"] < 5.0
+        assert summary["pressing"]["path_error_largest_mm"] < 2.0
+        for picture in ("tracking_error.png", "torques.png", "pressing.png"):
             assert (folder / picture).read_bytes().startswith(b"\x89PNG")
-        for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner"):
+        for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner", "draw a circle"):
             assert name in output
 
     def test_the_bag_has_the_whole_run(self, done):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from arms import ARM
-from ros_nodes import PATIENCE, ROOT, Ros, needs_ros, rclpy
+from ros_nodes import PATIENCE, ROOT, Ros, needs_ros, rclpy, wait_until
 
 from rbd_dynamics.nodes import reference
 from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
@@ -155,6 +155,7 @@ class TestRunningNodes:
                 {(self.absolute(topic.name, name), topic.kind) for topic in interface.topics if not topic.published},
                 {(self.absolute(service.name, name), service.kind) for service in interface.services},
             )
+            wait_until(lambda: name in ros.node.get_node_names(), f"node {name} in the graph")
             end = time.monotonic() + PATIENCE  # they are not discovered all at once
             while (found := self.shown(ros, name)) != expected and time.monotonic() < end:
                 time.sleep(0.1)

@@ -82,12 +82,16 @@ class Client:
     def wait_for_joint_states(self) -> None:
         """Until the simulated robot is there."""
         arrived = threading.Event()
-        subscription = self._node.create_subscription(
-            JointState, "joint_states", lambda _: arrived.set(), SENSOR_DATA
-        )
+        subscription = self._node.create_subscription(JointState, "joint_states", lambda _: arrived.set(), SENSOR_DATA)
         self.wait(arrived.is_set, "joint_states of the simulator")
         self.wait(self.now, "/clock of the simulator")
         self._node.destroy_subscription(subscription)
+
+    def publisher(self, kind: Any, topic: str) -> Any:
+        """A publisher that somebody listens to."""
+        publisher = self._node.create_publisher(kind, topic, 10)
+        self.wait(lambda: publisher.get_subscription_count() > 0, f"a subscriber of {topic}")
+        return publisher
 
     def play(self, motion: Motion, start: int) -> None:
         """Send the motion as a trajectory that starts at `start` (ns)."""

@@ -39,7 +39,7 @@ RUNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 LOCKED = {FINGER: FINGER_POSITION}
-_LOCKED = {"locked_joints": [FINGER], "locked_positions": [FINGER_POSITION]}
+LOCKED_PARAMETERS: dict[str, Any] = {"locked_joints": [FINGER], "locked_positions": [FINGER_POSITION]}
 
 
 def description() -> str:
@@ -55,7 +55,7 @@ def description() -> str:
 def simulator_parameters() -> dict[str, Any]:
     """The robot there is."""
     return {
-        **_LOCKED,
+        **LOCKED_PARAMETERS,
         "joints": list(ARM),
         "initial_joints": list(ARM),
         "initial_positions": list(READY),
@@ -72,7 +72,7 @@ def simulator_parameters() -> dict[str, Any]:
 def feedforward_parameters() -> dict[str, Any]:
     """The controller, which knows the description only."""
     return {
-        **_LOCKED,
+        **LOCKED_PARAMETERS,
         "use_sim_time": True,
         "joints": list(ARM),
         "terms": ["gravity"],
@@ -82,4 +82,4 @@ def feedforward_parameters() -> dict[str, Any]:
 
 
 def server_parameters() -> dict[str, Any]:
-    return {**_LOCKED, "terms": ["inertia", "coriolis", "gravity"]}
+    return {**LOCKED_PARAMETERS, "terms": ["inertia", "coriolis", "gravity"]}

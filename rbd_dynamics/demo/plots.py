@@ -68,6 +68,28 @@ def plot_torques(run: Run, times: Array, planned: Array, limits: Array, path: Pa
         _finish(figure, panels[0], path)
 
 
+def plot_pressing(times: Array, path: Array, wanted: Array, force: Array, commanded: float, file: Path) -> None:
+    """Path (N, 2) of the tool in m, and force (N,) on the table."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=(12.0, 4.2), layout="constrained")
+        left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, 1.3, 1.3))
+        figure.suptitle("A circle on a table, pressed with a wanted force", x=0.01, ha="left", fontweight="bold")
+        left.plot(*(1e3 * path.T), color=COLORS[2], linewidth=1.4)
+        left.plot(*(1e3 * wanted.T), color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+        left.set_aspect("equal")
+        left.set_title("path, mm; dashed: wanted")
+        middle.plot(times, 1e3 * np.linalg.norm(path - wanted, axis=1), color=COLORS[2], linewidth=1.2)
+        middle.set_title("distance from the wanted point, mm")
+        right.plot(times, force, color=COLORS[2], linewidth=1.0)
+        right.axhline(commanded, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+        right.set_ylim(0.0, 1.5 * commanded)
+        right.set_title("normal force, N; dashed: wanted")
+        for axis in (middle, right):
+            axis.set_xlabel("time, s")
+            axis.set_xlim(times[0], times[-1])
+        figure.savefig(file)
+
+
 def _grid(title: str) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(12.0, 5.2), layout="constrained")
     axes = figure.subplots(2, 4)

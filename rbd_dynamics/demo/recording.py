@@ -30,6 +30,13 @@ class Recording:
     def add(self, topic: str, message: bytes) -> None:
         self.messages[topic].append((time.time_ns(), message))
 
+    def latest(self, topic: str) -> Any:
+        """The last message of a topic, deserialised; None where there is none yet."""
+        from rclpy.serialization import deserialize_message
+
+        found = self.messages[topic]
+        return deserialize_message(found[-1][1], self.kinds[topic]) if found else None
+
     def mark(self) -> dict[str, int]:
         """How many messages of each topic there are now; the beginning of a part, for `since`."""
         return {topic: len(found) for topic, found in self.messages.items()}

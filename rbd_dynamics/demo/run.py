@@ -26,6 +26,7 @@ from rbd_dynamics.example_robots import PACKAGE, robots
 if TYPE_CHECKING:
     from rbd_dynamics.demo.client import Client
     from rbd_dynamics.demo.planner import Check, Plan
+    from rbd_dynamics.demo.pressing import Pressing
     from rbd_dynamics.demo.tracking import Run
 
 ROS_REMEDY = "run `make setup` in the checkout, or source a ROS 2 installation"
@@ -87,9 +88,10 @@ class Demo:
                 runs = self._play(client, motion)
                 self._write_bag(client)
             codes = processes.stop()
+        pressing = self._press(codes)
         passed = self._report(runs, checks, codes)
         self._draw(runs, plan)
-        self._write_summary(motion, runs, checks)
+        self._write_summary(motion, runs, checks, pressing)
         self._say(f"\n[dim]{time.monotonic() - self._started:.0f} s; results in {self._folder}/[/]")
         return 0 if passed else 1
 
@@ -178,12 +180,33 @@ class Demo:
         bar.update(task, completed=1e-9 * elapsed)
         return 1e-9 * elapsed
 
-    def _write_bag(self, client: Client) -> None:
+    def _press(self, codes: dict[str, int]) -> Pressing:
+        """The second part: on a table, with nodes of its own, whose exit codes are added."""
+        from rbd_dynamics.demo import pressing
+        from rbd_dynamics.demo.client import Client
+        from rbd_dynamics.demo.plots import plot_pressing
+
+        logs = self._folder / "log" / "pressing"
+        logs.mkdir(parents=True, exist_ok=True)
+        with Processes(logs) as processes:
+            with self._step("two nodes: simulator with a table, hybrid_controller"):
+                pressing.start(processes, self._robot, logs)
+            with Client(processes) as client:
+                client.publish_description(self._description)
+                with self._step(f"press with {pressing.FORCE:g} N, draw a circle") as note:
+                    result = pressing.press(client, self._robot, note)
+                self._write_bag(client, "pressing_bag")
+            for name, code in processes.stop().items():
+                codes[f"{name} (pressing)"] = code
+        plot_pressing(*result, pressing.FORCE, self._folder / "pressing.png")
+        return result
+
+    def _write_bag(self, client: Client, name: str = "bag") -> None:
         from rbd_dynamics.demo.recording import write_bag
 
         with self._step("rosbag2 of all runs") as note:
-            write_bag(client.recording, self._folder / "bag", os.environ.get("ROS_DISTRO", "jazzy"))
-            note(f"{sum(map(len, client.recording.messages.values()))} messages in {self._folder / 'bag'}")
+            write_bag(client.recording, self._folder / name, os.environ.get("ROS_DISTRO", "jazzy"))
+            note(f"{sum(map(len, client.recording.messages.values()))} messages in {self._folder / name}")
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -213,7 +236,7 @@ class Demo:
         plot_tracking(runs, self._folder / "tracking_error.png")
         plot_torques(runs[-1], plan.times, plan.efforts, limits, self._folder / "torques.png")
 
-    def _write_summary(self, motion: Motion, runs: list[Run], checks: list[Check]) -> None:
+    def _write_summary(self, motion: Motion, runs: list[Run], checks: list[Check], pressing: Pressing) -> None:
         from rbd_dynamics.demo.tracking import summary
 
         content = {
@@ -223,6 +246,7 @@ class Demo:
             "kp": panda.KP,
             "kd": panda.KD,
             "runs": summary(runs),
+            "pressing": pressing.summary(),
             "services": [{"what": c.what, "value": c.value, "limit": c.limit, "passed": c.passed} for c in checks],
         }
         (self._folder / "summary.json").write_text(json.dumps(content, indent=2) + "\n")

@@ -10,6 +10,8 @@ from typing import Any
 from rbd_dynamics.nodes.interface import INTERFACES, Interface
 from rbd_dynamics.nodes.parameters import Parameter
 
+#: what the YAML of ROS parameter files takes for a boolean
+AMBIGUOUS = ("y", "n", "yes", "no", "on", "off", "true", "false")
 INTRODUCTION = """\
 # Nodes
 
@@ -93,6 +95,8 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if value in AMBIGUOUS:
+        return f'"{value}"'
     return value or '""' if isinstance(value, str) else repr(value)
 
 

@@ -1,0 +1,164 @@
+"""The demo's second part: the same robot presses on a table while its tool follows a circle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from rbd_dynamics import Robot
+from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, placement
+from rbd_dynamics.demo import panda
+from rbd_dynamics.demo.client import SENSOR_DATA, Client, DemoError
+from rbd_dynamics.demo.motion import ARM
+from rbd_dynamics.demo.processes import Processes
+
+Array = NDArray[np.float64]
+
+CONTROLLER = "hybrid_controller"
+POSE = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])  # tool down, near a table
+BALL, HEIGHT = 0.01, 0.004  # m: at the tool; above the table when it begins
+APPROACH, DAMPING = (
+    0.01,
+    100.0,
+)  # m/s, 1/s: enough to overcome joint friction; the table does not give, so a blow is felt
+FORCE = 10.0  # N
+FRICTION = 0.1  # between ball and table; the controller does not know it
+RADIUS, SECONDS = 0.08, 4.0  # of the circle
+RATE = 1000.0
+TASK = ("rx", "ry", "rz", "x", "y")  # the controlled directions by default
+DOWN = (np.pi, 0.0, 0.0)
+REACHED = 0.5  # N: so near to the wanted force the circle begins
+
+
+class Pressing(NamedTuple):
+    """What was recorded while the circle was drawn."""
+
+    times: Array  # (N,) s
+    path: Array  # (N, 2) of the tool, m
+    wanted: Array  # (N, 2)
+    force: Array  # (N,) N
+
+    @property
+    def off(self) -> Array:
+        """(N,) distance from the wanted point, m."""
+        return np.asarray(np.linalg.norm(self.path - self.wanted, axis=1))
+
+    def summary(self) -> dict[str, float]:
+        """For summary.json."""
+        error = self.force - FORCE
+        return {
+            "force_N": FORCE,
+            "force_error_rms_percent": round(100.0 * float(np.sqrt(np.mean(error**2))) / FORCE, 3),
+            "force_error_largest_percent": round(100.0 * float(np.abs(error).max()) / FORCE, 3),
+            "path_error_rms_mm": round(1e3 * float(np.sqrt(np.mean(self.off**2))), 4),
+            "path_error_largest_mm": round(1e3 * float(self.off.max()), 4),
+        }
+
+
+def start(processes: Processes, robot: Robot, folder: Path) -> None:
+    """Simulator with a table and a wrench sensor, and the controller that believes the description."""
+    table = robot.pose(POSE, panda.TOOL)[:3, 3]
+    scene = {
+        "contacts": [
+            {
+                "name": "table", "frame": panda.TOOL, "surface": "plane", "radius": BALL, "friction": FRICTION,
+                "surface_placement": {"xyz": table.tolist()},
+            }
+        ]
+    }  # fmt: skip
+    file = folder / "scene.yaml"
+    file.write_text(yaml.safe_dump(scene))
+    tool = placement((table + [0.0, 0.0, BALL + HEIGHT]).tolist(), DOWN)
+    begin = robot.project_configuration(
+        POSE, ConstraintSet(robot.model, [FrameConstraint("tool", panda.TOOL, reference_placement=tool)])
+    )
+    simulator = panda.simulator_parameters() | {
+        "initial_positions": begin.tolist(), "publish_rate": RATE, "scene_file": str(file), "wrench_frame": panda.TOOL,
+    }  # fmt: skip
+    controller = panda.LOCKED_PARAMETERS | {
+        "use_sim_time": True, "joints": list(ARM), "tool_frame": panda.TOOL, "tool_orientation": list(DOWN),
+        "task_position": table.tolist(), "contact_offset": BALL, "desired_force": [FORCE],
+        "approach_speed": APPROACH, "normal_damping": DAMPING, "largest_force": 100.0,
+        "kp": [900.0], "kd": [60.0], "ki": 10.0, "posture_kp": 25.0, "posture_kd": 10.0,
+    }  # fmt: skip
+    processes.start("simulator", simulator, {})
+    remapped = {"~/commands": "/simulator/commands", "wrench": "/simulator/wrench"}
+    processes.start(CONTROLLER, controller, remapped)
+
+
+def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing:
+    """Engage, wait for the force, draw the circle. Raises DemoError where it stops."""
+    client.record("/hybrid_controller/task_state", JointState, 1000)
+    client.record("/simulator/wrench", WrenchStamped, SENSOR_DATA)
+    client.wait_for_joint_states()
+    answer = _engage(client)
+    if not answer.success:
+        raise DemoError(f"the controller does not engage: {answer.message}")
+    client.wait(lambda: abs(_felt(client) - FORCE) < REACHED, f"{FORCE:g} N on the table", 30.0)
+    start_time = client.now() + 200_000_000
+    publisher = client.publisher(JointTrajectory, f"/{CONTROLLER}/joint_trajectory")
+    mark = client.recording.mark()
+    publisher.publish(_circle(start_time))
+    end = start_time + round((SECONDS + 0.2) * 1e9)
+    client.wait(lambda: client.now() > end, "the end of the circle")
+    states = client.recording.since(mark, "/hybrid_controller/task_state")
+    rows = np.array([(_seconds(m) - 1e-9 * start_time, *m.position[3:5], m.effort[-1]) for m in states])
+    rows = rows[(rows[:, 0] >= 0.0) & (rows[:, 0] <= SECONDS)]
+    if len(rows) < 0.9 * RATE * SECONDS:
+        raise DemoError(f"the controller stopped: see {CONTROLLER}.log")
+    wanted = np.array([_point(t) for t in rows[:, 0]])
+    result = Pressing(rows[:, 0], rows[:, 1:3], wanted, rows[:, 3])
+    found = result.summary()
+    note(
+        f"force off by {found['force_error_rms_percent']:.1f} % RMS, path by {found['path_error_rms_mm']:.2f} mm RMS, "
+        f"{found['path_error_largest_mm']:.2f} mm at most"
+    )
+    return result
+
+
+def _engage(client: Client) -> Any:
+    """As soon as the controller has seen a joint state and a wrench."""
+    end = time.monotonic() + 20.0
+    while True:
+        answer = client.call(SetBool, f"/{CONTROLLER}/engage", SetBool.Request(data=True))
+        if answer.success or time.monotonic() > end:
+            return answer
+        time.sleep(0.1)
+
+
+def _felt(client: Client) -> float:
+    """The latest force on the table, N."""
+    latest = client.recording.latest("/hybrid_controller/task_state")
+    return float(latest.effort[-1]) if latest is not None else 0.0
+
+
+def _seconds(message: Any) -> float:
+    return float(message.header.stamp.sec) + 1e-9 * float(message.header.stamp.nanosec)
+
+
+def _point(t: float) -> Array:
+    """Of the circle at a time from 0 to SECONDS: it begins and ends at rest."""
+    s = min(max(t / SECONDS, 0.0), 1.0)
+    angle = 2 * np.pi * (10 * s**3 - 15 * s**4 + 6 * s**5)
+    return np.array([RADIUS * (1.0 - np.cos(angle)), RADIUS * np.sin(angle)])
+
+
+def _circle(begin: int) -> JointTrajectory:
+    """Points every 20 ms, from `begin` (ns) on."""
+    message = JointTrajectory(joint_names=[f"tool.{name}" for name in TASK])
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(begin, 1_000_000_000)
+    for k in range(round(SECONDS / 0.02) + 1):
+        point = JointTrajectoryPoint(positions=[0.0, 0.0, 0.0, *_point(0.02 * k).tolist()])
+        point.time_from_start.sec, point.time_from_start.nanosec = divmod(20_000_000 * k, 1_000_000_000)
+        message.points.append(point)
+    return message
