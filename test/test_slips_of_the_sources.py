@@ -18,6 +18,7 @@ from rbd_dynamics.closed_forms import PoeKinematics, StackedOperators, manipulat
 from rbd_dynamics.closed_forms.matrices import inertia_matrices
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, PfaffianRows
 from rbd_dynamics.model.joints import Prismatic, Revolute
+from rbd_dynamics.simulation.integrators import ExplicitEuler
 from rbd_dynamics.spatial.se3 import Transform
 
 AXES = [(0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]
@@ -291,12 +292,17 @@ def with_heavier_body(index: int) -> rbd.Model:
 
 
 def test_euler_steps_take_the_rate_itself() -> None:
-    """002 prints x_k = x_{k-1} + h f'(x_{k-1}); of x' = f(x) = -x only f comes near exp(-t)."""
-    h, with_rate, with_slope = 1e-3, 1.0, 1.0
-    for _ in range(1000):
-        with_rate += h * -with_rate
-        with_slope += h * -1.0
-    assert with_rate == pytest.approx(np.exp(-1.0), rel=1e-3)
+    """002 prints x_k = x_{k-1} + h f'(x_{k-1}); of a slider with damping, v' = f(v) = -v, only f comes near exp(-t)."""
+    builder = rbd.ModelBuilder("slider", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("slider", None, Prismatic(), mass=1.0, damping=1.0)
+    robot, h = rbd.Robot(builder.build(), "reference", friction=True), 1e-2
+    euler = ExplicitEuler(robot, h, robot.forward_dynamics)
+    q, v = np.zeros(1), np.ones(1)
+    for _ in range(100):
+        q, v, _ = euler.step(q, v, np.zeros(1))
+    assert v[0] == pytest.approx((1.0 - h) ** 100, rel=1e-12)
+    assert v[0] == pytest.approx(np.exp(-1.0), rel=1e-2)
+    with_slope = 1.0 + 100 * h * -1.0
     assert abs(with_slope - np.exp(-1.0)) > 0.3
 
 
