@@ -11,6 +11,8 @@ import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.closed_forms import StackedOperators
 from rbd_dynamics.closed_forms.matrices import inertia_matrices
+from rbd_dynamics.constraints import ConstraintSet, PfaffianRows
+from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.model.model import Model
 
@@ -129,3 +131,20 @@ def test_acceleration_of_a_particle_on_a_sphere_in_two_angles(example) -> None:
     tangential = r * (along_mu * (mudd + s * c * nud**2) + along_nu * (c * nudd - 2 * s * mud * nud))
     np.testing.assert_allclose(P_w.T @ acceleration, tangential, atol=1e-6)
     np.testing.assert_allclose(acceleration - P_w.T @ acceleration, -(mud**2 + c**2 * nud**2) * q, atol=1e-6)
+
+
+def test_the_hand_that_rolls_follows_a_velocity_and_presses(example) -> None:
+    """001 section 5: with the nonholonomic law u' = ud_d - K (u - u_d) and lambda = lambda_d, four rows held."""
+    hand = example("hand_on_a_sphere")
+    robot = rbd.Robot(hand.hand().model, "reference")
+    _, q, v = hand.start(np.array([0.3, -0.2, 0.1, 0.4, 0.5, -0.3]))
+    held = hand.rolling(robot, spin=False)
+    turning = PfaffianRows("turning", lambda q: np.eye(6)[:2].tolist(), ("about_x", "about_y"))
+    law = HybridController(robot, held, ConstraintSet(robot.model, [turning]), gains=HybridGains(kp=0.0, kd=8.0))
+    wanted, wanted_rate = np.array([0.5, -0.9]), np.array([0.2, 0.1])
+    force = np.array([3.0, 0.4, -0.2, 0.05])
+    out = law.step(q, v, np.zeros(2), wanted, wanted_rate, force)
+    motion = robot.constrained_forward_dynamics(q, v, out.wanted, held)
+    assert motion.rank == 4 and out.rank == 6
+    assert_close(motion.a[:2], wanted_rate - 8.0 * (v[:2] - wanted), 1e-9)
+    assert_close(motion.multipliers, force, 1e-9)
