@@ -93,7 +93,13 @@ def _test_links(tests: list[str]) -> str:
 
 
 def _slips(sources: list[dict[str, Any]]) -> str:
-    lines = ["## Slips in the sources", "", "Each is computed both ways in the test that follows it.", ""]
+    lines = [
+        "## Slips in the sources",
+        "",
+        "Each is computed both ways in the test that follows it. Our texts were extracted from slides and handwriting:",
+        "some slips may have come in there.",
+        "",
+    ]
     for source in sources:
         lines += [
             f"- {source['source']}, {_where(entry)}: {_text(entry['slip'])}. "
