@@ -64,10 +64,8 @@ class DynamicsServerNode(ManagedNode):
         if model.nq == model.nv == len(model.joints):
             names = [prefix.outside(name) for name in model.joint_names]
             reader = JointStateReader(names, [], initial=model.neutral())
-        known = constrained_services.KnownConstraints(values["constraints_file"], model)
-        if known.all is not None:
-            progress("constraints", len(KERNELS), len(KERNELS))
-            known.compile(robot)
+        known = constrained_services.KnownConstraints(values["constraints_file"], robot, prefix)
+        known.compile(progress)
         return Engine(model, robot, prefix, reader, known)
 
     def adopt(self, engine: Engine) -> None:
@@ -104,13 +102,12 @@ class DynamicsServerNode(ManagedNode):
                 self._counts["answered"] += 1
                 return response
             except (ValueError, KeyError, ArithmeticError) as error:
-                message = message_of(error)
+                message, fields = message_of(error), getattr(error, "fields", {})
             except Exception as error:  # a fault of ours: say so, and live on
                 self.get_logger().error(traceback.format_exc())
-                message = f"internal error: {type(error).__name__}: {error}"
+                message, fields = f"internal error: {type(error).__name__}: {error}", {}
             self._counts["refused"] += 1
-            refusal = type(response)()
-            refusal.success, refusal.message = False, message
+            refusal = type(response)(success=False, message=message, **fields)
             return refusal
 
         return callback
@@ -140,7 +137,7 @@ class DynamicsServerNode(ManagedNode):
         layout = Layout(engine.model, request.joint_names, engine.prefix)
         q = layout.positions(request.positions)
         v = layout.rates("velocities", request.velocities, len(q))
-        prescribed = layout.prescribed(request.prescribed)
+        prescribed = layout.flags("prescribed", request.prescribed)
         a = np.where(prescribed, layout.rates("accelerations", request.accelerations, len(q)), 0.0)
         tau = np.where(prescribed, 0.0, layout.rates("efforts", request.efforts, len(q)))
         f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
@@ -170,6 +167,10 @@ class DynamicsServerNode(ManagedNode):
     def _constrained(self, answer: Callable[..., None]) -> Callable[[Engine, Any, Any], None]:
         def service(engine: Engine, request: Any, response: Any) -> None:
             x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
+            if not engine.known.is_ready(x.constraints):
+                rows = ", ".join(x.constraints.row_names)
+                self.get_logger().info(f"constraint rows of a new form: a call waits for the compiler ({rows})")
+                engine.known.make_ready(x.constraints)
             answer(engine.robot, x, request, response, self._friction(engine, x.v))
 
         return service

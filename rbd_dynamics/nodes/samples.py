@@ -64,7 +64,7 @@ class Layout:
         v[:, self.v_columns] = values.reshape(samples, self.nv)
         return v
 
-    def prescribed(self, flags: Sequence[bool]) -> NDArray[np.bool_]:
+    def flags(self, what: str, flags: Sequence[bool]) -> NDArray[np.bool_]:
         """(nv,) in robot order of one flag for each joint, or for each degree of freedom."""
         given = np.asarray(flags, dtype=bool)
         if given.size == 0:
@@ -72,7 +72,7 @@ class Layout:
         if given.size == len(self.names):
             given = np.repeat(given, self.freedoms)
         if given.size != self.nv:
-            raise ValueError(f"prescribed has {given.size} flags: expected {len(self.names)}, one for each joint")
+            raise ValueError(f"{what} has {given.size} flags: expected {len(self.names)}, one for each joint")
         result = np.empty(self.nv, dtype=bool)
         result[self.v_columns] = given
         return result
