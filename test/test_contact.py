@@ -194,3 +194,22 @@ def test_impulses_obey_the_laws_of_contact(seed):
 def test_numbers_that_make_no_sense_are_refused(options):
     with pytest.raises(ValueError, match="'c'"):
         Contact("c", "frame", **options)
+
+
+def test_constraint_holds_while_a_joint_stands_at_its_limit():
+    """Two joints that are coupled, and one of them rests on its stop."""
+    builder = rbd.ModelBuilder("arm")
+    from rbd_dynamics.model.joints import Revolute
+    from rbd_dynamics.model.model import Limits
+
+    load = {"mass": 1.0, "com": (0.3, 0.0, 0.0), "inertia": 0.01 * np.eye(3)}
+    builder.add_body("upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="a", limits=Limits(-1.0, 0.5), **load)
+    builder.add_body("lower", "upper", Revolute((0.0, 1.0, 0.0)), joint_name="b", placement=(0.6, 0, 0), **load)
+    model = builder.build()
+    from rbd_dynamics.constraints import JointCoupling
+
+    stuck = ConstraintSet(model, [JointCoupling("stuck", {"b": 1.0}, offset=-0.3)])
+    simulation = Simulation(model, [0.0, -0.3], SimulationOptions(start_braked=False), stuck)
+    simulation.advance(1500)
+    np.testing.assert_allclose(simulation.q, [0.5, -0.3], atol=1e-6)
+    np.testing.assert_allclose(simulation.v, 0.0, atol=1e-9)

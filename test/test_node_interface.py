@@ -175,13 +175,15 @@ class TestRunningNodes:
             ros.node.get_subscriber_names_and_types_by_node
         )
         own = {"/rosout", "/parameter_events", f"/{name}/transition_event"}
-        return {(topic, kinds[0]) for topic, kinds in ask(name, "/") if topic not in own}
+        found = {(topic, kinds[0]) for topic, kinds in ask(name, "/") if topic not in own}
+        return {(topic, kind) for topic, kind in found if "/_action/" not in topic}
 
     @staticmethod
     def services(ros, name):
         found = ros.node.get_service_names_and_types_by_node(name, "/")
         of_ros = ("rcl_interfaces/", "lifecycle_msgs/", "type_description_interfaces/")
-        return {(service, kinds[0]) for service, kinds in found if not kinds[0].startswith(of_ros)}
+        own = {(service, kinds[0]) for service, kinds in found if "/_action/" not in service}
+        return {(service, kind) for service, kind in own if not kind.startswith(of_ros)}
 
 
 def test_ros_is_not_needed_for_this():

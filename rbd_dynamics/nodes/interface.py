@@ -48,6 +48,7 @@ class Interface:
     parameters: tuple[Parameter, ...]
     topics: tuple[Topic, ...]
     services: tuple[Service, ...]
+    actions: tuple[Service, ...] = ()
 
 
 COMMON_PARAMETERS = (
@@ -319,6 +320,10 @@ SIMULATOR = Interface(
         Service("~/pause", "std_srvs/srv/SetBool", "true: stop time; false: go on"),
         Service("~/step", "rbd_dynamics_interfaces/srv/Step", "Some steps of a paused simulation"),
         SET_PAYLOAD,
+    ),
+    (
+        Service("~/simulate", "rbd_dynamics_interfaces/action/Simulate",
+                "A rollout of any length from any state, apart from the live simulation, with feedback and cancel"),
     ),
 )  # fmt: skip
 

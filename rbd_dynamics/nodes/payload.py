@@ -8,7 +8,8 @@ from typing import Any
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.robot import Robot
 
-Load = tuple[float, tuple[float, float, float], tuple[float, ...]]  # mass, com, (ixx, ixy, ixz, iyy, iyz, izz)
+#: mass, com, (ixx, ixy, ixz, iyy, iyz, izz), or None for a point mass
+Load = tuple[float, tuple[float, float, float], tuple[float, ...] | None]
 
 
 class Payloads:
@@ -20,6 +21,11 @@ class Payloads:
     @property
     def mass(self) -> float:
         return sum(load[0] for load in self._loads.values())
+
+    @property
+    def loads(self) -> list[tuple[str, Load]]:
+        """By frame."""
+        return list(self._loads.items())
 
     def set(self, robots: Sequence[Robot], frame: str, load: Load) -> None:
         """Attach, replace or (mass zero) detach. Raises ValueError or KeyError, and then changes nothing."""

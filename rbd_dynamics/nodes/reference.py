@@ -56,6 +56,7 @@ def _section(interface: Interface) -> str:
         (f"`{topic.name}`", f"`{topic.kind}`", "out" if topic.published else "in", topic.description)
         for topic in interface.topics
     ]
+    actions = [(f"`{action.name}`", f"`{action.kind}`", action.description) for action in interface.actions]
     services = [(f"`{service.name}`", f"`{service.kind}`", service.description) for service in interface.services]
     parameters = [
         (
@@ -75,6 +76,7 @@ def _section(interface: Interface) -> str:
             "",
             _table(("topic", "type", "", "meaning"), topics),
             _table(("service", "type", "meaning"), services),
+            *([_table(("action", "type", "meaning"), actions)] if actions else []),
             _table(("parameter", "type", "default", "range", "meaning"), parameters),
         ]
     )

@@ -25,8 +25,9 @@ from rbd_dynamics.nodes.interface import SIMULATOR, Interface
 from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.parameters import per_name
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import Load, Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.nodes.simulate_action import SimulateAction
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import (
@@ -52,6 +53,7 @@ class Engine:
     dofs: NDArray[np.intp]
     q_index: NDArray[np.intp]
     sensors: list[tuple[WrenchSensor, Callable[[], Any]]]  # each with what its multipliers are now
+    payloads: Callable[[], list[tuple[str, Load]]]  # attached now
 
 
 class SimulatorNode(ManagedNode):
@@ -95,10 +97,14 @@ class SimulatorNode(ManagedNode):
         chosen = {field.name: values[field.name] for field in fields(SimulationOptions)}
         scene = load_scene(values["scene_file"], model) if values["scene_file"] else Scene()
         simulation = Simulation(model, start, SimulationOptions(**chosen), *scene)
+        loads: list[tuple[str, Load]] = []
+        if values["payload_frame"]:
+            x, y, z = values["payload_com"]
+            loads.append((prefix.inside(values["payload_frame"]), (values["payload_mass"], (x, y, z), None)))
         for robot, kernels in simulation.robots:
             robot.compile(*kernels, progress=progress)
-            if values["payload_frame"]:
-                robot.set_payload(prefix.inside(values["payload_frame"]), values["payload_mass"], values["payload_com"])
+            for frame, load in loads:
+                robot.set_payload(frame, *load)
         simulation.compile_constraints()
         sensors: list[tuple[WrenchSensor, Callable[[], Any]]] = []
         if values["wrench_frame"]:
@@ -113,6 +119,7 @@ class SimulatorNode(ManagedNode):
             model, simulation, prefix, [prefix.outside(name) for name in names],
             np.array([joint.v_index for joint in joints], dtype=np.intp),
             np.array([joint.q_index for joint in joints], dtype=np.intp), sensors,
+            lambda: loads + self._payloads.loads,
         )  # fmt: skip
 
     def adopt(self, engine: Engine) -> None:
@@ -143,6 +150,7 @@ class SimulatorNode(ManagedNode):
             self.get_logger().warning("rbd_dynamics_interfaces is not built: no service step")
         else:
             self.serve(Step, "~/step", self._on_step)
+            self._keep(SimulateAction.destroy, SimulateAction(self))
         period = 1.0 / self.values["publish_rate"] / self.values["real_time_factor"]
         self.every(period, self._on_timer)
 

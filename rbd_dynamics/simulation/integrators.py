@@ -54,7 +54,8 @@ class SemiImplicitEuler:
     ) -> None:
         self.robot, self.h, self.friction = robot, h, friction
         self.lower, self.upper = lower, upper
-        self._limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+        limited = np.isfinite(lower) | np.isfinite(upper)
+        self._limited: NDArray[np.intp] = np.flatnonzero(limited).astype(np.intp)
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
         self.constraints, self.contacts = constraints, tuple(contacts)
         self.contact_rows = contact_set(robot.model, contacts) if contacts else None
@@ -73,9 +74,7 @@ class SemiImplicitEuler:
             matrix, right = mass, free
             if drag is not None:  # M a = tau - b - drag (v + h a)
                 matrix, right = mass + np.diag(h * drag), free - drag * v
-            a = self._within_limits(q, v, matrix, right)
-            if reactions is not None:
-                a = self._within_limits(q, v, matrix, right + reactions.torque(self, matrix, v + h * a))
+            a = self._within_limits(q, v, matrix, right, reactions)
             if drag is not None:
                 drag = self._drag(v + h * a)
         v_new = v + h * a
@@ -108,10 +107,10 @@ class SemiImplicitEuler:
         drag: Array = np.divide(self.robot.friction_torque(speed), speed, dtype=float)
         return drag
 
-    def _within_limits(self, q: Array, v: Array, matrix: Array, right: Array) -> Array:
+    def _within_limits(self, q: Array, v: Array, matrix: Array, right: Array, reactions: _Reactions | None) -> Array:
         """The acceleration of matrix a = right + reactions, such that no joint passes its limit."""
         h, dofs = self.h, self._limited
-        a = np.asarray(np.linalg.solve(matrix, right), dtype=float)
+        a, extra = self._solve(matrix, right, matrix, v, reactions, dofs[:0])
         if not dofs.size:
             return a
         position, speed = q[self._q_index], v[dofs]
@@ -121,7 +120,7 @@ class SemiImplicitEuler:
             reached = position + h * (speed + h * a[dofs])
             tolerance = 1e-12 + 1e-9 * np.abs(reached)
             hit = np.where(reached > upper + tolerance, 1, np.where(reached < lower - tolerance, -1, 0))
-            pulls = side * (matrix @ a - right)[dofs] > 0.0  # a limit pushes, it does not pull
+            pulls = side * (matrix @ a - right - extra)[dofs] > 0.0  # a limit pushes, it does not pull
             new = np.where(pulls, 0, np.where(side != 0, side, hit))
             if np.array_equal(new, side):
                 break
@@ -131,8 +130,26 @@ class SemiImplicitEuler:
             constrained, target = matrix.copy(), right.copy()
             constrained[dofs[held]] = np.eye(len(right))[dofs[held]]
             target[dofs[held]] = (((limit - position) / h - speed) / h)[held]
-            a = np.asarray(np.linalg.solve(constrained, target), dtype=float)
+            a, extra = self._solve(constrained, target, matrix, v, reactions, dofs[held])
         return a
+
+    def _solve(
+        self,
+        system: Array,
+        target: Array,
+        matrix: Array,
+        v: Array,
+        reactions: _Reactions | None,
+        held: NDArray[np.intp],
+    ) -> tuple[Array, Array]:
+        """(a, force of the reactions) of system a = target, in which the degrees of freedom `held` stand at limits."""
+        a = np.asarray(np.linalg.solve(system, target), dtype=float)
+        if reactions is None:
+            return a, np.zeros(len(a))
+        extra = reactions.torque(self, matrix, v + self.h * a, held)
+        pushed = target + extra
+        pushed[held] = target[held]
+        return np.asarray(np.linalg.solve(system, pushed), dtype=float), extra
 
 
 class _Reactions:
@@ -141,11 +158,17 @@ class _Reactions:
     def __init__(self, held: tuple[Array, Array] | None, touching: tuple[Array, Array, Array] | None) -> None:
         self._held, self._touching = held, touching
 
-    def torque(self, method: SemiImplicitEuler, matrix: Array, v: Array) -> Array:
-        """Generalised force (nv) that brings the velocities v after the step to what they have to be."""
+    def torque(self, method: SemiImplicitEuler, matrix: Array, v: Array, held: NDArray[np.intp]) -> Array:
+        """Generalised force (nv) that brings the velocities v after the step to what they have to be.
+
+        held: degrees of freedom that stand at a limit, which nothing moves.
+        """
         h = method.h
         total = np.zeros(len(v))
-        inverse = np.linalg.inv(matrix)
+        inverse = np.zeros_like(matrix)
+        free = np.setdiff1d(np.arange(len(v)), held)
+        inverse[np.ix_(free, free)] = np.linalg.inv(matrix[np.ix_(free, free)])
+        unconstrained = inverse
         if self._held is not None:
             A, wanted = self._held
             response = inverse @ A.T
@@ -161,7 +184,7 @@ class _Reactions:
             total += rows.T @ pushes.reshape(-1)
         if self._held is not None:
             if self._touching is not None:  # the constraints carry their part of what contacts push
-                impulses = impulses - share @ (A @ (np.linalg.inv(matrix) @ total))
+                impulses = impulses - share @ (A @ (unconstrained @ total))
             method.multipliers[:] = impulses / h
             total += A.T @ impulses
         return total / h

@@ -1,0 +1,191 @@
+"""Action `~/simulate` of the simulator: rollouts of any length, apart from the live simulation."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from rbd_dynamics.constraints import ConstraintSet, load_constraints
+from rbd_dynamics.nodes.description import message_of
+from rbd_dynamics.simulation.rollout import Sample, rollout
+from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
+
+Array = NDArray[np.float64]
+FEEDBACK_SAMPLES = 20  # at least so many samples between two feedbacks
+SECOND = 1_000_000_000
+
+
+class SimulateAction:
+    """The action server of a simulator node; each goal has a thread of its own, and a simulation.
+
+    Parameters:
+        node: with `engine` (model, simulation, prefix, joints, dofs, q_index), `active`.
+    """
+
+    def __init__(self, node: Any) -> None:
+        from rbd_dynamics_interfaces.action import Simulate
+
+        self._node, self._kind = node, Simulate
+        self._threads: list[threading.Thread] = []
+        self._stopping = threading.Event()
+        self._server = ActionServer(
+            node, Simulate, "~/simulate", self._finish, goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted, cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )  # fmt: skip
+        self._results: dict[bytes, Any] = {}
+
+    def destroy(self) -> None:
+        """Stop what is under way."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._server.destroy()
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        """Everything is accepted while there is a robot: what is wrong is said in the result."""
+        ready = self._node.engine is not None and self._node.active
+        return GoalResponse.ACCEPT if ready else GoalResponse.REJECT
+
+    def _on_accepted(self, handle: Any) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=self._work, args=(handle, self._node.engine), name="simulate", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self, handle: Any, engine: Any) -> None:
+        """In a thread: the rollout; then the executor is asked to send the result."""
+        result = self._kind.Result()
+        try:
+            self._roll(handle, engine, result)
+        except (ValueError, KeyError, ArithmeticError) as error:
+            result.message = message_of(error)
+        except Exception as error:  # a fault of ours: say so, and live on
+            self._node.get_logger().error(traceback.format_exc())
+            result.message = f"internal error: {type(error).__name__}: {error}"
+        if self._stopping.is_set():
+            return
+        self._results[bytes(handle.goal_id.uuid)] = result
+        handle.execute()
+
+    def _finish(self, handle: Any) -> Any:
+        result = self._results.pop(bytes(handle.goal_id.uuid))
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif result.success:
+            handle.succeed()
+        else:
+            handle.abort()
+        return result
+
+    def _roll(self, handle: Any, engine: Any, result: Any) -> None:
+        goal = handle.request
+        simulation = _simulation(engine, goal)
+        names = list(goal.joint_names) or engine.joints
+        result.trajectory = JointTrajectory(joint_names=list(engine.joints))
+        constraints = simulation.constraints
+        result.row_names = list(constraints.row_names) if constraints is not None else []
+        efforts = _efforts(engine, goal.efforts, simulation.model.nv)
+        _place(engine, simulation, goal, names)
+        count = 0
+        for count, sample in enumerate(rollout(simulation, efforts, goal.duration, goal.sample_period)):
+            result.trajectory.points.append(_point(engine, sample))
+            result.multipliers.extend(sample.multipliers.tolist())
+            if count == 0:
+                result.energy_start = sample.energy
+            result.energy_end = sample.energy
+            result.worst_violation = max(result.worst_violation, sample.violation)
+            if count % FEEDBACK_SAMPLES == 0:
+                feedback = self._kind.Feedback()
+                feedback.time, feedback.energy = sample.time, sample.energy
+                feedback.fraction = sample.time / goal.duration
+                handle.publish_feedback(feedback)
+            if handle.is_cancel_requested or self._stopping.is_set():
+                result.message = f"cancelled at {sample.time:.6g} s"
+                return
+        result.success = True
+
+
+def _simulation(engine: Any, goal: Any) -> Simulation:
+    """A simulation like the live one, with what the goal wants differently."""
+    live = engine.simulation
+    changes: dict[str, Any] = {"start_braked": False, "command_timeout": 0.0}
+    if goal.step < 0.0 or not np.isfinite(goal.step):
+        raise ValueError(f"step {goal.step} must be positive")
+    if goal.step:
+        changes["step"] = goal.step
+    if goal.integrator:
+        if goal.integrator not in INTEGRATORS:
+            raise ValueError(f"integrator {goal.integrator!r} is none of {', '.join(INTEGRATORS)}")
+        changes["integrator"] = goal.integrator
+    constraints = live.constraints
+    if goal.constraints_yaml:
+        more = load_constraints(goal.constraints_yaml + "\n", live.model)
+        own = () if constraints is None else constraints.constraints
+        constraints = ConstraintSet(live.model, (*own, *more.constraints), more.stabilization)
+    simulation = Simulation(live.model, live.start, replace(live.options, **changes), constraints, live.contacts)
+    for robot, _ in simulation.robots:
+        for frame, load in engine.payloads():
+            robot.set_payload(frame, *load)
+    return simulation
+
+
+def _place(engine: Any, simulation: Simulation, goal: Any, names: list[str]) -> None:
+    """Put the simulation into the goal's first state, or into the live one's."""
+    simulation.q, simulation.v = engine.simulation.q.copy(), engine.simulation.v.copy()
+    columns = _columns(engine, names, "joint_names")
+    for what, numbers, index, state in (
+        ("positions", goal.positions, engine.q_index, simulation.q),
+        ("velocities", goal.velocities, engine.dofs, simulation.v),
+    ):
+        given = np.asarray(numbers, dtype=float)
+        if given.size == 0:
+            continue
+        if given.size != len(names):
+            raise ValueError(f"{what} has {given.size} numbers for {len(names)} joints")
+        if not np.isfinite(given).all():
+            raise ValueError(f"{what} is not finite")
+        state[index[columns]] = given
+    if len(goal.positions) and not len(goal.velocities):
+        simulation.v[:] = 0.0
+
+
+def _columns(engine: Any, names: list[str], what: str) -> list[int]:
+    for name in names:
+        if name not in engine.joints:
+            raise ValueError(f"{what}: the simulator has no joint {name!r}; it has {', '.join(engine.joints)}")
+        if names.count(name) > 1:
+            raise ValueError(f"{what}: joint {name!r} is named twice")
+    return [engine.joints.index(name) for name in names]
+
+
+def _efforts(engine: Any, message: JointTrajectory, nv: int) -> Callable[[float], Array]:
+    """Held from each point until the next one; nothing before the first."""
+    dofs = engine.dofs[_columns(engine, list(message.joint_names), "efforts")]
+    times, rows = [], np.zeros((len(message.points) + 1, nv))
+    for k, point in enumerate(message.points):
+        if len(point.effort) != len(dofs):
+            raise ValueError(f"efforts: point {k} has {len(point.effort)} efforts for {len(dofs)} joints")
+        rows[k + 1, dofs] = point.effort
+        times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+    if not np.isfinite(rows).all():
+        raise ValueError("efforts: an effort is not finite")
+    if any(late <= early for early, late in zip(times, times[1:])):
+        raise ValueError("efforts: points must be in the order of time_from_start")
+    starts = np.array(times)
+    return lambda t: rows[int(np.searchsorted(starts, t + 1e-9, side="right"))]
+
+
+def _point(engine: Any, sample: Sample) -> JointTrajectoryPoint:
+    point = JointTrajectoryPoint()
+    point.positions, point.velocities = sample.q[engine.q_index].tolist(), sample.v[engine.dofs].tolist()
+    point.accelerations, point.effort = sample.a[engine.dofs].tolist(), sample.tau[engine.dofs].tolist()
+    point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(sample.time * SECOND), SECOND)
+    return point
