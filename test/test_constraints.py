@@ -22,6 +22,7 @@ from rbd_dynamics.constraints import (
     JointCoupling,
     PfaffianRows,
     Plane,
+    Quadric,
     RollingBall,
     RollingDisk,
     Sphere,
@@ -56,7 +57,8 @@ def between(frame, reference):
         FrameConstraint(f"frame{k}", frame, reference, directions=directions, **placed)
         for k, directions in enumerate(DIRECTION_SETS)
     ]
-    surfaces = (Plane(), Sphere(0.7), Sphere(0.7, hollow=True), Cylinder(0.4), Cylinder(0.4, hollow=True), egg)
+    bowl = Quadric(xx=-1.0, yy=-0.5, z=1.0, constant=0.1)
+    surfaces = (Plane(), Sphere(0.7), Sphere(0.7, hollow=True), Cylinder(0.4), Cylinder(0.4, hollow=True), egg, bowl)
     for k, surface in enumerate(surfaces):
         for aligned in (False, True):
             name = f"surface{k}{aligned}"
@@ -128,6 +130,22 @@ def test_coupling_of_joints():
     assert rates == [0.0]
 
 
+def test_coupling_by_polynomials():
+    """A cam: a closed form, and the rates that every constraint has to have."""
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
+    names = robot.model.joint_names
+    cam = JointCoupling("cam", {names[1]: 2.0, names[4]: [-0.5, 0.3, 0.7]}, offset=0.3)
+    q, v, _ = random_state(robot.model, np.random.default_rng(3))
+    h, A, rates = robot.constraint_terms(q, v, [cam])
+    x = q[4]
+    np.testing.assert_allclose(h, [2.0 * q[1] - 0.5 * x + 0.3 * x**2 + 0.7 * x**3 - 0.3], rtol=1e-13)
+    np.testing.assert_allclose(A, [[0.0, 2.0, 0.0, 0.0, -0.5 + 0.6 * x + 2.1 * x**2, 0.0]], rtol=1e-13)
+    np.testing.assert_allclose(rates, [(0.6 + 4.2 * x) * v[4] ** 2], rtol=1e-13)
+    check(robot, [cam], q, v)
+    straight = [JointCoupling("gear", {names[4]: c}, offset=0.3) for c in (2.0, [2.0])]
+    assert len({ConstraintSet(robot.model, [gear]).key for gear in straight}) == 1
+
+
 @pytest.mark.parametrize("directions", DIRECTION_SETS)
 def test_aligned_frames_are_zero_and_rates_are_those_of_the_axes(directions):
     """At h = 0 a row's rate is the angular or linear velocity along its axis of the reference."""
@@ -176,12 +194,61 @@ def test_implicit_surface_is_scaled_to_a_distance():
     robot = rbd.Robot(load_robot("ur5_robot"))
     q = robot.model.random(5)
     radius = float(np.linalg.norm(robot.pose(q, "tool0")[:3, 3]))
-    quadric = ImplicitSurface(lambda x, y, z: 3.0 * (x * x + y * y + z * z - radius**2))
-    sets = [ConstraintSet(robot.model, [SurfaceConstraint("s", "tool0", surface=s)]) for s in (quadric, Sphere(radius))]
-    v = np.ones(6)
-    one, other = (robot.constraint_terms(q, v, of) for of in sets)
-    np.testing.assert_allclose(one.h, 0.0, atol=1e-12)
-    np.testing.assert_allclose(one.A, other.A, atol=1e-12)
+    function = ImplicitSurface(lambda x, y, z: 3.0 * (x * x + y * y + z * z - radius**2))
+    numbers = Quadric(xx=3.0, yy=3.0, zz=3.0, constant=3.0 * radius**2)
+    row = robot.constraint_terms(q, np.ones(6), [SurfaceConstraint("s", "tool0", surface=Sphere(radius))]).A[0]
+    v = np.ones(6) - row * (row @ np.ones(6)) / (row @ row)  # along the surface
+    sphere, *others = (
+        robot.constraint_terms(q, v, [SurfaceConstraint("s", "tool0", surface=surface)])
+        for surface in (Sphere(radius), function, numbers)
+    )
+    for other in others:
+        np.testing.assert_allclose(other.h, 0.0, atol=1e-12)
+        np.testing.assert_allclose(other.A, sphere.A, atol=1e-12)
+        np.testing.assert_allclose(other.rates, sphere.rates, atol=1e-11)
+
+
+def test_a_point_slides_on_an_ellipsoid():
+    """Held by its normal row, a point's acceleration keeps it there; the multiplier pushes along the gradient."""
+    axes = np.array([0.5, 0.7, 0.9])
+    egg = Quadric(*(1.0 / axes**2), constant=1.0)
+    robot = rbd.Robot(load_robot("ur5_robot"))
+    of = ConstraintSet(robot.model, [SurfaceConstraint("s", "tool0", surface=egg)])
+    q = robot.project_configuration(robot.model.random(5), of)
+    T = robot.pose(q, "tool0")
+    np.testing.assert_allclose(np.sum((T[:3, 3] / axes) ** 2), 1.0, rtol=1e-11)
+    normal = T[:3, 3] / axes**2
+    force = T[:3, :3] @ robot.constraint_wrenches(q, of, [7.0])["s"][3:]
+    np.testing.assert_allclose(force, 7.0 * normal / np.linalg.norm(normal), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {},
+        {"xx": 1.0, "yy": 1.0, "zz": 1.0},
+        {"xx": 1.0, "constant": -1.0},
+        {"zz": 1.0, "z": 2.0, "constant": -1.0},
+        {"zz": -1.0, "z": 2.0, "constant": 1.5},
+        {"xx": float("nan"), "constant": 1.0},
+    ],
+)
+def test_quadrics_without_points_or_normals_are_refused(numbers):
+    with pytest.raises(ValueError, match="quadric"):
+        Quadric(**numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "point"),
+    [
+        ({"z": 1.0}, (0.3, 0.2, 0.0)),
+        ({"xx": 1.0, "yy": 1.0, "zz": -1.0, "constant": 1.0}, (1.0, 2.0, 2.0)),
+        ({"zz": 1.0, "z": 2.0, "constant": -0.5}, (4.0, 5.0, -1.0 + 0.5**0.5)),
+    ],
+)
+def test_quadrics_without_an_inside_or_a_centre(numbers, point):
+    quadric = Quadric(**numbers)
+    assert abs(quadric.value(point, quadric.numbers)) < 1e-15
 
 
 def test_all_backends_agree_also_in_batches():
@@ -232,6 +299,8 @@ def test_names_of_rows_and_slices():
         (lambda m: DistanceConstraint("rod", "tool0", distance=0.0), ValueError, "'rod'.*positive"),
         (lambda m: RollingBall("b", "tool0", radius=-1.0), ValueError, "radius"),
         (lambda m: RollingBall("b", "tool0", surface=ImplicitSurface()), ValueError, "plane, sphere or cylinder"),
+        (lambda m: RollingBall("b", "tool0", surface=Quadric(z=1.0)), ValueError, "plane, sphere or cylinder"),
+        (lambda m: JointCoupling("g", {"elbow_joint": []}), ValueError, "'g'"),
         (lambda m: Sphere(float("nan")), ValueError, "radius"),
         (lambda m: JointCoupling("g", {}), ValueError, "'g'"),
         (lambda m: ConstraintSet(m, [JointCoupling("g", {"elbow": 1.0})]), KeyError, "no joint named 'elbow'"),

@@ -6,6 +6,7 @@ from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constr
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
 from rbd_dynamics.constraints.placements import placement
+from rbd_dynamics.constraints.quadric import Quadric
 from rbd_dynamics.constraints.surfaces import (
     Cylinder,
     ImplicitSurface,
@@ -31,6 +32,7 @@ __all__ = [
     "PairConstraint",
     "PfaffianRows",
     "Plane",
+    "Quadric",
     "RollingBall",
     "RollingDisk",
     "Sphere",

@@ -15,6 +15,7 @@ import yaml
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.placements import checked_placement, placement
+from rbd_dynamics.constraints.quadric import Quadric
 from rbd_dynamics.constraints.surfaces import Cylinder, Plane, Sphere, Surface
 from rbd_dynamics.model.assembly import checked_number
 from rbd_dynamics.model.errors import ModelError
@@ -22,7 +23,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import Transform
 
-SURFACES: dict[str, type[Surface]] = {kind.kind: kind for kind in (Plane, Sphere, Cylinder)}
+SURFACES: dict[str, type[Surface]] = {kind.kind: kind for kind in (Plane, Sphere, Cylinder, Quadric)}
 PLACEMENTS = ("placement", "reference_placement", "surface_placement")
 #: numbers without which a constraint makes no sense, though Python has a default for them
 LENGTHS = ("radius", "distance")
@@ -153,7 +154,7 @@ def _value(where: str, key: str, value: Any) -> Any:
     if key == "coefficients":
         if not isinstance(value, Mapping):
             raise ValueError(f"{where}: expected joints with numbers, got {value!r}")
-        return {str(joint): _number(number, f"{where} of {joint!r}") for joint, number in value.items()}
+        return {str(joint): _coefficient(given, f"{where} of {joint!r}") for joint, given in value.items()}
     if key in ("aligned", "spin"):
         if not isinstance(value, bool):
             raise ValueError(f"{where}: expected true or false, got {value!r}")
@@ -166,6 +167,13 @@ def _value(where: str, key: str, value: Any) -> Any:
         if not isinstance(value, list) or not all(isinstance(direction, str) for direction in value):
             raise ValueError(f"{where}: expected a list of names, got {value!r}")
         return tuple(value)
+    return _number(value, where)
+
+
+def _coefficient(value: Any, where: str) -> float | tuple[float, ...]:
+    """A number, or those of a polynomial."""
+    if isinstance(value, (list, tuple)) and value:
+        return tuple(_number(number, where) for number in value)
     return _number(value, where)
 
 
@@ -202,7 +210,9 @@ def _plain(name: str, value: Any) -> Any:
         return {"type": value.kind, **own}
     if isinstance(value, tuple):
         return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(name, entry) for key, entry in value.items()}
+    return value
 
 
 def _default(field: Any) -> Any:

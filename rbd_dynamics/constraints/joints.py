@@ -15,24 +15,28 @@ from rbd_dynamics.spatial.scalar import Scalar
 
 @dataclass(frozen=True)
 class JointCoupling(Constraint):
-    """sum of coefficient * joint position = offset: gears, belts, a joint held in place.
+    """sum of coefficient * joint position = offset: gears, belts, a joint held in place; cams.
 
     Parameters:
-        coefficients: {joint: coefficient}; joints with one degree of freedom that are no mimics.
+        coefficients: {joint: coefficient}; joints with one degree of freedom that are no mimics. A sequence
+            c_1, c_2, ... in place of a coefficient: the polynomial c_1 q + c_2 q^2 + ...
         offset: m or rad.
 
-    The multiplier times a coefficient is the torque on that joint.
+    The multiplier times a coefficient (a polynomial's derivative) is the torque on that joint.
     """
 
     kind: ClassVar[str] = "coupling"
     name: str
-    coefficients: dict[str, float] = field(default_factory=dict)
+    coefficients: dict[str, float | tuple[float, ...]] = field(default_factory=dict)
     offset: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.coefficients:
             raise ValueError(f"constraint {self.name!r}: `coefficients` names no joint")
-        if not all(map(math.isfinite, (*self.coefficients.values(), self.offset))):
+        given = self.coefficients.items()
+        plain = {joint: tuple(c) if isinstance(c, Sequence) else c for joint, c in given}
+        object.__setattr__(self, "coefficients", plain)
+        if not all(self._polynomials) or not all(map(math.isfinite, self.parameters)):
             raise ValueError(f"constraint {self.name!r}: coefficients {self.coefficients} and offset must be finite")
 
     def __hash__(self) -> int:
@@ -44,21 +48,30 @@ class JointCoupling(Constraint):
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        return (*self.coefficients.values(), self.offset)
+        return (*(number for polynomial in self._polynomials for number in polynomial), self.offset)
+
+    @property
+    def _polynomials(self) -> list[tuple[float, ...]]:
+        """Coefficients of q, q^2, ... of each joint."""
+        return [c if isinstance(c, tuple) else (c,) for c in self.coefficients.values()]
 
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
         position: Scalar = 0.0
+        bias: Scalar = 0.0
         row: list[Scalar] = [0.0] * kinematics.model.nv
-        for name in self.coefficients:
-            joint, coefficient = kinematics.model.joint(name), next(parameters)
+        for name, polynomial in zip(self.coefficients, self._polynomials):
+            joint = kinematics.model.joint(name)
             if joint.kind.nv != 1:
                 raise ValueError(
                     f"constraint {self.name!r}: joint {name!r} is {joint.kind.name}, "
                     "it has more than one degree of freedom"
                 )
-            position = position + coefficient * kinematics.q[joint.q_index]
-            row[joint.v_index] = coefficient
-        return Rows([position - next(parameters)], [row], [0.0])
+            q, v = kinematics.q[joint.q_index], kinematics.v[joint.v_index]
+            value, slope, curvature = _polynomial([next(parameters) for _ in polynomial], q)
+            position = position + value
+            row[joint.v_index] = slope
+            bias = bias + curvature * v * v
+        return Rows([position - next(parameters)], [row], [bias])
 
 
 @dataclass(frozen=True)
@@ -125,6 +138,18 @@ class PfaffianRows(Constraint):
                 )
         bias = [sum((x * v for x, v in zip(row, kinematics.v)), 0.0) for row in rates]
         return Rows([0.0] * len(rates), [list(row) for row in self.function(kinematics.q)], bias)
+
+
+def _polynomial(coefficients: Sequence[Scalar], q: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Value of c_1 q + c_2 q^2 + ... and its first two derivatives, by Horner's rule."""
+    value: Scalar = 0.0
+    slope: Scalar = 0.0
+    half: Scalar = 0.0  # of the second derivative
+    for coefficient in (*reversed(coefficients), 0.0):
+        half = half * q + slope
+        slope = slope * q + value
+        value = value * q + coefficient
+    return value, slope, 2.0 * half
 
 
 def _check_count(name: str, count: int, labels: tuple[str, ...]) -> None:

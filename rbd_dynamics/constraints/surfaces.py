@@ -23,6 +23,8 @@ class Surface(ABC):
 
     #: the kind's name in files
     kind: ClassVar[str]
+    #: whether `value` is the distance, so that its gradient is the unit normal
+    is_distance: ClassVar[bool] = True
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -103,6 +105,7 @@ class ImplicitSurface(Surface):
     """
 
     kind: ClassVar[str] = "implicit"
+    is_distance: ClassVar[bool] = False
     function: Callable[[Scalar, Scalar, Scalar], Scalar] = field(default=lambda x, y, z: z)
 
     def value(self, point: Vec3, numbers: Sequence[Scalar]) -> Scalar:
@@ -169,7 +172,7 @@ class RollingBall(PairConstraint):
         super().__post_init__()
         _check_surface(self.name, self.surface)
         _check_radius(f"constraint {self.name!r}:", self.radius)
-        if isinstance(self.surface, ImplicitSurface):
+        if not self.surface.is_distance:
             raise ValueError(f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder only")
 
     @property
@@ -243,7 +246,7 @@ class RollingDisk(PairConstraint):
 def _height_and_normal(surface: Surface, point: Vec3, numbers: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
     """f / |grad f| and the outward unit normal."""
     gradient = surface.gradient(point, numbers)
-    if not isinstance(surface, ImplicitSurface):
+    if surface.is_distance:
         return surface.value(point, numbers), gradient
     scale = reciprocal(sqrt(dot3(gradient, gradient)))
     return scale * surface.value(point, numbers), scale3(scale, gradient)
