@@ -10,7 +10,9 @@ NAME = "rbd_dynamics"
 VERSION = re.search(r'^__version__ = "(.+)"$', Path(NAME, "__init__.py").read_text(), re.MULTILINE).group(1)
 
 PLOTS = ["matplotlib"]
-REPLAY = ["rosbags"]
+REPLAY = ["rosbags", "matplotlib", "plotly"]
+PARQUET = ["pyarrow"]
+FLEET = ["distributed"]
 COMPILED = ["llvmlite"]
 TEST = ["pytest", "hypothesis"]
 
@@ -39,7 +41,9 @@ setup(
         "compiled": COMPILED,
         "plots": PLOTS,
         "replay": REPLAY,
-        "all": COMPILED + PLOTS + REPLAY,
+        "parquet": PARQUET,
+        "fleet": FLEET,
+        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET}),
         "test": TEST,
     },
     zip_safe=False,
