@@ -17,6 +17,7 @@ from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.constraints.base import Rows
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.constraints.derivatives import forward_dynamics_derivatives
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
@@ -128,6 +129,11 @@ CATALOG: dict[str, tuple[str, str, Callable[[State], Any]]] = {
         "tau multipliers rank lacking residual",
         _inverse(least_torque=False),
     ),
+    "constrained_forward_dynamics_derivatives": (
+        "q v tau parameters target inertia",
+        "a_dq a_dv a_dtau multipliers_dq multipliers_dv multipliers_dtau",
+        forward_dynamics_derivatives,
+    ),
     "force_projection": ("q parameters inertia", "M rank", _projection),
     "constraint_impulse": ("q v parameters target inertia", "v multipliers rank", _impulse),
     "constraint_correction": ("q parameters inertia", "v h", _correction),
@@ -150,6 +156,8 @@ def specialise(model: Model, constraints: ConstraintSet, name: str, friction: bo
         "q": (model.nq,), "parameters": (len(constraints.parameters),), "inertia": (len(model.bodies), 10),
         "f_ext": (len(model.bodies), 6), "A": (len(constraints), model.nv), "M": (model.nv, model.nv), "rank": (),
     }  # fmt: skip
+    for by in ("dq", "dv", "dtau"):
+        shapes[f"a_{by}"], shapes[f"multipliers_{by}"] = (model.nv, model.nv), (len(constraints), model.nv)
     rows = ("target", "h", "rates", "multipliers", "residual")
 
     def argument(word: str) -> Argument:

@@ -79,6 +79,21 @@ class ConstrainedTorque(NamedTuple):
         return bool(worst <= 1e-6 * scale)
 
 
+class ConstrainedDerivatives(NamedTuple):
+    """Of constrained forward dynamics: a by q (along the tangent), v and tau, each (nv, nv); the multipliers (m, nv).
+
+    Where rows are redundant those of a are right as long as the rank does not change; the multipliers' are those
+    of least norm in each column.
+    """
+
+    a_dq: Array
+    a_dv: Array
+    a_dtau: Array
+    multipliers_dq: Array
+    multipliers_dv: Array
+    multipliers_dtau: Array
+
+
 class ConstrainedMethods:
     """What `Robot` does under constraints. m is the number of rows of `constraints`.
 
@@ -152,6 +167,22 @@ class ConstrainedMethods:
         """
         return ConstrainedMotion(
             *self._constrained_run("constrained_forward_dynamics", (q, v, tau), constraints, f_ext, target, out)
+        )
+
+    def constrained_forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: Constraints,
+        target: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
+    ) -> ConstrainedDerivatives:
+        """Derivatives of `constrained_forward_dynamics` at its solution. Source: theory.md sections 6 and 7."""
+        return ConstrainedDerivatives(
+            *self._constrained_run(
+                "constrained_forward_dynamics_derivatives", (q, v, tau), constraints, None, target, out
+            )
         )
 
     def constrained_hybrid_dynamics(
