@@ -1,11 +1,12 @@
-"""Round trip of the feedforward node against a node that only relays, in one run.
+"""Round trip of the feedforward node and the hybrid controller against a node that only relays, in one run.
 
     scripts/run python -m benchmarks.node_latency [--rate 1000] [--seconds 1.5] [--rounds 12] [--executor auto]
 
-Both nodes run all the time, in processes of their own, under the same executor, with the same quality of
-service. This process sends joint states to one of them and then to the other, in turns, and measures the time
-until the Float64MultiArray that answers each. The feedforward node has a Panda, a running trajectory, PD and
-all terms; its named efforts have no subscriber.
+All nodes run all the time, in processes of their own, under the same executor, with the same quality of
+service. This process sends joint states to one of them and then to the next, in turns, and measures the time
+until the Float64MultiArray that answers each. All have a Panda. The feedforward node has a running trajectory,
+PD and all terms; the hybrid controller presses with 10 N, and gets a wrench with each joint state. Their named
+efforts have no subscriber.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ from typing import Any
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
+from rbd_dynamics.model.model import Model
+
+NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press"}  # and what they should do
+TOOL = "panda_hand_tcp"
+FORCE = 10.0  # N
 WARM_UP = 1.0  # s of each node's first turn that do not count
 GAP = 0.3  # s between turns
 BOUND = 1.15
@@ -57,8 +64,9 @@ class Turns:
 class Driver:
     """Sends joint states at a fixed rate and times the answers."""
 
-    def __init__(self, names: list[str], executor: str) -> None:
+    def __init__(self, names: list[str], position: np.ndarray, executor: str) -> None:
         import rclpy
+        from diagnostic_msgs.msg import DiagnosticArray
         from rclpy.signals import SignalHandlerOptions
 
         from rbd_dynamics.nodes.process import choose_executor
@@ -69,14 +77,20 @@ class Driver:
         self._sent: list[int] = []
         self._received: list[int] = []
         self._publishers: dict[str, Any] = {}
-        self._position = np.linspace(-0.3, 0.3, len(names))
-        self._make_message(names)
+        self.names, self.position = names, position
+        self.modes: set[str] = set()  # of the nodes, as they report them
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_report, 10)
+        self._make_messages(names)
 
-    def _make_message(self, names: list[str]) -> None:
+    def _make_messages(self, names: list[str]) -> None:
+        from geometry_msgs.msg import WrenchStamped
         from sensor_msgs.msg import JointState
 
         self._message = JointState(name=names)
-        self._message.velocity = [0.01] * len(names)
+        self._message.velocity = [0.0] * len(names)
+        self._wrench = WrenchStamped()
+        self._wrench.header.frame_id = TOOL
+        self._wrench.wrench.force.z = FORCE
 
     def connect(self, space: str, answers: str) -> None:
         """To the node in that name space. Waits until it is there."""
@@ -94,12 +108,29 @@ class Driver:
                 raise SystemExit(f"the {space} node did not come up")
             self._spin(0.05)
 
+    def connect_sensor(self) -> None:
+        """Of the hybrid controller."""
+        from geometry_msgs.msg import WrenchStamped
+        from rclpy.qos import qos_profile_sensor_data
+
+        topic = "/hybrid_controller/wrench"
+        self._sensor = self.node.create_publisher(WrenchStamped, topic, qos_profile_sensor_data)
+        while not self._sensor.get_subscription_count():
+            self._spin(0.05)
+
     def send(self, space: str) -> None:
         message = self._message
         message.header.stamp = self.node.get_clock().now().to_msg()
-        message.position = (self._position + 1e-3 * (len(self._sent) % 100)).tolist()
+        message.position = (self.position + 1e-6 * (len(self._sent) % 100)).tolist()
         self._sent.append(time.perf_counter_ns())
         self._publishers[space].publish(message)
+        if space == "hybrid_controller":
+            self._wrench.header.stamp = message.header.stamp
+            self._sensor.publish(self._wrench)
+
+    def _on_report(self, message: Any) -> None:
+        values = {entry.key: entry.value for status in message.status for entry in status.values}
+        self.modes.add(values.get("mode", values.get("desired motion", "")))
 
     def _on_answer(self, message: Any) -> None:
         self._received.append(time.perf_counter_ns())
@@ -167,7 +198,7 @@ def relay(executor: str) -> int:
     return 0
 
 
-def start_trajectory(driver: Driver, joints: list[str], seconds: float) -> None:
+def start_trajectory(driver: Driver, seconds: float) -> None:
     """Let the feedforward node follow a trajectory during its turn."""
     from builtin_interfaces.msg import Duration
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -175,9 +206,9 @@ def start_trajectory(driver: Driver, joints: list[str], seconds: float) -> None:
     driver.send("feedforward")
     driver._spin(0.1)
     publisher = driver.node.create_publisher(JointTrajectory, "/feedforward/feedforward/joint_trajectory", 1)
-    message = JointTrajectory(joint_names=joints)
+    message = JointTrajectory(joint_names=driver.names)
     for k in range(1, int(seconds) + 3):
-        point = JointTrajectoryPoint(positions=[0.02 * (-1.0) ** k] * len(joints))
+        point = JointTrajectoryPoint(positions=(driver.position + 0.01 * (-1.0) ** k).tolist())
         point.time_from_start = Duration(sec=k)
         message.points.append(point)
     while not publisher.get_subscription_count():
@@ -188,59 +219,104 @@ def start_trajectory(driver: Driver, joints: list[str], seconds: float) -> None:
     driver.node.destroy_publisher(publisher)
 
 
+def engage(driver: Driver) -> None:
+    """Let the hybrid controller press during its turn: it stopped when the last one ended."""
+    from std_srvs.srv import SetBool
+
+    client = driver.node.create_client(SetBool, "/hybrid_controller/hybrid_controller/engage")
+    while not client.service_is_ready():
+        driver._spin(0.05)
+    for on in (False, True):
+        answer = client.call_async(SetBool.Request(data=on))
+        while not answer.done():
+            driver.send("hybrid_controller")
+            driver._spin(0.002)
+    driver.node.destroy_client(client)
+    if not answer.result().success:
+        raise SystemExit(f"the hybrid controller does not engage: {answer.result().message}")
+
+
 def processor_time(pid: int) -> float:
     """Seconds that a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def robot() -> tuple[str, list[str]]:
-    """Description and joint names of the robot of this benchmark."""
+def robot() -> tuple[str, Model, np.ndarray]:
+    """Description and model of the robot of this benchmark, and a position within its limits."""
     from rbd_dynamics.example_robots import robots
     from rbd_dynamics.model.urdf import load_urdf
 
     found = robots()
     if "panda" not in found:
         raise SystemExit("needs the package example-robot-data: pip install example-robot-data")
-    return found["panda"].read_text(), load_urdf(found["panda"]).joint_names
+    model = load_urdf(found["panda"])
+    middle = np.array([0.5 * (joint.limits.lower + joint.limits.upper) for joint in model.joints])
+    return found["panda"].read_text(), model, middle
+
+
+def parameters(executor: str) -> dict[str, dict[str, Any]]:
+    """Of each node. The hybrid controller's surface is where the tool is."""
+    from rbd_dynamics.robot import Robot
+
+    description, model, position = robot()
+    pose = Robot(model, backend="reference").pose(position, TOOL)
+    common = {"robot_description": description, "executor": executor}
+    return {
+        "feedforward": {
+            **common, "kp": 50.0, "kd": 5.0, "start_tolerance": 10.0,
+            "terms": ["inertia", "coriolis", "gravity", "friction"],
+        },
+        "hybrid_controller": {
+            **common, "tool_frame": TOOL, "task_position": pose[:3, 3].tolist(),
+            "task_orientation": Rotation.from_matrix(pose[:3, :3]).as_euler("xyz").tolist(),
+            "tool_orientation": [0.0, 0.0, 0.0], "desired_force": [FORCE],
+        },
+    }  # fmt: skip
+
+
+def command(node: str, executor: str, folder: str) -> list[str]:
+    if node == "relay":
+        return [sys.executable, "-m", "benchmarks.node_latency", "--relay", "--executor", executor]
+    file = Path(folder, f"{node}.yaml")
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters(executor)[node]}}))
+    arguments = ["--ros-args", "-r", f"__ns:=/{node}", "--params-file", str(file)]
+    return [sys.executable, "-m", f"rbd_dynamics.nodes.{node}", *arguments]
 
 
 def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str, Turns]:
-    """Run both nodes and give each of them its turns."""
-    description, joints = robot()
-    results = {"relay": Turns(), "feedforward": Turns()}
+    """Run all nodes and give each of them its turns."""
+    _, model, position = robot()
+    results = {node: Turns() for node in NODES}
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
         os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=folder)
-        parameters = {
-            "robot_description": description, "executor": executor, "kp": 50.0, "kd": 5.0, "start_tolerance": 10.0,
-            "terms": ["inertia", "coriolis", "gravity", "friction"],
-        }  # fmt: skip
-        file = Path(folder, "parameters.yaml")
-        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
-        relay = ["benchmarks.node_latency", "--relay", "--executor", executor]
-        arguments = ["--ros-args", "-r", "__ns:=/feedforward", "--params-file", str(file)]
-        feedforward = ["rbd_dynamics.nodes.feedforward", *arguments]
         processes = {
-            "relay": subprocess.Popen([sys.executable, "-m", *relay]),
-            "feedforward": subprocess.Popen([sys.executable, "-m", *feedforward], stderr=subprocess.DEVNULL),
+            node: subprocess.Popen(command(node, executor, folder), stderr=subprocess.DEVNULL) for node in NODES
         }
-        driver = Driver(joints, executor)
+        driver = Driver(model.joint_names, position, executor)
         try:
-            driver.connect("relay", "commands")
-            driver.connect("feedforward", "feedforward/commands")
-            for turn in range(2 * rounds + 2):  # the first two warm up; then each goes first in turn
-                space = ("relay", "feedforward")[(turn + turn // 2) % 2]
-                if space == "feedforward":
-                    start_trajectory(driver, joints, seconds)
-                before, begin = processor_time(processes[space].pid), time.monotonic()
-                latency, sent, answered = driver.turn(space, rate, WARM_UP if turn < 2 else seconds)
-                if turn >= 2:
-                    result = results[space]
-                    result.latencies.append(latency)
-                    result.sent, result.answered = result.sent + sent, result.answered + answered
-                    result.processor += processor_time(processes[space].pid) - before
-                    result.elapsed += time.monotonic() - begin - GAP
+            for node in NODES:
+                driver.connect(node, "commands" if node == "relay" else f"{node}/commands")
+            driver.connect_sensor()
+            for turn in range(rounds + 1):  # the first warms up; then each goes first in turn
+                for k in range(len(NODES)):
+                    node, mode = list(NODES.items())[(turn + k) % len(NODES)]
+                    if node == "feedforward":
+                        start_trajectory(driver, seconds)
+                    elif node == "hybrid_controller":
+                        engage(driver)
+                    driver.modes.clear()
+                    before, begin = processor_time(processes[node].pid), time.monotonic()
+                    latency, sent, answered = driver.turn(node, rate, seconds if turn else WARM_UP)
+                    if mode and mode not in driver.modes:
+                        raise SystemExit(f"{node}: {' '.join(driver.modes)} in place of {mode}")
+                    if turn:
+                        result = results[node]
+                        result.latencies.append(latency)
+                        result.sent, result.answered = result.sent + sent, result.answered + answered
+                        result.processor += processor_time(processes[node].pid) - before
+                        result.elapsed += time.monotonic() - begin - GAP
         finally:
             driver.close()
             for process in processes.values():
@@ -256,15 +332,16 @@ def table(title: str, results: dict[str, Turns]) -> None:
     for name, result in results.items():
         print("| " + " | ".join((name, *result.row())) + " |")
     print(
-        f"\nfeedforward / relay: {ratio(results):.3f} (median of the pairs of turns, bound {BOUND}); "
+        f"\nfeedforward / relay: {ratio(results, 'feedforward'):.3f} (bound {BOUND}), "
+        f"hybrid_controller / relay: {ratio(results, 'hybrid_controller'):.3f} (medians of the pairs of turns); "
         f"load of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}"
     )
 
 
-def ratio(results: dict[str, Turns]) -> float:
+def ratio(results: dict[str, Turns], node: str) -> float:
     """Of the median round trips in turns next to each other, the median: what drifts meanwhile counts in both."""
-    pairs = zip(results["feedforward"].latencies, results["relay"].latencies)
-    return float(np.median([np.median(feedforward) / np.median(relay) for feedforward, relay in pairs]))
+    pairs = zip(results[node].latencies, results["relay"].latencies)
+    return float(np.median([np.median(own) / np.median(relay) for own, relay in pairs]))
 
 
 def main() -> int:
@@ -281,7 +358,7 @@ def main() -> int:
     table(f"Round trip at {options.rate:g} Hz, executor {options.executor}", results)
     print(f"memory of the largest process: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
     lost = sum(result.sent - result.answered for result in results.values())
-    return 1 if lost or ratio(results) > BOUND else 0
+    return 1 if lost or ratio(results, "feedforward") > BOUND else 0
 
 
 if __name__ == "__main__":
