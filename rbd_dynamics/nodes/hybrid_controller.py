@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
@@ -111,14 +112,16 @@ class HybridControllerNode(TorqueNode):
 
     def adopt(self, engine: Engine) -> None:
         old: Engine | None = self.engine
-        _apply(self.values, engine.controller, engine.supervisor, engine.joints)  # may have changed meanwhile
+        self._apply(engine, self.values)  # they may have changed meanwhile
         if old is not None:
             if old.reader.names == engine.reader.names:
                 engine.reader = old.reader
             if old.supervisor.engaged:
                 self.get_logger().warning("another robot or task: back to holding")
-            if old.controller.constraints.row_names == engine.controller.constraints.row_names:
-                engine.supervisor.desired[:] = old.supervisor.desired
+        if old is not None and old.controller.constraints.row_names == engine.controller.constraints.row_names:
+            engine.supervisor.desired[:] = old.supervisor.desired
+        else:
+            engine.supervisor.desired[:] = self.values["desired_force"] or 0.0
         names = engine.reader.names
         self.prepare(engine, [names[k] for k in engine.joints])
 
@@ -137,12 +140,20 @@ class HybridControllerNode(TorqueNode):
 
     def parameters_changed(self, values: dict[str, Any]) -> None:
         engine: Engine = self.engine
-        if any(values[name] != self.values[name] for name in self.REBUILDING):
-            _task(values, engine.prefix).sets(engine.model)  # what is wrong is said now; the rest is built aside
-            return
-        _apply(values, engine.controller, engine.supervisor, engine.joints)
+        if self.building or any(values[name] != self.values[name] for name in self.REBUILDING):
+            constraints, _ = _task(values, engine.prefix).sets(engine.model)
+            _check_force(values["desired_force"], constraints)  # what is wrong is said now; the rest is built aside
+            if constraints.row_names != engine.controller.constraints.row_names:
+                return
+        else:
+            self._apply(engine, values)
         if values["desired_force"] != self.values["desired_force"]:
             engine.supervisor.desired[:] = values["desired_force"] or 0.0
+
+    @staticmethod
+    def _apply(engine: Engine, values: dict[str, Any]) -> None:
+        """What needs no building."""
+        _apply(values, engine.controller, engine.supervisor, engine.joints)
         engine.controller.move(*_task(values, engine.prefix).sets(engine.model))
         engine.sensor.constraints = engine.controller.constraints
 
@@ -327,10 +338,7 @@ def _apply(
     values: dict[str, Any], controller: HybridController, supervisor: HybridSupervisor, joints: NDArray[np.intp]
 ) -> None:
     """What may change while it runs. Raises ValueError, and then changes nothing."""
-    names = controller.constraints.row_names
-    force = values["desired_force"]
-    if force and len(force) != len(names):
-        raise ValueError(f"parameter 'desired_force' has {len(force)} values for the rows {', '.join(names)}")
+    _check_force(values["desired_force"], controller.constraints)
     chosen = [controller.robot.model.joints[k] for k in joints]
     default = [joint.limits.effort for joint in chosen]
     limits = per_joint("effort_limits", values["effort_limits"], [joint.name for joint in chosen], default)
@@ -338,6 +346,12 @@ def _apply(
     controller.effort_limits[joints] = limits
     supervisor.limits = _limits(values)
     supervisor.motion.options = _motion_options(values)
+
+
+def _check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
+    if force and len(force) != len(constraints):
+        rows = ", ".join(constraints.row_names) or "no rows"
+        raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -83,9 +83,7 @@ class ManagedNode(LifecycleNode):
     def publish_on(self, kind: Any, topic: str, qos: Any = 10) -> Any:
         return self._keep(self.destroy_publisher, self.create_publisher(kind, topic, qos))
 
-    def subscribe(
-        self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10, raw: bool = False
-    ) -> Any:
+    def subscribe(self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10, raw: bool = False) -> Any:
         return self._keep(self.destroy_subscription, self.create_subscription(kind, topic, callback, qos, raw=raw))
 
     def serve(self, kind: Any, name: str, callback: Callable[..., Any]) -> Any:
@@ -202,21 +200,27 @@ class ManagedNode(LifecycleNode):
         if build is None or not build.done:
             return
         self._build = None
+        if self._waiting is not None:  # this one is out of date
+            text, self._waiting = self._waiting, None
+            self.take_description(text)
+            return
         try:
             self._adopt(build.result())
         except (BuildError, ValueError) as error:
             kept = "" if self.engine is None else "; the one before stays in use"
             self._description_problem = f"{error}{kept}"
             self.get_logger().error(self._description_problem)
-        if self._waiting is not None:
-            text, self._waiting = self._waiting, None
-            self.take_description(text)
 
     def _adopt(self, engine: Any) -> None:
         self.adopt(engine)
         self.engine = engine
         self._description_problem = ""
         self.get_logger().info(f"ready for {engine.model.name!r}: {', '.join(engine.model.joint_names)}")
+
+    @property
+    def building(self) -> bool:
+        """Another engine is under way."""
+        return self._build is not None
 
     def _abandon_build(self) -> None:
         build, self._build, self._waiting = self._build, None, None
@@ -255,7 +259,7 @@ class ManagedNode(LifecycleNode):
 
     def _report(self, status: Status) -> None:
         status.values["state"] = self._state_machine.current_state[1]
-        if self._build is not None:
+        if self.building:
             status.warn("compiling for a new robot_description or task")
         if self._description_problem and self._configured:
             (status.error if self.engine is None else status.warn)(self._description_problem)
@@ -273,4 +277,3 @@ def check_common(values: dict[str, Any]) -> None:
     if len(values["gravity"]) != 3:
         raise ValueError(f"parameter 'gravity' must have 3 numbers, got {len(values['gravity'])}")
     parameters.per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
-

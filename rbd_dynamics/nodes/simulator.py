@@ -167,7 +167,7 @@ class SimulatorNode(ManagedNode):
         self._anchor = (time.monotonic(), steps, steps * step if self.values["publish_clock"] else now)
 
     def _on_timer(self) -> None:
-        if self._build is not None:
+        if self.building:
             self.poll()
         engine = self.engine
         if engine is None or not self.active or self._paused or self._diverged:

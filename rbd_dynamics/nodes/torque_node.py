@@ -87,7 +87,7 @@ class TorqueNode(ManagedNode):
     # --- the hot path -----------------------------------------------------------------------------
 
     def _on_joint_state(self, raw: bytes) -> None:
-        if self._build is not None:
+        if self.building:
             self.poll()
         engine = self.engine
         if engine is None or not self.active:
