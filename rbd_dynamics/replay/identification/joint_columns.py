@@ -1,0 +1,110 @@
+"""Columns that joints share (inertial parameters) beside those that each has for itself (friction)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.identification.estimates import Estimate
+from rbd_dynamics.replay.identification.friction import friction_prior, joint_estimates
+from rbd_dynamics.replay.identification.least_squares import Solution
+from rbd_dynamics.replay.identification.normal_equations import Indices, NormalEquations
+from rbd_dynamics.replay.identification.samples import (
+    JointSamples,
+    Preparation,
+    dof_names,
+    friction_columns,
+    torque_unit,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """One joint of a fit of inertial parameters.
+
+    Attributes:
+        offset, coulomb, viscous: friction that was found at the same time; None where it was not asked for.
+        rmse_before: of measured less predicted torque with the model as given, rmse_after: with what was found.
+    """
+
+    joint: str
+    samples: int
+    offset: Estimate | None
+    coulomb: Estimate | None
+    viscous: Estimate | None
+    rmse_before: float
+    rmse_after: float
+
+
+class JointColumns:
+    """Normal equations of `count` shared parameters, then three of friction for each joint with one freedom.
+
+    shared: for each degree of freedom the shared parameters that it feels. Joints that feel none are left out.
+    """
+
+    def __init__(self, prepare: Preparation, shared: Sequence[Indices], count: int, friction: bool) -> None:
+        self._prepare, self._count, self._friction = prepare, count, friction
+        self._names = dof_names(prepare.robot.model)
+        self._dofs = [dof for dof in self._names if len(shared[dof])]
+        self._shared = [shared[dof] for dof in self._dofs]
+        own = 3 if friction else 0
+        columns = [np.append(indices, count + own * k + np.arange(own)) for k, indices in enumerate(self._shared)]
+        self.equations = NormalEquations(columns, count + own * len(columns))
+        self._torque = np.zeros(len(columns))  # sums of squares of the measured torque
+
+    def add(self, samples: JointSamples, block: Callable[[int], Array]) -> None:
+        """block(dof): its shared columns (N, n)."""
+        for place, dof in enumerate(self._dofs):
+            rows = samples.usable[:, dof]
+            if not rows.any():
+                continue
+            columns = block(dof)
+            if self._friction:
+                columns = np.column_stack([columns, friction_columns(samples, dof)])
+            if not rows.all():
+                columns = columns[rows]
+            self.equations.add(place, samples.stamps[rows], columns, samples.residual[rows, dof])
+            self._torque[place] += samples.measured[rows, dof] @ samples.measured[rows, dof]
+
+    def merge(self, other: JointColumns) -> None:
+        """Raises ValueError for another robot, other terms or other columns."""
+        if (self._prepare.terms, self._names) != (other._prepare.terms, other._names):
+            raise ValueError("cannot merge what was found for other joints or terms")
+        self.equations.merge(other.equations)
+        self._torque += other._torque
+
+    def scale(self, shared: Sequence[float] | Array) -> Array:
+        """Large values of all parameters, given those of the shared ones; for friction the torque of the joint."""
+        torque = np.sqrt(self._torque / np.maximum(self.equations.samples, 1))
+        own = np.repeat(torque, 3) if self._friction else np.zeros(0)
+        return np.concatenate([np.asarray(shared, dtype=float), own])
+
+    def shared_information(self, fit: Solution) -> Array:
+        """Inverse covariance of the shared parameters, whatever friction is."""
+        n = self._count
+        with_own, own = fit.information[:n, n:], fit.information[n:, n:]
+        found: Array = fit.information[:n, :n] - with_own @ np.linalg.pinv(own, hermitian=True) @ with_own.T
+        return found
+
+    def joints(self, fit: Solution) -> tuple[JointFit, ...]:
+        """Of the joints that have samples."""
+        found = []
+        for place, dof in enumerate(self._dofs):
+            if not self.equations.samples[place]:
+                continue
+            offset: Estimate | None = None
+            coulomb: Estimate | None = None
+            viscous: Estimate | None = None
+            if self._friction:
+                places = range(self._count + 3 * place, self._count + 3 * place + 3)
+                unit = torque_unit(self._prepare.robot.model, self._names[dof])
+                offset, coulomb, viscous = joint_estimates(fit, places, friction_prior(self._prepare, dof), unit)
+            samples = int(self.equations.samples[place])
+            before, after = float(fit.rms_before[place]), float(fit.rms_after[place])
+            found.append(JointFit(self._names[dof], samples, offset, coulomb, viscous, before, after))
+        return tuple(found)

@@ -1,0 +1,142 @@
+"""Weighted least squares over joints of unequal noise, told apart: what the data say, and what they do not.
+
+Feasible generalised least squares: each joint weighs as much as the inverse of its residuals' variance. In units of the
+parameters' scales, the eigenvectors of the information matrix are directions of which the data say more or less; those
+of which they say too little stay at zero (the prior). Errors come from leaving out one block of time after the other
+(the jackknife), which is right for coloured residuals and for blocks that alone excite a direction; the length of the
+blocks is doubled as long as that shows larger errors. Sources: White 1980; Kuensch 1989; Cameron and Miller 2015.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.identification.normal_equations import NormalEquations
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+KEPT = 0.1  # of the scale: directions whose error, were residuals white, is larger stay at the prior
+KNOWN = 0.3  # of the scale: a parameter with a larger error is not identifiable
+LEAST_BLOCKS = 6  # fewer tell nothing of the errors
+LONGER_BLOCKS = 12  # there must be as many for blocks to be doubled
+ITERATIONS = 20
+ROUNDING = 1e-13  # of the mean square: a smaller one of the residuals is rounding
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Parameters that fit, as deviations from the prior; p of them, over `joints`.
+
+    Attributes:
+        values: (p,), zero in the directions of which the data say nothing.
+        covariance: (p, p) of the values, with what is not known of the other directions.
+        errors: standard errors (p,).
+        identifiable: (p,).
+        quantile: an interval of 95 % is so many errors to both sides.
+        information: (p, p), the inverse of the covariance in the directions that are known, elsewhere zero or little.
+        rms_before, rms_after: of the residuals with the prior and with the values, (joints,); NaN without samples.
+        blocks: how many the errors rest on.
+        colour: how much larger variances are than with white residuals, on average.
+    """
+
+    values: Array
+    covariance: Array
+    errors: Array
+    identifiable: Mask
+    quantile: float
+    information: Array
+    rms_before: Array
+    rms_after: Array
+    blocks: int
+    colour: float
+
+
+def solve(equations: NormalEquations, scale: Array) -> Solution:
+    """Fit. `scale` (p,): for each parameter a large value, in its unit: what is worse known than that is not known."""
+    totals = [np.sum(squares, axis=0) for squares in zip(*equations.blocks())]
+    joints, samples = len(equations.columns), np.maximum(equations.samples, 1)
+    before = np.array([total[-1, -1] for total in totals] or np.zeros(joints)) / samples
+    least = ROUNDING * max(float(before.max(initial=0.0)), 1e-300)
+    variance, values = np.maximum(before, least), np.zeros(equations.count)
+    for _ in range(ITERATIONS):
+        weights = np.where(equations.samples > 0, 1.0 / variance, 0.0)
+        information, moment = _weighted(equations, totals, weights)
+        strength, directions = np.linalg.eigh(scale[:, None] * information * scale)
+        kept = strength > 1.0 / KEPT**2
+        basis = scale[:, None] * directions[:, kept]
+        found = basis @ ((basis.T @ moment) / strength[kept])
+        settled = np.allclose(found, values, rtol=1e-9, atol=1e-12 * float(np.abs(found).max(initial=0.0)))
+        values = found
+        after = mean_squares(equations, values, totals)
+        variance = np.maximum(after, least)
+        if settled:
+            break
+    spread, colour, blocks = _spread(equations, weights, values, basis, strength[kept])
+    unknown = scale[:, None] * directions[:, ~kept]
+    covariance = basis @ spread @ basis.T + unknown @ unknown.T
+    errors = np.sqrt(np.diag(covariance))
+    enough = blocks >= LEAST_BLOCKS
+    return Solution(
+        values,
+        covariance,
+        errors,
+        (errors < KNOWN * scale) & enough,
+        float(scipy.stats.t.ppf(0.975, blocks - 1)) if enough else np.nan,
+        information / max(colour, 1.0),
+        _root(before, equations.samples),
+        _root(after, equations.samples),
+        blocks,
+        colour,
+    )
+
+
+def mean_squares(equations: NormalEquations, values: Array, totals: list[Array] | None = None) -> Array:
+    """Of the residuals (joints,) with these parameters (p,)."""
+    if totals is None:
+        totals = [np.sum(squares, axis=0) for squares in zip(*equations.blocks())]
+    found = np.zeros(len(equations.columns))
+    for joint, total in enumerate(totals):
+        x = np.append(-values[equations.columns[joint]], 1.0)
+        found[joint] = max(float(x @ total @ x), 0.0) / max(1, equations.samples[joint])
+    return found
+
+
+def _root(squares: Array, samples: NDArray[np.int64]) -> Array:
+    return np.where(samples > 0, np.sqrt(squares), np.nan)
+
+
+def _weighted(equations: NormalEquations, squares: list[Array], weights: Array) -> tuple[Array, Array]:
+    """X^T W X (p, p) and X^T W y (p,)."""
+    information, moment = np.zeros((equations.count, equations.count)), np.zeros(equations.count)
+    for indices, square, weight in zip(equations.columns, squares, weights):
+        information[np.ix_(indices, indices)] += weight * square[:-1, :-1]
+        moment[indices] += weight * square[:-1, -1]
+    return information, moment
+
+
+def _spread(
+    equations: NormalEquations, weights: Array, values: Array, basis: Array, strength: Array
+) -> tuple[Array, float, int]:
+    """Covariance in the kept directions (k, k), how much larger it is than with white residuals, number of blocks."""
+    size, best, doublings = len(strength), None, 0
+    while size:
+        blocks = equations.blocks(doublings)
+        if best is not None and (len(blocks) < LONGER_BLOCKS or len(blocks) == best[2]):
+            break
+        changes = np.zeros((len(blocks), size))
+        for row, block in zip(changes, blocks):
+            information, moment = _weighted(equations, block, weights)
+            rest = np.diag(strength * (1.0 + 1e-9)) - basis.T @ information @ basis
+            row[:] = np.linalg.solve(rest, basis.T @ (moment - information @ values))
+        count = len(blocks)
+        spread = (count - 1) / count * changes.T @ changes
+        colour = float(np.mean(np.diag(spread) * strength))
+        if best is None or colour > best[1]:
+            best = spread, colour, count
+        doublings += 1
+    return best if best is not None else (np.zeros((size, size)), 1.0, 0)

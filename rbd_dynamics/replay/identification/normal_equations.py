@@ -1,0 +1,104 @@
+"""Normal equations per joint and per stretch of time: all that a linear fit needs of a recording, in bounded memory.
+
+Sums of products of a joint's columns and its torque, in blocks of time. Per joint, because joints differ in noise; in
+blocks, because neighbouring samples of filtered signals are not independent, but blocks are, nearly. A block is known
+by the time of its samples alone, so that it does not matter who adds them in which order. When there are too many
+blocks, all become twice as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BLOCK = 500_000_000  # ns, the shortest block
+MOST_BLOCKS = 64
+
+
+class NormalEquations:
+    """Accumulates; `merge` adds what was accumulated elsewhere.
+
+    Parameters:
+        columns: of each joint, the parameters (n_j,) that its columns belong to.
+        count: number of parameters.
+
+    Attributes:
+        samples: how many were added for each joint, (joints,).
+    """
+
+    def __init__(self, columns: Sequence[Indices], count: int) -> None:
+        self.columns = [np.asarray(indices, dtype=np.intp) for indices in columns]
+        self.count = count
+        self.samples = np.zeros(len(self.columns), dtype=np.int64)
+        self._level = 0
+        self._blocks: dict[int, list[Array]] = {}
+
+    def add(self, joint: int, stamps: NDArray[np.int64], columns: Array, target: Array) -> None:
+        """Samples in the order of their stamps (N,) in ns: columns (N, n_j) and torque (N,), all finite."""
+        if not len(stamps):
+            return
+        rows = np.column_stack([columns, target])
+        if not np.isfinite(rows).all():
+            raise ValueError(f"joint number {joint} has samples that are not finite")
+        self.samples[joint] += len(rows)
+        keys = stamps // (BLOCK << self._level)
+        starts = [0, *(np.flatnonzero(np.diff(keys)) + 1), len(keys)]
+        for start, stop in zip(starts, starts[1:]):
+            block = self._block(int(keys[start]))
+            block[joint] += rows[start:stop].T @ rows[start:stop]
+        while len(self._blocks) > MOST_BLOCKS:
+            self._lengthen()
+
+    def merge(self, other: NormalEquations) -> None:
+        """Add another's sums. Raises ValueError where it has other parameters."""
+        same = len(self.columns) == len(other.columns) and all(map(np.array_equal, self.columns, other.columns))
+        if not same or self.count != other.count:
+            raise ValueError("cannot merge normal equations of other parameters")
+        while self._level < other._level:
+            self._lengthen()
+        for key, sums in other._blocks.items():
+            block = self._block(key >> (self._level - other._level))
+            for joint, square in enumerate(sums):
+                block[joint] += square
+        self.samples += other.samples
+        while len(self._blocks) > MOST_BLOCKS:
+            self._lengthen()
+
+    def only(self, parameters: Sequence[int] | Indices) -> NormalEquations:
+        """The same for a model that has these parameters only, in this order; joints with none of them are left out."""
+        place = np.full(self.count, -1)
+        place[np.asarray(parameters, dtype=np.intp)] = np.arange(len(parameters))
+        kept = [np.flatnonzero(place[indices] >= 0) for indices in self.columns]
+        joints = [joint for joint, own in enumerate(kept) if len(own)]
+        found = NormalEquations([place[self.columns[joint][kept[joint]]] for joint in joints], len(parameters))
+        found.samples, found._level = self.samples[joints], self._level
+        rows = [np.append(kept[joint], len(self.columns[joint])) for joint in joints]
+        for key, sums in self._blocks.items():
+            found._blocks[key] = [sums[joint][np.ix_(own, own)] for joint, own in zip(joints, rows)]
+        return found
+
+    def blocks(self, doublings: int = 0) -> list[list[Array]]:
+        """Sums ([X y]^T [X y]), (n_j + 1, n_j + 1), of each block in time and joint, of blocks so much longer."""
+        found: dict[int, list[Array]] = {}
+        for key in sorted(self._blocks):
+            sums = self._blocks[key]
+            longer = found.get(key >> doublings)
+            found[key >> doublings] = sums if longer is None else [a + b for a, b in zip(longer, sums)]
+        return list(found.values())
+
+    def _block(self, key: int) -> list[Array]:
+        if key not in self._blocks:
+            sizes = [len(indices) + 1 for indices in self.columns]
+            self._blocks[key] = [np.zeros((size, size)) for size in sizes]
+        return self._blocks[key]
+
+    def _lengthen(self) -> None:
+        shorter, self._blocks, self._level = self._blocks, {}, self._level + 1
+        for key, sums in shorter.items():
+            for total, square in zip(self._block(key >> 1), sums):
+                total += square

@@ -1,0 +1,131 @@
+"""Inertias that a body can have: positive definite pseudo-inertias, and the one that fits best.
+
+The pseudo-inertia of a body is J = [[S, h], [h^T, m]], S = tr(I) / 2 - I the second moment of its mass about the
+frame's origin (Wensing, Kim and Slotine 2018). J is positive definite if and only if some distribution of mass in space
+has it: mass is positive, the inertia about the centre of mass too, and it satisfies the triangle inequality.
+
+J = C U U^T C^T with J0 = C C^T the prior's, and U lower triangular with a positive diagonal exp(t): any ten numbers
+give a body that can exist (the log-Cholesky parameters of Rucker and Wensing 2022, relative to the prior, which is at
+zero). The entropic divergence from the prior, tr(J0^-1 J) - log det(J0^-1 J) - 4 (Lee, Wensing and Park 2020), is in
+these numbers a sum of squares, exp(2 t) - 2 t - 1 of the diagonal and u^2 of what is below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # order of the rotational inertia's entries
+_BELOW = ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2))
+
+#: second moments of mass of a prior at least: of the largest one, and as a radius of gyration, m
+LEAST_SHARE, LEAST_RADIUS = 1e-3, 1e-3
+
+
+def pseudo_inertia(parameters: Array) -> Array:
+    """J (4, 4) of (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) at the frame's origin, (10,)."""
+    rotational = np.zeros((3, 3))
+    for entry, (i, j) in zip(parameters[4:], _UPPER):
+        rotational[i, j] = rotational[j, i] = entry
+    found = np.zeros((4, 4))
+    found[:3, :3] = 0.5 * np.trace(rotational) * np.eye(3) - rotational
+    found[:3, 3] = found[3, :3] = parameters[1:4]
+    found[3, 3] = parameters[0]
+    return found
+
+
+def inertial_parameters(pseudo: Array) -> Array:
+    """(10,) of J (4, 4): the inverse of `pseudo_inertia`, and linear."""
+    rotational = np.trace(pseudo[:3, :3]) * np.eye(3) - pseudo[:3, :3]
+    return np.array([pseudo[3, 3], *pseudo[:3, 3], *(rotational[i, j] for i, j in _UPPER)])
+
+
+def possible(parameters: Array) -> Array:
+    """Parameters (10,) of positive mass with which a body can exist, by a slight change where they are not such."""
+    mass, com = parameters[0], parameters[1:4] / parameters[0]
+    centred = pseudo_inertia(parameters)[:3, :3] - mass * np.outer(com, com)
+    moments, axes = np.linalg.eigh(centred)
+    least = max(LEAST_RADIUS**2 * mass, LEAST_SHARE * float(moments.max()))
+    if moments.min() >= least:
+        return parameters
+    found = mass * np.outer(np.append(com, 1.0), np.append(com, 1.0))
+    found[:3, :3] += axes @ np.diag(np.maximum(moments, least)) @ axes.T
+    return inertial_parameters(found)
+
+
+class LogCholesky:
+    """Ten numbers for a body's ten parameters; zeros are the prior, (10,), which must be possible."""
+
+    def __init__(self, prior: Array) -> None:
+        try:
+            self._root = np.linalg.cholesky(pseudo_inertia(prior))
+        except np.linalg.LinAlgError:
+            raise ValueError(f"no rigid body has the inertial parameters {prior.tolist()}") from None
+
+    def __call__(self, numbers: Array) -> tuple[Array, Array]:
+        """Parameters (10,) and their derivatives (10, 10)."""
+        U = np.diag(np.exp(numbers[:4]))
+        for entry, (i, j) in zip(numbers[4:], _BELOW):
+            U[i, j] = entry
+        derivatives = []
+        for k in range(10):
+            step = np.zeros((4, 4))
+            place = (k, k) if k < 4 else _BELOW[k - 4]
+            step[place] = U[k, k] if k < 4 else 1.0
+            half = self._root @ step @ U.T @ self._root.T
+            derivatives.append(inertial_parameters(half + half.T))
+        return inertial_parameters(self._root @ U @ U.T @ self._root.T), np.column_stack(derivatives)
+
+    @staticmethod
+    def divergence(numbers: Array) -> tuple[Array, Array]:
+        """(10,) whose squares add up to the entropic divergence from the prior, and their derivatives (10,)."""
+        t = numbers[:4]
+        squares = np.expm1(2.0 * t) - 2.0 * t
+        small = np.abs(t) < 1e-4  # there the difference is nothing but rounding
+        roots = np.where(small, np.sqrt(2.0) * t * (1.0 + t / 3.0), np.sign(t) * np.sqrt(np.maximum(squares, 0.0)))
+        slopes = np.where(small, np.sqrt(2.0) * (1.0 + 2.0 * t / 3.0), np.expm1(2.0 * t) / np.where(small, 1.0, roots))
+        return np.append(roots, numbers[4:]), np.append(slopes, np.ones(6))
+
+
+def consistent_inertias(
+    priors: Sequence[Array], combination: Array, target: Array, information: Array, weight: float
+) -> Array:
+    """Parameters (bodies, 10) of bodies that can exist, whose combination is nearest to a target.
+
+    Minimises (combination @ x - target)^T information (combination @ x - target) + weight * divergence from the priors.
+
+    Parameters:
+        priors: (10,) of each body, possible.
+        combination: (n, 10 bodies); target: (n,); information: (n, n), inverse covariance of the target.
+        weight: how many independent observations a prior counts for.
+
+    Raises ArithmeticError where the search does not settle.
+    """
+    charts = [LogCholesky(prior) for prior in priors]
+    strength, directions = np.linalg.eigh(information)
+    root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
+    combined, wanted, pull = root @ combination, root @ target, np.sqrt(weight)
+    size = 10 * len(charts)
+
+    def parts(numbers: Array) -> list[tuple[Array, Array]]:
+        return [chart(row) for chart, row in zip(charts, numbers.reshape(-1, 10))]
+
+    def residuals(numbers: Array) -> Array:
+        pulls = [LogCholesky.divergence(row)[0] for row in numbers.reshape(-1, 10)]
+        misses = combined @ np.concatenate([x for x, _ in parts(numbers)]) - wanted
+        return np.concatenate([misses, pull * np.ravel(pulls)])
+
+    def slopes(numbers: Array) -> Array:
+        of_bodies = [combined[:, 10 * k : 10 * k + 10] @ by for k, (_, by) in enumerate(parts(numbers))]
+        pulls = [LogCholesky.divergence(row)[1] for row in numbers.reshape(-1, 10)]
+        return np.vstack([np.hstack(of_bodies), pull * np.diag(np.ravel(pulls))])
+
+    found = scipy.optimize.least_squares(residuals, np.zeros(size), slopes, method="trf", max_nfev=1000)
+    if not found.success:
+        raise ArithmeticError(f"no consistent inertias found: {found.message}")
+    return np.array([x for x, _ in parts(found.x)])

@@ -1,0 +1,169 @@
+"""What identification makes of a segment: the torque that the model does not explain, and the columns of friction.
+
+The measured torque went through a low-pass filter (`Settings.cutoff`), and so did positions and velocities. Terms that
+vary smoothly with them need nothing more. Coulomb friction jumps where a joint reverses: its column is computed from
+the filtered velocity and then goes through the same filter, as the torque did ("parallel filtering", Gautier 1997).
+Without that the model's sharp jump meets the measurement's smeared one, and Coulomb friction comes out wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
+from rbd_dynamics.control.terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, inverse_dynamics_terms
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SETTLED = 1.0  # periods of the cutoff frequency until what is beyond the end of a stretch no longer matters
+MOSTLY = 0.5  # of the time that the filter sees
+
+
+@dataclass(frozen=True)
+class JointSamples:
+    """A segment prepared for fits; N samples, arrays (N, nq) and (N, nv).
+
+    Attributes:
+        stamps: ns, (N,).
+        q, v, a: the motion; v and a are zero where the whole robot stands, since what is measured there is noise.
+        measured: torque.
+        residual: measured torque less the chosen terms, with what friction the model has if that is one of them.
+        still: joints that stand: Coulomb friction is then anything up to breakaway, and known to nobody.
+        level: tanh(v / COULOMB_SPEED), the direction of Coulomb friction, as the library has it; filtered.
+        usable: samples with a measured torque and settled columns.
+    """
+
+    stamps: NDArray[np.int64]
+    q: Array
+    v: Array
+    a: Array
+    measured: Array
+    residual: Array
+    still: Mask
+    level: Array
+    usable: Mask
+
+
+class Preparation:
+    """Makes `JointSamples` of segments.
+
+    Parameters:
+        robot: without friction in its equation of motion.
+        low_pass: the filter that the segments went through (`Segments.low_pass`); None: none.
+        terms: what the measured efforts contain, as in `Settings.terms`.
+    """
+
+    def __init__(self, robot: Robot, low_pass: LowPass | None, terms: Sequence[str]) -> None:
+        if robot.friction:
+            raise ValueError("robot must be one without friction: Robot(model); add it by terms")
+        self.robot, self.low_pass = robot, low_pass
+        self.terms = tuple(terms)
+        self.rigid = tuple(term for term in terms if term != FRICTION)
+        self.friction = friction_of(robot.model) if FRICTION in terms else np.zeros((2, robot.model.nv))
+        self._edge = 0 if low_pass is None else int(np.ceil(SETTLED * low_pass.rate / low_pass.cutoff))
+
+    def __call__(self, segment: Segment) -> JointSamples | None:
+        """None for a stretch too short to say anything."""
+        if segment.v.shape[1] != self.robot.model.nv:
+            raise ValueError(f"a segment of {segment.v.shape[1]} joints, the robot has {self.robot.model.nv}")
+        self._check_rate(segment)
+        if len(segment) <= 2 * self._edge + 1:
+            return None
+        slow: Mask = np.abs(segment.v) < COULOMB_SPEED
+        still = self.filtered(slow.astype(float)) > MOSTLY
+        moving = ~still.all(axis=1, keepdims=True)
+        v, a = segment.v * moving, segment.a * moving
+        level = self.filtered(np.tanh(segment.v / COULOMB_SPEED))
+        residual = segment.tau - self._rigid_torque(segment.q, v, a)
+        coulomb, viscous = self.friction
+        residual -= coulomb * level + viscous * v
+        settled = np.zeros(len(segment), dtype=bool)
+        settled[self._edge : len(segment) - self._edge] = True
+        usable = (settled & ~segment.filled)[:, None] & segment.measured & np.isfinite(residual)
+        return JointSamples(segment.stamps, segment.q, v, a, segment.tau, residual, still, level, usable)
+
+    def filtered(self, columns: Array) -> Array:
+        """(N, ...) through the filter forth and back; beyond its ends a stretch goes on as it began and ended."""
+        if self.low_pass is None:
+            return columns
+        signals = np.ascontiguousarray(columns.reshape(len(columns), -1).T)
+        forth, _ = self.low_pass.forth(signals, self.low_pass.steady(signals[:, 0]))
+        return np.ascontiguousarray(self.low_pass.back(forth).T).reshape(columns.shape)
+
+    def regressor(self, samples: JointSamples) -> Array:
+        """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
+        v = samples.v if CORIOLIS in self.terms else np.zeros_like(samples.v)
+        a = samples.a if INERTIA in self.terms else np.zeros_like(samples.a)
+        found = self.robot.regressor(samples.q, v, a)
+        if GRAVITY not in self.terms:
+            found -= self.robot.regressor(samples.q, np.zeros_like(v), np.zeros_like(a))
+        return found
+
+    def _rigid_torque(self, q: Array, v: Array, a: Array) -> Array:
+        return inverse_dynamics_terms(self.robot, q, v, a, self.rigid)
+
+    def _check_rate(self, segment: Segment) -> None:
+        if self.low_pass is not None and len(segment) > 1:
+            rate = (len(segment) - 1) / ((segment.stamps[-1] - segment.stamps[0]) * 1e-9)
+            wanted = self.low_pass.rate
+            if abs(rate / wanted - 1.0) > 0.01:
+                raise ValueError(f"a segment of {rate:.4g} samples per second, low_pass is for {wanted:.4g}")
+
+
+def friction_columns(samples: JointSamples, joint: int) -> Array:
+    """Offset, Coulomb and viscous friction (N, 3) of one degree of freedom; where it stands only the offset."""
+    moving = ~samples.still[:, joint]
+    return np.column_stack([np.ones(len(moving)), samples.level[:, joint] * moving, samples.v[:, joint] * moving])
+
+
+def friction_of(model: Model) -> Array:
+    """Coulomb and viscous friction of the model (2, nv), with that of joints that follow others."""
+    found = np.zeros((2, model.nv))
+    for body in model.bodies:
+        joint = body.joint
+        ratio = abs(joint.mimic.multiplier) if joint.mimic else 1.0
+        dofs = slice(joint.v_index, joint.v_index + joint.kind.nv)
+        found[0, dofs] += ratio * joint.friction
+        found[1, dofs] += ratio**2 * joint.damping
+    return found
+
+
+def with_friction(model: Model, friction: Mapping[str, tuple[float, float]]) -> Model:
+    """The model with Coulomb and viscous friction of joints by name, not less than zero; NaN: as it was.
+
+    Of a joint that others follow it is all of theirs, too: theirs becomes zero. Raises KeyError for an unknown joint.
+    """
+    for name in friction:
+        model.joint(name)
+    bodies = []
+    for body in model.bodies:
+        joint = body.joint
+        leader = joint.name if joint.mimic is None else joint.mimic.leader
+        coulomb, viscous = friction.get(leader, (np.nan, np.nan))
+        own = joint.mimic is None
+        if np.isfinite(coulomb):
+            joint = replace(joint, friction=max(0.0, coulomb) if own else 0.0)
+        if np.isfinite(viscous):
+            joint = replace(joint, damping=max(0.0, viscous) if own else 0.0)
+        bodies.append(replace(body, joint=joint))
+    return replace(model, bodies=tuple(bodies))
+
+
+def dof_names(model: Model) -> dict[int, str]:
+    """The joints with one degree of freedom, by its number: only these can have a measured effort."""
+    return {joint.v_index: joint.name for joint in model.joints if joint.kind.nv == 1}
+
+
+def torque_unit(model: Model, name: str) -> str:
+    """N m or N."""
+    (twist,) = model.joint(name).kind.columns([0.0])
+    return "N m" if any(twist[:3]) else "N"
