@@ -1,24 +1,29 @@
 """Joint friction from recordings: offset, Coulomb, viscous and Stribeck, each joint by itself.
 
 torque = offset + (Fc + (Fs - Fc) exp(-(v / vs)^2)) sign(v) + Fv v, fitted to the measured torque less the model's
-rigid one. It is linear but for vs, of which a number of values are tried (`STRIBECK_SPEEDS`). The Stribeck term is
-accepted if Fs - Fc is positive by a one-sided t-test at `SIGNIFICANCE`, divided by the number of speeds tried
-(Bonferroni), with the error of blocks of time.
+rigid one. It is linear but for vs. The columns of a number of vs are kept (`STRIBECK_SPEEDS`), those between follow by
+splines in log vs, so that the best vs can be searched for afterwards; its error is that of the linearised model.
+
+The Stribeck term is accepted if Fs - Fc is positive by a one-sided t-test at `SIGNIFICANCE`, divided by the number of
+speeds tried (Bonferroni), with the error of blocks of time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
+import scipy.optimize
 import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.replay.identification import least_squares
 from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.least_squares import Solution, solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
@@ -36,21 +41,17 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 #: speeds vs that are tried, rad/s or m/s
-STRIBECK_SPEEDS = (0.03, 0.05, 0.08, 0.13, 0.2, 0.3, 0.5)
+STRIBECK_SPEEDS = (0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45, 0.64)
 SIGNIFICANCE = 0.01
 UNIT_SPEED = 1.0  # rad/s or m/s: at that speed viscous friction is compared with the torque
 
 
 @dataclass(frozen=True)
 class Stribeck:
-    """Friction that falls from `breakaway` (Fs) at rest to Coulomb's over the speed `speed` (vs).
-
-    `speed_between`: the smallest and the largest of the tried speeds that explain the torque about as well.
-    """
+    """Friction that falls from `breakaway` (Fs) at rest to Coulomb's over the speed `speed` (vs)."""
 
     breakaway: Estimate
-    speed: float
-    speed_between: tuple[float, float]
+    speed: Estimate
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,7 @@ class FrictionIdentifier:
 
     def merge(self, other: FrictionIdentifier) -> None:
         """Add what was found elsewhere. Raises ValueError for another robot or other terms."""
-        if (self._names, self._prepare.terms) != (other._names, other._prepare.terms):
-            raise ValueError("cannot merge friction of other joints or terms")
+        self._prepare.check_same(other._prepare)
         self._equations.merge(other._equations)
         self._torque += other._torque
 
@@ -147,28 +147,50 @@ class FrictionIdentifier:
         return range(self._each * dof, self._each * (dof + 1))
 
     def _joint(self, dof: int) -> JointFriction:
-        own, count = self._own(dof), int(self._equations.samples[dof])
+        name, count = self._names[dof], int(self._equations.samples[dof])
+        unit = torque_unit(self._prepare.robot.model, name)
         torque = float(np.sqrt(self._torque[dof] / count))
         scale = torque * np.array([1.0, 1.0, 1.0 / UNIT_SPEED, 1.0])
-        plain_fit = solve(self._equations.only(own[:3]), scale[:3])
-        curved = [solve(self._equations.only([*own[:3], own[3 + k]]), scale) for k in range(len(STRIBECK_SPEEDS))]
-        best = int(np.argmin([fit.rms_after[0] for fit in curved]))
-        accepted = _significant(curved[best])
-        fit = curved[best] if accepted else plain_fit
-        prior = np.append(friction_prior(self._prepare, dof), 0.0)
-        unit = torque_unit(self._prepare.robot.model, self._names[dof])
+        prior = friction_prior(self._prepare, dof)
+        straight = solve(self._equations.combined(dof, np.eye(self._each, 3)), scale[:3])
+        stribeck, curved = self._curved(dof, scale, prior[1], unit)
+        fit = straight if stribeck is None else curved
         offset, coulomb, viscous = joint_estimates(fit, range(3), prior, unit)
-        stribeck = None
-        if accepted:
-            sum_of_two = np.array([0.0, 1.0, 0.0, 1.0])
-            error = float(np.sqrt(sum_of_two @ fit.covariance @ sum_of_two))
-            value = float(sum_of_two @ (fit.values + prior))
-            breakaway = Estimate.of("breakaway", value, error, fit.quantile, unit, bool(fit.identifiable[1]))
-            stribeck = Stribeck(breakaway, STRIBECK_SPEEDS[best], _between(curved, best, count))
-        return JointFriction(
-            self._names[dof], count, offset, coulomb, viscous, stribeck,
-            float(plain_fit.rms_before[0]), float(fit.rms_after[0]),
-        )  # fmt: skip
+        before, after = float(straight.rms_before[0]), float(fit.rms_after[0])
+        return JointFriction(name, count, offset, coulomb, viscous, stribeck, before, after)
+
+    def _curved(self, dof: int, scale: Array, coulomb: float, unit: str) -> tuple[Stribeck | None, Solution]:
+        """The fit with a Stribeck term, and that term if it is significant."""
+        logs = np.log(STRIBECK_SPEEDS)
+        spline = scipy.interpolate.CubicSpline(logs, np.eye(len(logs)))
+
+        def at(log_speed: float, *more: Array) -> NormalEquations:
+            combination = np.eye(self._each, 4 + len(more))
+            combination[3:, 3:] = np.column_stack([spline(log_speed), *more])
+            return self._equations.combined(dof, combination)
+
+        def misfit(log_speed: float) -> float:
+            return float(least_squares.fit(at(log_speed), scale).after[0])
+
+        place = int(np.argmin([misfit(log_speed) for log_speed in logs]))
+        bounds = logs[max(0, place - 1)], logs[min(len(logs) - 1, place + 1)]
+        best = float(scipy.optimize.minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 1e-3}).x)
+        fit = solve(at(best), scale)
+        if not _significant(fit):
+            return None, fit
+        # linearised in log vs
+        linear = solve(at(best, fit.values[3] * spline(best, 1)), np.append(scale, 1.0))
+        errors = linear.errors[:4]
+        fit = replace(fit, covariance=linear.covariance[:4, :4], errors=errors, identifiable=linear.identifiable[:4])
+        both = np.array([0.0, 1.0, 0.0, 1.0])
+        error = float(np.sqrt(both @ fit.covariance @ both))
+        known = bool(fit.identifiable[1] and fit.identifiable[3])
+        breakaway = Estimate.of("breakaway", float(both @ fit.values) + coulomb, error, fit.quantile, unit, known)
+        inside = bool(linear.identifiable[4]) and logs[0] + 0.01 < best < logs[-1] - 0.01
+        speed = float(np.exp(best))
+        unit = "rad/s" if unit == "N m" else "m/s"
+        found = Estimate.of("speed", speed, speed * float(linear.errors[4]), fit.quantile, unit, inside)
+        return Stribeck(breakaway, found), fit
 
 
 def joint_estimates(fit: Solution, places: Sequence[int], prior: Array, unit: str) -> list[Estimate]:
@@ -191,15 +213,3 @@ def _significant(fit: Solution) -> bool:
         return False
     level = 1.0 - SIGNIFICANCE / len(STRIBECK_SPEEDS)
     return bool(fit.values[3] > float(scipy.stats.t.ppf(level, fit.blocks - 1)) * fit.errors[3])
-
-
-def _between(fits: Sequence[Solution], best: int, samples: int) -> tuple[float, float]:
-    """Speeds whose fit is not worse by a likelihood ratio at 95 %, with as many samples as are independent."""
-    least, independent = fits[best].rms_after[0], samples / max(1.0, fits[best].colour)
-    limit = float(scipy.stats.chi2.ppf(0.95, 1))
-    near = [
-        speed
-        for speed, other in zip(STRIBECK_SPEEDS, fits)
-        if 2.0 * independent * np.log(max(other.rms_after[0], 1e-300) / max(least, 1e-300)) <= limit
-    ]
-    return near[0], near[-1]

@@ -92,38 +92,36 @@ class InertiaIdentifier:
             raise ValueError(f"weight must be positive, got {weight!r}")
         self.weight = weight
         self._prepare = Preparation(robot, low_pass, terms)
-        self._base: BaseParameters = base_parameters(robot)
+        self.base: BaseParameters = base_parameters(robot)
         self._shared = self._felt(robot)
-        self._columns = JointColumns(self._prepare, self._shared, self._base.count, friction)
+        self._columns = JointColumns(self._prepare, self._shared, self.base.count, friction)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
         samples = self._prepare(segment)
         if samples is not None:
             whole = self._prepare.regressor(samples)
-            self._columns.add(samples, lambda dof: whole[:, dof, self._base.independent[self._shared[dof]]])
+            self._columns.add(samples, lambda dof: whole[:, dof, self.base.independent[self._shared[dof]]])
 
     def merge(self, other: InertiaIdentifier) -> None:
         """Add what was found elsewhere. Raises ValueError for another robot or other terms."""
-        if self._base.names != other._base.names:
-            raise ValueError("cannot merge inertias of other bodies")
         self._columns.merge(other._columns)
 
     def results(self) -> InertiaResult:
         """Of all that was added; ask as often as you like."""
-        robot, count = self._prepare.robot, self._base.count
+        robot, count = self._prepare.robot, self.base.count
         given = robot.inertial_parameters
         equations = self._columns.equations
-        shared = np.sqrt(self._base.combination**2 @ inertial_scale(given).ravel() ** 2)
+        shared = np.sqrt(self.base.combination**2 @ inertial_scale(given).ravel() ** 2)
         fit = solve(equations, self._columns.scale(shared))
-        prior = self._base.of(given)
-        units = [UNITS[k % 10] for k in self._base.independent]
+        prior = self.base.of(given)
+        units = [UNITS[k % 10] for k in self.base.independent]
         base = tuple(
             Estimate.of(name, prior[k] + fit.values[k], fit.errors[k], fit.quantile, unit, bool(fit.identifiable[k]))
-            for k, (name, unit) in enumerate(zip(self._base.names, units))
+            for k, (name, unit) in enumerate(zip(self.base.names, units))
         )
         parameters = self._consistent(given, prior + fit.values[:count], self._columns.shared_information(fit))
-        consistent = self._base.of(parameters)
+        consistent = self.base.of(parameters)
         values = fit.values.copy()
         values[:count] = consistent - prior
         squares = mean_squares(equations, values)[equations.samples > 0]
@@ -140,16 +138,16 @@ class InertiaIdentifier:
         rng = np.random.default_rng(0)
         q = np.stack([robot.model.random(rng) for _ in range(8)])
         v, a = rng.normal(size=(2, 8, robot.model.nv))
-        seen = (robot.regressor(q, v, a)[:, :, self._base.independent] != 0.0).any(axis=0)
+        seen = (robot.regressor(q, v, a)[:, :, self.base.independent] != 0.0).any(axis=0)
         return [np.flatnonzero(row) for row in seen]
 
     def _consistent(self, given: Array, target: Array, information: Array) -> Array:
         """Parameters (bodies, 10)."""
         bodies = [k for k in range(len(given)) if given[k, 0] > 0.0]
         found = given.copy()
-        columns = self._base.combination.reshape(-1, len(given), 10)[:, bodies].reshape(len(target), -1)
+        columns = self.base.combination.reshape(-1, len(given), 10)[:, bodies].reshape(len(target), -1)
         others = [k for k in range(len(given)) if k not in bodies]
-        rest = np.einsum("nbk,bk->n", self._base.combination.reshape(-1, len(given), 10)[:, others], given[others])
+        rest = np.einsum("nbk,bk->n", self.base.combination.reshape(-1, len(given), 10)[:, others], given[others])
         priors = [possible(given[k]) for k in bodies]
         found[bodies] = consistent_inertias(priors, columns, target - rest, information, self.weight)
         return found

@@ -73,8 +73,7 @@ class JointColumns:
 
     def merge(self, other: JointColumns) -> None:
         """Raises ValueError for another robot, other terms or other columns."""
-        if (self._prepare.terms, self._names) != (other._prepare.terms, other._names):
-            raise ValueError("cannot merge what was found for other joints or terms")
+        self._prepare.check_same(other._prepare)
         self.equations.merge(other.equations)
         self._torque += other._torque
 

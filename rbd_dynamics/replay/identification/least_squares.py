@@ -56,12 +56,26 @@ class Solution:
     colour: float
 
 
-def solve(equations: NormalEquations, scale: Array) -> Solution:
-    """Fit. `scale` (p,): for each parameter a large value, in its unit: what is worse known than that is not known."""
-    totals = [np.sum(squares, axis=0) for squares in zip(*equations.blocks())]
-    joints, samples = len(equations.columns), np.maximum(equations.samples, 1)
-    before = np.array([total[-1, -1] for total in totals] or np.zeros(joints)) / samples
-    least = ROUNDING * max(float(before.max(initial=0.0)), 1e-300)
+@dataclass(frozen=True)
+class Fit:
+    """Values without their confidence; arrays over p parameters, k directions that are known, p - k others."""
+
+    values: Array
+    weights: Array  # of the joints
+    information: Array  # (p, p), were residuals white
+    basis: Array  # (p, k)
+    strength: Array  # (k,)
+    unknown: Array  # (p, p - k)
+    before: Array  # mean squares (joints,)
+    after: Array
+
+
+def fit(equations: NormalEquations, scale: Array) -> Fit:
+    """As `solve`, without the confidence, which takes much longer."""
+    totals = equations.totals()
+    samples = np.maximum(equations.samples, 1)
+    before = np.array([total[-1, -1] for total in totals]) / samples
+    least = ROUNDING * max(float(before.max(initial=0.0)), ROUNDING)
     variance, values = np.maximum(before, least), np.zeros(equations.count)
     for _ in range(ITERATIONS):
         weights = np.where(equations.samples > 0, 1.0 / variance, 0.0)
@@ -72,35 +86,39 @@ def solve(equations: NormalEquations, scale: Array) -> Solution:
         found = basis @ ((basis.T @ moment) / strength[kept])
         settled = np.allclose(found, values, rtol=1e-9, atol=1e-12 * float(np.abs(found).max(initial=0.0)))
         values = found
-        after = mean_squares(equations, values, totals)
+        after = mean_squares(equations, values)
         variance = np.maximum(after, least)
         if settled:
             break
-    spread, colour, blocks = _spread(equations, weights, values, basis, strength[kept])
     unknown = scale[:, None] * directions[:, ~kept]
-    covariance = basis @ spread @ basis.T + unknown @ unknown.T
+    return Fit(values, weights, information, basis, strength[kept], unknown, before, after)
+
+
+def solve(equations: NormalEquations, scale: Array) -> Solution:
+    """Fit. `scale` (p,): for each parameter a large value, in its unit: what is worse known than that is not known."""
+    found = fit(equations, scale)
+    spread, colour, blocks = _spread(equations, found)
+    covariance = found.basis @ spread @ found.basis.T + found.unknown @ found.unknown.T
     errors = np.sqrt(np.diag(covariance))
     enough = blocks >= LEAST_BLOCKS
     return Solution(
-        values,
+        found.values,
         covariance,
         errors,
         (errors < KNOWN * scale) & enough,
         float(scipy.stats.t.ppf(0.975, blocks - 1)) if enough else np.nan,
-        information / max(colour, 1.0),
-        _root(before, equations.samples),
-        _root(after, equations.samples),
+        found.information / max(colour, 1.0),
+        _root(found.before, equations.samples),
+        _root(found.after, equations.samples),
         blocks,
         colour,
     )
 
 
-def mean_squares(equations: NormalEquations, values: Array, totals: list[Array] | None = None) -> Array:
+def mean_squares(equations: NormalEquations, values: Array) -> Array:
     """Of the residuals (joints,) with these parameters (p,)."""
-    if totals is None:
-        totals = [np.sum(squares, axis=0) for squares in zip(*equations.blocks())]
     found = np.zeros(len(equations.columns))
-    for joint, total in enumerate(totals):
+    for joint, total in enumerate(equations.totals()):
         x = np.append(-values[equations.columns[joint]], 1.0)
         found[joint] = max(float(x @ total @ x), 0.0) / max(1, equations.samples[joint])
     return found
@@ -119,23 +137,21 @@ def _weighted(equations: NormalEquations, squares: list[Array], weights: Array) 
     return information, moment
 
 
-def _spread(
-    equations: NormalEquations, weights: Array, values: Array, basis: Array, strength: Array
-) -> tuple[Array, float, int]:
-    """Covariance in the kept directions (k, k), how much larger it is than with white residuals, number of blocks."""
-    size, best, doublings = len(strength), None, 0
+def _spread(equations: NormalEquations, found: Fit) -> tuple[Array, float, int]:
+    """Covariance in the known directions (k, k), how much larger it is than with white residuals, number of blocks."""
+    size, best, doublings = len(found.strength), None, 0
     while size:
         blocks = equations.blocks(doublings)
         if best is not None and (len(blocks) < LONGER_BLOCKS or len(blocks) == best[2]):
             break
         changes = np.zeros((len(blocks), size))
         for row, block in zip(changes, blocks):
-            information, moment = _weighted(equations, block, weights)
-            rest = np.diag(strength * (1.0 + 1e-9)) - basis.T @ information @ basis
-            row[:] = np.linalg.solve(rest, basis.T @ (moment - information @ values))
+            information, moment = _weighted(equations, block, found.weights)
+            rest = np.diag(found.strength * (1.0 + 1e-9)) - found.basis.T @ information @ found.basis
+            row[:] = np.linalg.solve(rest, found.basis.T @ (moment - information @ found.values))
         count = len(blocks)
         spread = (count - 1) / count * changes.T @ changes
-        colour = float(np.mean(np.diag(spread) * strength))
+        colour = float(np.mean(np.diag(spread) * found.strength))
         if best is None or colour > best[1]:
             best = spread, colour, count
         doublings += 1

@@ -46,8 +46,12 @@ class NormalEquations:
         if not np.isfinite(rows).all():
             raise ValueError(f"joint number {joint} has samples that are not finite")
         self.samples[joint] += len(rows)
-        keys = stamps // (BLOCK << self._level)
-        starts = [0, *(np.flatnonzero(np.diff(keys)) + 1), len(keys)]
+        while True:
+            keys = stamps // (BLOCK << self._level)
+            starts = [0, *(np.flatnonzero(np.diff(keys)) + 1), len(keys)]
+            if len(starts) <= MOST_BLOCKS + 1:
+                break
+            self._lengthen()
         for start, stop in zip(starts, starts[1:]):
             block = self._block(int(keys[start]))
             block[joint] += rows[start:stop].T @ rows[start:stop]
@@ -69,17 +73,14 @@ class NormalEquations:
         while len(self._blocks) > MOST_BLOCKS:
             self._lengthen()
 
-    def only(self, parameters: Sequence[int] | Indices) -> NormalEquations:
-        """The same for a model that has these parameters only, in this order; joints with none of them are left out."""
-        place = np.full(self.count, -1)
-        place[np.asarray(parameters, dtype=np.intp)] = np.arange(len(parameters))
-        kept = [np.flatnonzero(place[indices] >= 0) for indices in self.columns]
-        joints = [joint for joint, own in enumerate(kept) if len(own)]
-        found = NormalEquations([place[self.columns[joint][kept[joint]]] for joint in joints], len(parameters))
-        found.samples, found._level = self.samples[joints], self._level
-        rows = [np.append(kept[joint], len(self.columns[joint])) for joint in joints]
+    def combined(self, joint: int, combination: Array) -> NormalEquations:
+        """Of one joint, with other columns: X @ combination, (n_j, m), which belong to parameters of their own (m,)."""
+        found = NormalEquations([np.arange(combination.shape[1])], combination.shape[1])
+        found.samples, found._level = self.samples[[joint]], self._level
+        both = np.zeros((len(combination) + 1, combination.shape[1] + 1))
+        both[:-1, :-1], both[-1, -1] = combination, 1.0
         for key, sums in self._blocks.items():
-            found._blocks[key] = [sums[joint][np.ix_(own, own)] for joint, own in zip(joints, rows)]
+            found._blocks[key] = [both.T @ sums[joint] @ both]
         return found
 
     def blocks(self, doublings: int = 0) -> list[list[Array]]:
@@ -90,6 +91,15 @@ class NormalEquations:
             longer = found.get(key >> doublings)
             found[key >> doublings] = sums if longer is None else [a + b for a, b in zip(longer, sums)]
         return list(found.values())
+
+    def totals(self) -> list[Array]:
+        """Sums over all blocks, of each joint."""
+        sizes = [len(indices) + 1 for indices in self.columns]
+        found = [np.zeros((size, size)) for size in sizes]
+        for key in sorted(self._blocks):
+            for total, square in zip(found, self._blocks[key]):
+                total += square
+        return found
 
     def _block(self, key: int) -> list[Array]:
         if key not in self._blocks:

@@ -9,23 +9,32 @@ Without that the model's sharp jump meets the measurement's smeared one, and Cou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
-from rbd_dynamics.control.terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, inverse_dynamics_terms
+from rbd_dynamics.control.terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    INERTIA,
+    TERMS,
+    checked_terms,
+    inverse_dynamics_terms,
+)
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.segments import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.perturbation import with_joint_friction
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SETTLED = 1.0  # periods of the cutoff frequency until what is beyond the end of a stretch no longer matters
-MOSTLY = 0.5  # of the time that the filter sees
+STANDS = 0.5  # s: a joint that is slow for so long stands; shorter, it turns round
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,10 @@ class Preparation:
         if robot.friction:
             raise ValueError("robot must be one without friction: Robot(model); add it by terms")
         self.robot, self.low_pass = robot, low_pass
-        self.terms = tuple(terms)
-        self.rigid = tuple(term for term in terms if term != FRICTION)
-        self.friction = friction_of(robot.model) if FRICTION in terms else np.zeros((2, robot.model.nv))
+        chosen = checked_terms(terms)
+        self.terms = tuple(term for term in TERMS if term in chosen)
+        self.rigid = tuple(term for term in self.terms if term != FRICTION)
+        self.friction = friction_of(robot.model) if FRICTION in chosen else np.zeros((2, robot.model.nv))
         self._edge = 0 if low_pass is None else int(np.ceil(SETTLED * low_pass.rate / low_pass.cutoff))
 
     def __call__(self, segment: Segment) -> JointSamples | None:
@@ -78,8 +88,7 @@ class Preparation:
         self._check_rate(segment)
         if len(segment) <= 2 * self._edge + 1:
             return None
-        slow: Mask = np.abs(segment.v) < COULOMB_SPEED
-        still = self.filtered(slow.astype(float)) > MOSTLY
+        still = _standing(np.abs(segment.v) < COULOMB_SPEED, segment.t)
         moving = ~still.all(axis=1, keepdims=True)
         v, a = segment.v * moving, segment.a * moving
         level = self.filtered(np.tanh(segment.v / COULOMB_SPEED))
@@ -90,6 +99,13 @@ class Preparation:
         settled[self._edge : len(segment) - self._edge] = True
         usable = (settled & ~segment.filled)[:, None] & segment.measured & np.isfinite(residual)
         return JointSamples(segment.stamps, segment.q, v, a, segment.tau, residual, still, level, usable)
+
+    def check_same(self, other: Preparation) -> None:
+        """Raises ValueError where what was found with the two cannot be merged."""
+        mine, theirs = self.robot, other.robot
+        same = mine.model.joint_names == theirs.model.joint_names and self.terms == other.terms
+        if not same or not np.array_equal(mine.inertial_parameters, theirs.inertial_parameters):
+            raise ValueError("cannot merge what was found for another robot or for other terms")
 
     def filtered(self, columns: Array) -> Array:
         """(N, ...) through the filter forth and back; beyond its ends a stretch goes on as it began and ended."""
@@ -119,6 +135,16 @@ class Preparation:
                 raise ValueError(f"a segment of {rate:.4g} samples per second, low_pass is for {wanted:.4g}")
 
 
+def _standing(slow: Mask, t: Array) -> Mask:
+    """Which samples (N, nv) at times t (N,) are in a run of slow ones that lasts for `STANDS`."""
+    found = np.zeros_like(slow)
+    for joint in range(slow.shape[1]):
+        ends = np.flatnonzero(np.diff(slow[:, joint].astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+        for first, after in ends[t[ends[:, 1] - 1] - t[ends[:, 0]] >= STANDS]:
+            found[first:after, joint] = True
+    return found
+
+
 def friction_columns(samples: JointSamples, joint: int) -> Array:
     """Offset, Coulomb and viscous friction (N, 3) of one degree of freedom; where it stands only the offset."""
     moving = ~samples.still[:, joint]
@@ -144,18 +170,13 @@ def with_friction(model: Model, friction: Mapping[str, tuple[float, float]]) -> 
     """
     for name in friction:
         model.joint(name)
-    bodies = []
-    for body in model.bodies:
-        joint = body.joint
+    found: tuple[dict[str, float], dict[str, float]] = ({}, {})
+    for joint in (body.joint for body in model.bodies):
         leader = joint.name if joint.mimic is None else joint.mimic.leader
-        coulomb, viscous = friction.get(leader, (np.nan, np.nan))
-        own = joint.mimic is None
-        if np.isfinite(coulomb):
-            joint = replace(joint, friction=max(0.0, coulomb) if own else 0.0)
-        if np.isfinite(viscous):
-            joint = replace(joint, damping=max(0.0, viscous) if own else 0.0)
-        bodies.append(replace(body, joint=joint))
-    return replace(model, bodies=tuple(bodies))
+        for values, value in zip(found, friction.get(leader, ())):
+            if np.isfinite(value):
+                values[joint.name] = max(0.0, value) if joint.mimic is None else 0.0
+    return with_joint_friction(model, friction=found[0], damping=found[1])
 
 
 def dof_names(model: Model) -> dict[int, str]:
