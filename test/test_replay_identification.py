@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from bags import Content, Message, needs_rosbags, write_ros2
 from exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
 from robots import FILES
 
-from rbd_dynamics import ModelBuilder, Robot, load_urdf, model_from_dict
+from rbd_dynamics import ModelBuilder, Robot, load_urdf, load_yaml, model_from_dict
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.model import Model, ModelWarning
 from rbd_dynamics.model.joints import Prismatic, Revolute
@@ -443,6 +444,24 @@ def assert_close(one, other):
         assert one == other
 
 
+@pytest.mark.parametrize("terms", [("gravity", "friction"), ("inertia", "coriolis", "friction"), ("inertia",)])
+def test_efforts_may_contain_some_terms_only(terms):
+    model, given = loaded(arm(), "link2"), arm()
+    stamps, numbers = measured(model, None, speed=1.5)
+    q, v, effort = numbers.transpose(1, 0, 2)
+    a = fourier(model, np.arange(len(q)) / RATE, speed=1.5)[2]
+    effort[:] = inverse_dynamics_terms(Robot(model), q, v, a, terms)
+    effort += 0.02 * np.random.default_rng(0).normal(size=effort.shape)
+    parts = segments_of(stamps, numbers)
+    load = found_by(PayloadIdentifier(Robot(given), "link2", LOW_PASS, terms), parts)
+    assert load.mass.value == pytest.approx(LOAD[0], abs=0.02)
+    assert set(load.terms) == set(terms)
+    base = found_by(InertiaIdentifier(Robot(given), LOW_PASS, terms), parts)
+    for found in (load, base):
+        assert all(joint.rmse_after < 0.02 for joint in found.joints)
+        assert max(joint.rmse_before for joint in found.joints) > 0.1
+
+
 def test_errors_name_the_culprit():
     model = arm()
     robot, other = Robot(model), Robot(arm(2))
@@ -515,6 +534,21 @@ def test_the_hand_of_a_real_robot_is_found_when_the_model_has_none():
     assert found.mass.upper - found.mass.lower < 0.2 * truth
     assert not any(estimate.identifiable for estimate in found.inertia)  # it hardly turns
     assert all(joint.rmse_after < 0.6 * joint.rmse_before for joint in found.joints)
+
+
+@needs_rosbags
+@needs_data
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    (tmp_path / "bag").symlink_to(DATA / "panda_exciting_trajectory.db3")
+    (tmp_path / "robot.urdf").symlink_to(DATA / "fer.urdf")
+    page = (Path(__file__).parents[1] / "docs" / "identification.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S):
+        exec(block, names)
+    assert "mass 0.71" in capsys.readouterr().out
+    assert load_urdf(names["text"]).mass == pytest.approx(names["better"].model.mass)
+    assert load_yaml("better.yaml") == names["better"].model
 
 
 @needs_rosbags

@@ -74,6 +74,14 @@ def test_however_long_the_recording_there_are_few_blocks_and_nothing_is_lost():
     assert len(found.blocks(2)) == pytest.approx(len(found.blocks()) / 4, abs=1)
 
 
+def test_of_many_columns_fewer_blocks_are_kept():
+    large = NormalEquations([np.arange(700)] * 10, 700)
+    assert large.most == 16
+    for k in range(20):
+        large.add(0, np.array([k * 10**9]), np.zeros((1, 700)), np.zeros(1))
+    assert len(large.blocks()) == 10
+
+
 def test_the_order_in_which_parts_are_added_does_not_matter():
     rng = np.random.default_rng(0)
     x, y, at = rng.normal(size=(20_000, 2)), rng.normal(size=20_000), stamps(20_000, 10**9)

@@ -91,6 +91,22 @@ class FrictionResult:
         """The model with Coulomb and viscous friction where they are identifiable, not less than zero."""
         return with_friction(model, {found.joint: (found.coulomb.value, found.viscous.value) for found in self.joints})
 
+    def torque(self, names: Sequence[str], v: Array) -> Array:
+        """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`, offset and all."""
+        torque = np.zeros_like(v)
+        for joint in self.joints:
+            k = list(names).index(joint.joint)
+            speed = v[:, k]
+            offset, coulomb, viscous = (
+                part.value if part.identifiable else 0.0 for part in (joint.offset, joint.coulomb, joint.viscous)
+            )
+            level: Array | float = coulomb
+            if joint.stribeck is not None:
+                falls = np.exp(-((speed / joint.stribeck.speed.value) ** 2))
+                level = coulomb + (joint.stribeck.breakaway.value - coulomb) * falls
+            torque[:, k] = offset + level * np.tanh(speed / COULOMB_SPEED) + viscous * speed
+        return torque
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not identifiable is None."""
         found: dict[str, Any] = plain(self)

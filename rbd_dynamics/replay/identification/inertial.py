@@ -108,7 +108,7 @@ class InertiaIdentifier:
         self._columns.merge(other._columns)
 
     def results(self) -> InertiaResult:
-        """Of all that was added; ask as often as you like."""
+        """Of all that was added; ask as often as you like. Raises ArithmeticError where no bodies can be found."""
         robot, count = self._prepare.robot, self.base.count
         given = robot.inertial_parameters
         equations = self._columns.equations

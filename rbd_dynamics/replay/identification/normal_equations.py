@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 BLOCK = 500_000_000  # ns, the shortest block
-MOST_BLOCKS = 64
+MOST_BLOCKS, LEAST_MOST = 64, 16
+MEMORY = 1 << 28  # bytes: of robots with many joints there are fewer blocks
 
 
 class NormalEquations:
@@ -29,12 +30,14 @@ class NormalEquations:
 
     Attributes:
         samples: how many were added for each joint, (joints,).
+        most: how many blocks there may be.
     """
 
     def __init__(self, columns: Sequence[Indices], count: int) -> None:
         self.columns = [np.asarray(indices, dtype=np.intp) for indices in columns]
         self.count = count
         self.samples = np.zeros(len(self.columns), dtype=np.int64)
+        self.most = int(np.clip(MEMORY / sum(8 * (len(k) + 1) ** 2 for k in self.columns), LEAST_MOST, MOST_BLOCKS))
         self._level = 0
         self._blocks: dict[int, list[Array]] = {}
 
@@ -49,13 +52,13 @@ class NormalEquations:
         while True:
             keys = stamps // (BLOCK << self._level)
             starts = [0, *(np.flatnonzero(np.diff(keys)) + 1), len(keys)]
-            if len(starts) <= MOST_BLOCKS + 1:
+            if len(starts) <= self.most + 1:
                 break
             self._lengthen()
         for start, stop in zip(starts, starts[1:]):
             block = self._block(int(keys[start]))
             block[joint] += rows[start:stop].T @ rows[start:stop]
-        while len(self._blocks) > MOST_BLOCKS:
+        while len(self._blocks) > self.most:
             self._lengthen()
 
     def merge(self, other: NormalEquations) -> None:
@@ -70,7 +73,7 @@ class NormalEquations:
             for joint, square in enumerate(sums):
                 block[joint] += square
         self.samples += other.samples
-        while len(self._blocks) > MOST_BLOCKS:
+        while len(self._blocks) > self.most:
             self._lengthen()
 
     def combined(self, joint: int, combination: Array) -> NormalEquations:
