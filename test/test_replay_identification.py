@@ -148,7 +148,12 @@ def test_a_fall_of_friction_with_speed_is_found():
     coverage = Coverage()
     for seed in range(8):
         parts = segments_of(*measured(model, seed, offset=offset, stribeck=(1.8, 0.12), speed=0.3))
-        for joint, truth in zip(found_by(FrictionIdentifier(Robot(given), LOW_PASS), parts).joints, model.joints):
+        found = found_by(FrictionIdentifier(Robot(given), LOW_PASS), parts)
+        v = np.linspace(-0.8, 0.8, 300)[:, None] * np.ones(6)
+        level = (1.0 + 0.8 * np.exp(-((v / 0.12) ** 2))) * np.tanh(v / 1e-2)
+        friction, damping = (np.array([getattr(j, key) for j in model.joints]) for key in ("friction", "damping"))
+        assert np.abs(found.torque(model.joint_names, v) - offset - friction * level - damping * v).max() < 0.15
+        for joint, truth in zip(found.joints, model.joints):
             assert joint.stribeck is not None
             assert joint.stribeck.breakaway.value == pytest.approx(1.8 * truth.friction, rel=0.15)
             assert joint.stribeck.speed.value == pytest.approx(0.12, rel=0.3)
@@ -538,6 +543,7 @@ def test_the_hand_of_a_real_robot_is_found_when_the_model_has_none():
 
 @needs_rosbags
 @needs_data
+@pytest.mark.filterwarnings("ignore::rbd_dynamics.model.ModelWarning")
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "bag").symlink_to(DATA / "panda_exciting_trajectory.db3")
     (tmp_path / "robot.urdf").symlink_to(DATA / "fer.urdf")

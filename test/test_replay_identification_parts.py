@@ -10,8 +10,9 @@ import pytest
 import scipy.signal
 from robots import FILES
 
-from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics import Mimic, ModelBuilder, Robot, load_urdf
 from rbd_dynamics.model import ModelWarning
+from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay.identification import corrected_urdf, lumped_links
 from rbd_dynamics.replay.identification.inertial import with_inertias
 from rbd_dynamics.replay.identification.least_squares import solve
@@ -23,6 +24,7 @@ from rbd_dynamics.replay.identification.pseudo_inertia import (
     possible,
     pseudo_inertia,
 )
+from rbd_dynamics.replay.identification.samples import friction_of, with_friction
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 
 RATE = 100
@@ -157,6 +159,27 @@ def test_few_blocks_tell_no_errors():
     assert fit.blocks == 4 and not fit.identifiable.any() and np.isnan(fit.quantile)
     nothing = solve(NormalEquations([np.arange(1)], 1), np.ones(1))
     assert not nothing.identifiable.any() and np.isnan(nothing.rms_after).all()
+
+
+# --- friction of a model ------------------------------------------------------------------------------------------
+
+
+def test_friction_of_followers_counts_for_their_leader_and_is_replaced_with_it():
+    builder = ModelBuilder("gripper")
+    options = {"mass": 1.0, "inertia": (0.1, 0, 0, 0.1, 0, 0.1), "damping": 0.3, "friction": 0.2}
+    builder.add_body("palm", None, Revolute((0, 0, 1)), joint_name="wrist", **options)
+    builder.add_body("left", "palm", Revolute((1, 0, 0)), joint_name="finger", **options)
+    builder.add_body("right", "palm", Revolute((1, 0, 0)), joint_name="other", mimic=Mimic("finger", -2.0), **options)
+    model = builder.build()
+    v = np.array([3.0, -4.0])
+    coulomb, viscous = friction_of(model)
+    assert Robot(model).friction_torque(v) == pytest.approx(coulomb * np.sign(v) + viscous * v)
+    assert np.allclose([coulomb, viscous], [[0.2, 0.6], [0.3, 1.5]])
+    found = friction_of(with_friction(model, {"finger": (0.7, 1.1)}))
+    assert np.allclose(found, [[0.2, 0.7], [0.3, 1.1]])
+    assert np.allclose(friction_of(with_friction(model, {"finger": (-0.1, np.nan)})), [[0.2, 0.0], [0.3, 1.5]])
+    with pytest.raises(KeyError, match="thumb"):
+        with_friction(model, {"thumb": (1.0, 1.0)})
 
 
 # --- pseudo-inertias ----------------------------------------------------------------------------------------------

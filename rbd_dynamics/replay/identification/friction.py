@@ -5,7 +5,7 @@ rigid one. It is linear but for vs. The columns of a number of vs are kept (`STR
 splines in log vs, so that the best vs can be searched for afterwards; its error is that of the linearised model.
 
 The Stribeck term is accepted if Fs - Fc is positive by a one-sided t-test at `SIGNIFICANCE`, divided by the number of
-speeds tried (Bonferroni), with the error of blocks of time.
+speeds tried (Bonferroni), with the error of blocks of time, and if vs is known and lies among these speeds.
 """
 
 from __future__ import annotations
@@ -196,16 +196,16 @@ class FrictionIdentifier:
             return None, fit
         # linearised in log vs
         linear = solve(at(best, fit.values[3] * spline(best, 1)), np.append(scale, 1.0))
+        if not (linear.identifiable[[1, 3, 4]].all() and logs[0] + 0.01 < best < logs[-1] - 0.01):
+            return None, fit  # vs is anywhere, or beyond the speeds tried
         errors = linear.errors[:4]
         fit = replace(fit, covariance=linear.covariance[:4, :4], errors=errors, identifiable=linear.identifiable[:4])
         both = np.array([0.0, 1.0, 0.0, 1.0])
         error = float(np.sqrt(both @ fit.covariance @ both))
-        known = bool(fit.identifiable[1] and fit.identifiable[3])
-        breakaway = Estimate.of("breakaway", float(both @ fit.values) + coulomb, error, fit.quantile, unit, known)
-        inside = bool(linear.identifiable[4]) and logs[0] + 0.01 < best < logs[-1] - 0.01
+        breakaway = Estimate.of("breakaway", float(both @ fit.values) + coulomb, error, fit.quantile, unit, True)
         speed = float(np.exp(best))
         unit = "rad/s" if unit == "N m" else "m/s"
-        found = Estimate.of("speed", speed, speed * float(linear.errors[4]), fit.quantile, unit, inside)
+        found = Estimate.of("speed", speed, speed * float(linear.errors[4]), fit.quantile, unit, True)
         return Stribeck(breakaway, found), fit
 
 
