@@ -28,7 +28,7 @@ setup(
     maintainer="rbd_dynamics maintainers",
     maintainer_email="maintainers@rbd-dynamics.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"]},
+    package_data={NAME: ["py.typed", "replay/report/page.html"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

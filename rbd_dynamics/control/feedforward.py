@@ -143,9 +143,7 @@ class Feedforward:
         return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, law)
 
 
-def per_joint(
-    what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0
-) -> Array:
+def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0) -> Array:
     """One number >= 0 for each joint out of none (then the default), one or as many. Raises ValueError."""
     given = np.asarray(values, dtype=float).reshape(-1)
     count = len(joints)

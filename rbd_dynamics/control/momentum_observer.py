@@ -77,19 +77,31 @@ class MomentumObserver:
         return self.external
 
     def of_samples(self, q: Array, v: Array, tau: Array, dt: float) -> Array:
-        """External torques (N, nv) of N samples (N, nq), (N, nv), (N, nv), `dt` s apart, from rest of the filter on.
+        """External torques (N, nv) of N samples (N, nq), (N, nv), (N, nv) that follow, `dt` s apart.
 
-        The same as `update` one by one, all at once.
+        The same as `update` one by one, all at once. Raises ValueError for what is not finite.
         """
         from scipy.signal import lfilter
 
+        if not len(q):
+            return np.zeros_like(v)
         momentum, known = self._terms((q, v, self.robot.inertia_input))
         known = known + np.asarray(tau, dtype=float)
-        unexplained = np.zeros_like(momentum)
-        unexplained[1:] = np.diff(momentum, axis=0) - 0.5 * dt * (known[1:] + known[:-1])
+        if not np.isfinite(known).all() or not 0.0 < dt < np.inf:
+            raise ValueError("tau or dt is not finite, or dt is not positive")
+        before = (self._momentum, self._known) if self._started else (momentum[0], known[0])
+        change = np.diff(momentum, axis=0, prepend=before[0][None])
+        unexplained = change - 0.5 * dt * (known + np.concatenate([before[1][None], known[:-1]]))
+        if not self._started:
+            unexplained[0] = 0.0
         keep, gain = _filter(self.rate, dt)
-        columns = [lfilter([g], [1.0, -k], column) for g, k, column in zip(gain, keep, unexplained.T)]
-        return np.stack(columns, axis=1)
+        found = np.empty_like(unexplained)
+        for k, column in enumerate(unexplained.T):
+            found[:, k], _ = lfilter([gain[k]], [1.0, -keep[k]], column, zi=[keep[k] * self.external[k]])
+        self._started = True
+        self._momentum, self._known = momentum[-1].copy(), known[-1].copy()
+        self.external[:] = found[-1]
+        return found
 
 
 def _filter(rate: Array, dt: float) -> tuple[Array, Array]:

@@ -157,9 +157,7 @@ def plan_from(
     """
     points = waypoints.ordered(joints, present)
     if points.times[-1] <= elapsed:
-        raise TrajectoryError(
-            f"the trajectory is over: its last point was due {elapsed - points.times[-1]:.3f} s ago"
-        )
+        raise TrajectoryError(f"the trajectory is over: its last point was due {elapsed - points.times[-1]:.3f} s ago")
     if continuous is not None:
         turns = np.round((present[0] - points.positions[0]) / (2.0 * np.pi))
         points.positions[:] += np.where(continuous, 2.0 * np.pi * turns, 0.0)
@@ -198,9 +196,7 @@ def _check_times(times: Sequence[float]) -> None:
             )
 
 
-def _row(
-    names: Sequence[str], index: int, what: str, values: Sequence[float], required: bool = False
-) -> list[float]:
+def _row(names: Sequence[str], index: int, what: str, values: Sequence[float], required: bool = False) -> list[float]:
     if len(values) == 0 and not required:
         return [math.nan] * len(names)
     if len(values) != len(names):

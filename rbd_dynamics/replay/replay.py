@@ -33,15 +33,23 @@ def compare(
     Raises RecordingError where the recording cannot be read, does not fit the robot or has no efforts; ValueError for a
     robot that has friction in its equation of motion, since friction is a term of its own here (`Settings.terms`).
     """
-    if robot.friction:
-        raise ValueError("robot must be one without friction: Robot(model); add it by settings.terms")
     settings = settings or Settings()
     if not isinstance(recording, Recording):
         recording = Recording(recording)
-    found = segments(recording, robot.model, settings, progress)
-    if not found.measured.any():
-        raise RecordingError(f"{recording.path}: no efforts on topic {found.topic.name}, so nothing to compare")
+    found = checked_segments(recording, robot, settings, progress)
     comparison = Comparison(found.velocity_names, settings.terms)
     for segment in found:
         comparison.add(segment, predict(robot, segment, settings.terms))
     return Replay(comparison, found.log, found)
+
+
+def checked_segments(
+    recording: Recording, robot: Robot, settings: Settings, progress: Progress | None = None
+) -> Segments:
+    """Segments that can be compared with the robot; raises what `compare` does."""
+    if robot.friction:
+        raise ValueError("robot must be one without friction: Robot(model); add it by settings.terms")
+    found = segments(recording, robot.model, settings, progress)
+    if not found.measured.any():
+        raise RecordingError(f"{recording.path}: no efforts on topic {found.topic.name}, so nothing to compare")
+    return found

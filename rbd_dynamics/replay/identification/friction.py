@@ -96,21 +96,28 @@ class FrictionResult:
         torque = np.zeros_like(v)
         for joint in self.joints:
             k = list(names).index(joint.joint)
-            speed = v[:, k]
-            offset, coulomb, viscous = (
-                part.value if part.identifiable else 0.0 for part in (joint.offset, joint.coulomb, joint.viscous)
-            )
-            level: Array | float = coulomb
+            found = [p.value if p.identifiable else 0.0 for p in (joint.offset, joint.coulomb, joint.viscous)]
+            bend = None
             if joint.stribeck is not None:
-                falls = np.exp(-((speed / joint.stribeck.speed.value) ** 2))
-                level = coulomb + (joint.stribeck.breakaway.value - coulomb) * falls
-            torque[:, k] = offset + level * np.tanh(speed / COULOMB_SPEED) + viscous * speed
+                bend = joint.stribeck.breakaway.value, joint.stribeck.speed.value
+            torque[:, k] = friction_curve(v[:, k], found[0], found[1], found[2], bend)
         return torque
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not identifiable is None."""
         found: dict[str, Any] = plain(self)
         return found
+
+
+def friction_curve(
+    v: Array, offset: float, coulomb: float, viscous: float, stribeck: tuple[float, float] | None = None
+) -> Array:
+    """Torque that overcomes friction at velocities v; `stribeck`: breakaway torque and speed."""
+    level: Array | float = coulomb
+    if stribeck is not None:
+        breakaway, speed = stribeck
+        level = coulomb + (breakaway - coulomb) * np.exp(-((v / speed) ** 2))
+    return np.asarray(offset + level * np.tanh(v / COULOMB_SPEED) + viscous * v)
 
 
 class FrictionIdentifier:

@@ -1,0 +1,210 @@
+"""External torques by generalised momentum, and when something was touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.contact_detector import ContactDetector
+from rbd_dynamics.control.momentum_observer import MomentumObserver
+from rbd_dynamics.control.terms import FRICTION
+from rbd_dynamics.replay.actuator_torque import actuator_torque
+from rbd_dynamics.replay.comparison import Prediction
+from rbd_dynamics.replay.identification.estimates import plain
+from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+Friction = Callable[[Array], Array]  # velocities (N, nv) to torques (N, nv)
+
+FACTOR = 10.0  # by how much a contact must stand out of what is usual
+LEAST = 0.02  # of a joint's rms torque: model errors of this size are no contacts
+LARGEST_COUNT = 1000  # events that are kept
+#: edges of the bins in which sizes of torques are counted, N m; a bin is 6 % wide
+BINS = np.concatenate([[0.0], np.geomspace(1e-4, 1e5, 360), [np.inf]])
+
+
+@dataclass(frozen=True)
+class ContactEvent:
+    """Something was touched: times since the recording's first sample, s; `peak`: {joint: N m} of those above their
+    threshold."""
+
+    start: float
+    end: float
+    peak: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ExternalTorqueResult:
+    """External torques of a recording, by joint.
+
+    Attributes:
+        threshold: {joint: N m} above which a torque counts as contact.
+        usual: {joint: N m}, the median size of the external torque.
+        peak: {joint: N m}, the largest size.
+        events: in order; `omitted`: how many more there were.
+    """
+
+    threshold: dict[str, float]
+    usual: dict[str, float]
+    peak: dict[str, float]
+    events: tuple[ContactEvent, ...]
+    omitted: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+
+class ExternalTorque:
+    """Observes a recording, stretch by stretch; the observer begins anew with each segment.
+
+    Parameters:
+        robot: without friction.
+        names: of the degrees of freedom (nv).
+        terms: what the measured efforts contain (`Settings.terms`).
+        friction: torque that overcomes friction, by the velocities; None: the model's, where the terms have it.
+        rate: of the observer, 1/s: it lags 1 / rate behind.
+        thresholds: N m for contact, one for all or {joint: N m}; None: ten times what is usual, known once the whole
+            recording was seen with `calibrating`.
+        duration: least one of a contact, s.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        names: Sequence[str],
+        terms: Sequence[str],
+        friction: Friction | None = None,
+        rate: float = 30.0,
+        thresholds: float | Mapping[str, float] | None = None,
+        duration: float = 0.1,
+    ) -> None:
+        self.names, self.terms, self._friction = tuple(names), tuple(terms), friction
+        self._observer = MomentumObserver(robot, rate)
+        self._duration = duration
+        self._counts = np.zeros((len(self.names), len(BINS) - 1), dtype=np.int64)
+        self._peak = np.zeros(len(self.names))
+        self._squares, self._samples = np.zeros(len(self.names)), 0
+        self._measured = np.zeros(len(self.names), dtype=bool)
+        self._events: list[ContactEvent] = []
+        self._omitted = 0
+        self._open: tuple[float, Array] | None = None  # start and peaks of the contact that lasts
+        self._number = -1
+        self._detector: ContactDetector | None = None
+        if thresholds is not None:
+            self._detector = ContactDetector(self._given(thresholds), duration)
+
+    @property
+    def calibrating(self) -> bool:
+        """Thresholds are not known yet: feed the whole recording, then `calibrate`, then feed it again."""
+        return self._detector is None
+
+    def _given(self, thresholds: float | Mapping[str, float]) -> Array:
+        if not isinstance(thresholds, Mapping):
+            return np.full(len(self.names), float(thresholds))
+        for name in thresholds:
+            if name not in self.names:
+                raise ValueError(f"contact threshold of unknown joint {name!r}; known: {', '.join(self.names)}")
+        return np.array([thresholds.get(name, np.inf) for name in self.names], dtype=float)
+
+    def calibrate(self) -> None:
+        """Choose thresholds from what was seen, and be ready to see it again."""
+        usual = self._usual()
+        rms = np.sqrt(self._squares / max(1, self._samples))
+        thresholds = np.maximum(FACTOR * usual, LEAST * rms)
+        thresholds[~self._measured | (thresholds <= 0.0)] = np.inf
+        self._detector = ContactDetector(thresholds, self._duration)
+        self._counts[:] = 0
+        self._peak[:] = 0.0
+        self._number = -1
+
+    def add(self, segment: Segment, prediction: Prediction) -> Array:
+        """External torques (N, nv), NaN for joints without a measured effort."""
+        tau = actuator_torque(segment, prediction, self.terms)
+        if self._friction is not None:
+            tau = tau - self._friction(segment.v)
+        elif FRICTION in self.terms:
+            tau = tau - prediction.by_term[FRICTION]
+        if len(segment) < 2:
+            return np.full_like(tau, np.nan)
+        dt = float(segment.t[-1] - segment.t[0]) / (len(segment) - 1)
+        if segment.number != self._number:
+            self._finish()
+            self._observer.reset()
+            self._number = segment.number
+        external = self._observer.of_samples(segment.q, segment.v, tau, dt)
+        self._measured |= segment.measured
+        seen = external[~segment.filled]
+        for joint in np.flatnonzero(segment.measured):
+            size = np.abs(seen[:, joint])
+            self._counts[joint] += np.histogram(size, BINS)[0]
+            self._peak[joint] = max(self._peak[joint], size.max(initial=0.0))
+        self._squares += np.einsum("nj,nj->j", prediction.tau, prediction.tau)
+        self._samples += len(segment)
+        found = np.where(segment.measured, external, np.nan)
+        if self._detector is not None:
+            self._detect(np.nan_to_num(found), segment.t, dt)
+        self._last = float(segment.t[-1])
+        return found
+
+    def _detect(self, external: Array, t: Array, dt: float) -> None:
+        assert self._detector is not None
+        touched = self._open is not None
+        begin = 0
+        for index, contact in self._detector.changes(external, dt):
+            when = float(t[0] + index * dt)
+            if contact:
+                self._open, begin, touched = (when, np.zeros(len(self.names))), max(index, 0), True
+            elif self._open is not None:
+                self._peaks(external[begin : max(index, begin)])
+                self._close(when)
+                touched = False
+        if touched:
+            self._peaks(external[begin:])
+
+    def _peaks(self, external: Array) -> None:
+        if self._open is not None and len(external):
+            np.maximum(self._open[1], np.abs(external).max(axis=0), out=self._open[1])
+
+    def _close(self, when: float) -> None:
+        assert self._open is not None and self._detector is not None
+        start, peaks = self._open
+        self._open = None
+        if len(self._events) >= LARGEST_COUNT:
+            self._omitted += 1
+            return
+        above = np.flatnonzero(self._detector.above(peaks))
+        self._events.append(ContactEvent(start, when, {self.names[k]: float(peaks[k]) for k in above}))
+
+    def _finish(self) -> None:
+        """Of a segment: a contact that lasts ends with it."""
+        if self._open is not None:
+            self._close(self._last)
+        if self._detector is not None:
+            self._detector.reset()
+
+    def _usual(self) -> Array:
+        """Medians (nv), to half the width of a bin."""
+        total = self._counts.sum(axis=1)
+        place = (np.cumsum(self._counts, axis=1) >= 0.5 * total[:, None]).argmax(axis=1)
+        found = np.where(place > 0, np.sqrt(np.maximum(BINS[place], 1e-12) * BINS[np.minimum(place + 1, 360)]), 0.0)
+        return np.asarray(np.where(total > 0, found, np.nan))
+
+    def results(self) -> ExternalTorqueResult:
+        """Of all that was added since `calibrate`, or since the beginning."""
+        self._finish()
+        which = np.flatnonzero(self._measured)
+        limits = np.full(len(self.names), np.nan) if self._detector is None else self._detector.thresholds
+
+        def named(values: Array) -> dict[str, float]:
+            return {self.names[k]: float(values[k]) for k in which}
+
+        return ExternalTorqueResult(
+            named(limits), named(self._usual()), named(self._peak), tuple(self._events), self._omitted
+        )

@@ -1,0 +1,114 @@
+"""The files that a replay leaves: summary, report, pictures, tables, a recording, and a corrected description."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rbd_dynamics.model.dictionary import to_yaml
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.replay.analysis import Analysis
+from rbd_dynamics.replay.identification import corrected_urdf
+from rbd_dynamics.replay.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
+
+#: what can be asked for, and what it is
+FORMATS = {
+    "html": "report.html, an interactive page that needs no network",
+    "png": "pictures of torques and residuals",
+    "csv": "samples.csv, all signals",
+    "parquet": "samples.parquet, the same",
+    "bag": "residuals/, a recording of predicted efforts, residuals and external torques",
+    "urdf": "corrected.urdf and corrected.yaml, with the friction and inertias that were found",
+}
+POINTS = 1500  # drawn of each signal
+
+
+class Outputs:
+    """Opened before the recording is read, finished with the results.
+
+    Parameters:
+        folder: None: nothing is written.
+        formats: of `FORMATS`; summary.json is always written.
+        model: of the robot. urdf: text that it was made of.
+
+    Raises ValueError for an unknown format.
+    """
+
+    def __init__(self, folder: Path | None, formats: Iterable[str], model: Model, urdf: str | None) -> None:
+        self.formats = check_formats(formats) if folder is not None else ()
+        self._folder, self._urdf = folder, urdf
+        self._stack = ExitStack()
+        self.sinks: list[Sink] = []
+        if folder is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        columns = Columns(model)
+        with self._stack:  # what was opened is closed again where something cannot be
+            if "csv" in self.formats:
+                self.sinks.append(self._stack.enter_context(CsvTable(folder / "samples.csv", columns)))
+            if "parquet" in self.formats:
+                self.sinks.append(self._stack.enter_context(ParquetTable(folder / "samples.parquet", columns)))
+            if "bag" in self.formats:
+                self.sinks.append(self._stack.enter_context(ResidualBag(folder / "residuals", columns)))
+            self._stack = self._stack.pop_all()
+
+    @property
+    def points(self) -> int:
+        """Of the series that the report draws."""
+        return POINTS if {"html", "png"} & set(self.formats) else 0
+
+    def __enter__(self) -> Outputs:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def finish(self, found: Analysis, summary: dict[str, Any]) -> None:
+        """Write what needs the results; summary.json last."""
+        self._stack.close()
+        if self._folder is None:
+            return
+        if found.series is not None:
+            from rbd_dynamics.replay.report import write_html, write_pictures
+
+            if "html" in self.formats:
+                write_html(self._folder / "report.html", summary, found.series)
+            if "png" in self.formats:
+                write_pictures(self._folder, summary, found.series)
+        if "urdf" in self.formats:
+            self._correct(found)
+        write_whole(self._folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
+
+    def _correct(self, found: Analysis) -> None:
+        """With inertias where they were asked for, and friction."""
+        assert self._folder is not None
+        model = found.robot.model
+        if found.inertias is not None:
+            model = found.inertias.model
+        elif found.friction is not None:
+            model = found.friction.model(model)
+        write_whole(self._folder / "corrected.yaml", to_yaml(model))
+        if self._urdf is not None:
+            text = corrected_urdf(self._urdf, model, inertias=found.inertias is not None)
+            write_whole(self._folder / "corrected.urdf", text)
+
+
+def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
+    """Raises ValueError for an unknown one."""
+    chosen = set(formats)
+    for name in sorted(chosen - FORMATS.keys()):
+        raise ValueError(f"unknown format {name!r}; known: {', '.join(FORMATS)}")
+    return tuple(name for name in FORMATS if name in chosen)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of it or nothing, whenever the process ends."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,6 @@
+"""What a replay shows: a page to explore in a browser, and pictures."""
+
+from rbd_dynamics.replay.report.page import write_html
+from rbd_dynamics.replay.report.pictures import write_pictures
+
+__all__ = ["write_html", "write_pictures"]

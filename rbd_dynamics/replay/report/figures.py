@@ -1,0 +1,164 @@
+"""Figures of the report as plain data for plotly.js: one row a joint, all with the same axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.identification.friction import friction_curve
+from rbd_dynamics.replay.series import Series
+
+Array = NDArray[np.float64]
+Figure = dict[str, Any]
+
+# Okabe and Ito's colours, which the colour-blind can tell apart
+COLORS = {
+    "measured": "#0072B2",
+    "predicted": "#D55E00",
+    "residual": "#7A7A7A",
+    "external": "#7A7A7A",
+    "inertia": "#009E73",
+    "coriolis": "#CC79A7",
+    "gravity": "#E69F00",
+    "friction": "#56B4E9",
+}
+ROW = 150  # pixels
+GAP = 26  # between rows: the joint's name stands there
+HEAD, FOOT = 60, 50
+BLURRED = 0.2  # s: means over more than that say nothing of velocity
+
+
+def torque_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
+    """Measured and predicted torque."""
+    return _rows(series, joints, ("measured", "predicted"), band="measured")
+
+
+def residual_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
+    """Measured less predicted torque."""
+    return _rows(series, joints, ("residual",), band="residual")
+
+
+def terms_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
+    """Terms of the model."""
+    used = [
+        name
+        for name in ("inertia", "coriolis", "gravity", "friction")
+        if np.nanmax(np.abs(series.high(name)), initial=0.0) > 0.0
+    ]
+    return _rows(series, joints, used)
+
+
+def external_figure(series: Series, joints: Sequence[dict[str, Any]], found: dict[str, Any]) -> Figure:
+    """External torque, its thresholds, and the contacts as shaded times."""
+    figure = _rows(series, joints, ("external",), band="external")
+    shapes = figure["layout"].setdefault("shapes", [])
+    for row, joint in enumerate(joints):
+        limit = (found.get("threshold") or {}).get(joint["name"])
+        for level in () if limit is None else (limit, -limit):
+            line = {"color": "#D55E00", "width": 1, "dash": "dot"}
+            shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": f"y{_axis(row)}",
+                           "y0": level, "y1": level, "line": line})  # fmt: skip
+    for event in found.get("events") or ():
+        shapes.append({"type": "rect", "xref": "x", "x0": event["start"], "x1": event["end"], "yref": "paper",
+                       "y0": 0, "y1": 1, "fillcolor": "#D55E00", "opacity": 0.18, "line": {"width": 0}})  # fmt: skip
+    return figure
+
+
+def friction_figure(series: Series, joints: Sequence[dict[str, Any]], friction: dict[str, Any] | None) -> Figure | None:
+    """Residual against velocity, with the friction that was found; None for a recording too long to draw."""
+    if series.width > BLURRED:
+        return None
+    columns = min(4, max(1, len(joints)))
+    rows = -(-len(joints) // columns)
+    found = {joint["joint"]: joint for joint in (friction or {}).get("joints", ())}
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {
+        "height": HEAD + FOOT + rows * 220, "showlegend": False, "annotations": [],
+        "grid": {"rows": rows, "columns": columns, "pattern": "independent", "ygap": 0.45, "xgap": 0.22},
+        "margin": {"t": 40, "b": FOOT, "l": 60, "r": 20},
+    }  # fmt: skip
+    for k, joint in enumerate(joints):
+        column = series.names.index(joint["name"])
+        velocity, residual = series.mean("velocity")[:, column], series.mean("residual")[:, column]
+        axes = {"xaxis": f"x{_axis(k)}", "yaxis": f"y{_axis(k)}"}
+        speed = "velocity, rad/s" if joint["unit"] == "N m" else "velocity, m/s"
+        dots = {"color": COLORS["residual"], "size": 3, "opacity": 0.6}
+        traces.append({"type": "scatter", "mode": "markers", "x": numbers(velocity), "y": numbers(residual),
+                       "marker": dots, "name": joint["name"], **axes})  # fmt: skip
+        curve = _friction_curve(found.get(joint["name"]), velocity)
+        if curve is not None:
+            traces.append({"type": "scatter", "mode": "lines", "x": numbers(curve[0]), "y": numbers(curve[1]),
+                           "line": {"color": COLORS["predicted"], "width": 2}, "name": "friction", **axes})  # fmt: skip
+        _title(layout, f"{joint['name']}, {joint['unit']}", f"x{_axis(k)}", f"y{_axis(k)}")
+        layout[f"xaxis{_axis(k)}"] = {
+            "title": {"text": speed if k >= len(joints) - columns else ""},
+            "zeroline": True,
+        }
+    return {"data": traces, "layout": layout}
+
+
+def _friction_curve(joint: dict[str, Any] | None, velocity: Array) -> tuple[Array, Array] | None:
+    """Torque over a range of velocities; None where nothing was found."""
+    if joint is None:
+        return None
+    offset, coulomb, viscous = (joint[name]["value"] or 0.0 for name in ("offset", "coulomb", "viscous"))
+    bend = joint.get("stribeck") and tuple(joint["stribeck"][name]["value"] for name in ("breakaway", "speed"))
+    v = np.linspace(np.nanmin(velocity), np.nanmax(velocity), 201)
+    return v, friction_curve(v, offset, coulomb, viscous, bend if bend and None not in bend else None)
+
+
+def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[str], band: str = "") -> Figure:
+    """Lines of the signals; around `band`, where intervals are wider than samples, what is between its extremes."""
+    count = max(1, len(joints))
+    height = HEAD + FOOT + count * ROW + (count - 1) * GAP
+    inside = height - HEAD - FOOT
+    layout: dict[str, Any] = {
+        "height": height, "hovermode": "x unified", "annotations": [],
+        "margin": {"t": HEAD, "b": FOOT, "l": 60, "r": 20},
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yshift": 30, "yanchor": "bottom", "traceorder": "normal"},
+        "xaxis": {"title": {"text": "time, s"}, "anchor": f"y{_axis(count - 1)}", "showspikes": True},
+    }  # fmt: skip
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1 + 28 / inside, "yanchor": "bottom"}
+    t = numbers(series.t)
+    traces: list[dict[str, Any]] = []
+    for row, joint in enumerate(joints):
+        column = series.names.index(joint["name"])
+        top = 1.0 - row * (ROW + GAP) / inside
+        layout[f"yaxis{_axis(row)}"] = {"domain": [max(0.0, top - ROW / inside), top], "nticks": 5, "zeroline": True}
+        _title(layout, f"{joint['name']}, {joint['unit']}", "x", f"y{_axis(row)}", at=top)
+        axis = {"yaxis": f"y{_axis(row)}", "xaxis": "x"}
+        if band and not series.exact:
+            for values, more in ((series.low(band), {}), (series.high(band), {"fill": "tonexty"})):
+                traces.append({"type": "scatter", "mode": "lines", "x": t, "y": numbers(values[:, column]),
+                               "line": {"width": 0}, "fillcolor": COLORS[band] + "44", "hoverinfo": "skip",
+                               "showlegend": False, **axis, **more})  # fmt: skip
+        for signal in signals:
+            traces.append({"type": "scatter", "mode": "lines", "x": t, "y": numbers(series.mean(signal)[:, column]),
+                           "line": {"color": COLORS[signal], "width": 1.4}, "name": signal, "legendgroup": signal,
+                           "showlegend": row == 0, **axis})  # fmt: skip
+    return {"data": traces, "layout": layout}
+
+
+def _title(layout: dict[str, Any], text: str, x: str, y: str, at: float | None = None) -> None:
+    """Left above a plot."""
+    place = {"yref": f"{y} domain", "y": 1} if at is None else {"yref": "paper", "y": at}
+    layout["annotations"].append({"text": _plain(text), "showarrow": False, "xref": f"{x} domain", "x": 0,
+                                  "xanchor": "left", "yanchor": "bottom", **place})  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """plotly takes tags in its texts for markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _axis(row: int) -> str:
+    """plotly's name of the first axis has no number."""
+    return "" if row == 0 else str(row + 1)
+
+
+def numbers(values: Array) -> list[float | None]:
+    """For JSON, with six digits; None breaks a line."""
+    return [None if x != x else float(f"{x:.6g}") for x in values.tolist()]

@@ -1,0 +1,51 @@
+"""Pictures of the report, for papers and for places where no page can be opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics.replay.report.figures import COLORS
+from rbd_dynamics.replay.series import Series
+
+
+def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> list[Path]:
+    """torque.png, residual.png, and external_torque.png where it was asked for. Needs matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ValueError("pictures need the package matplotlib: pip install matplotlib") from error
+    kinds: dict[str, Sequence[str]] = {"torque": ("measured", "predicted"), "residual": ("residual",)}
+    if "external" in series.signals:
+        kinds["external_torque"] = ("external",)
+    joints = [joint for joint in summary["joints"] if joint["name"] in series.names]
+    written = []
+    for kind, signals in kinds.items():
+        figure = Figure(figsize=(10.0, 1.0 + 1.35 * max(1, len(joints))), layout="constrained")
+        axes = figure.subplots(max(1, len(joints)), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, joint in zip(axes, joints):
+            column = series.names.index(joint["name"])
+            for signal in signals:
+                ax.plot(series.t, series.mean(signal)[:, column], color=COLORS[signal], lw=1.0, label=signal)
+            if not series.exact:
+                low, high = (part(signals[0])[:, column] for part in (series.low, series.high))
+                ax.fill_between(series.t, low, high, color=COLORS[signals[0]], alpha=0.25, lw=0)
+            if kind == "external_torque":
+                _contacts(ax, joint["name"], summary.get("external_torque") or {})
+            ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", fontsize=9)
+            ax.grid(alpha=0.3)
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=9)
+        axes[-1].set_xlabel("time, s")
+        path = folder / f"{kind}.png"
+        figure.savefig(path, dpi=110)
+        written.append(path)
+    return written
+
+
+def _contacts(ax: Any, name: str, found: dict[str, Any]) -> None:
+    limit = (found.get("threshold") or {}).get(name)
+    for level in () if limit is None else (limit, -limit):
+        ax.axhline(level, color=COLORS["predicted"], lw=0.8, ls=":")
+    for event in found.get("events") or ():
+        ax.axvspan(event["start"], event["end"], color=COLORS["predicted"], alpha=0.18, lw=0)

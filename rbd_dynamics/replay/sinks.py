@@ -1,0 +1,160 @@
+"""Where the motion and its torques go, stretch by stretch: tables and a recording of their own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.replay.comparison import Prediction
+from rbd_dynamics.replay.segments import Segment
+
+Array = NDArray[np.float64]
+COLUMNS = ("q", "v", "a", "tau_measured", "tau_predicted", "residual", "external")
+TOPICS = {"predicted": "/replay/predicted", "residual": "/replay/residual", "external": "/replay/external_torque"}
+
+
+class Sink(Protocol):
+    """Takes the motion and its torques stretch by stretch; what it wrote is complete when it is closed."""
+
+    def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
+        """external: external torques (N, nv), where they were asked for."""
+
+    def close(self) -> None: ...
+
+
+class _Closing:
+    """Used with `with`."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Columns:
+    """Names and numbers of a table: per joint q, v, a and the torques; of joints with one number.
+
+    Attributes:
+        joints: their names.
+        names: of the columns.
+    """
+
+    def __init__(self, model: Model) -> None:
+        found = [joint for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
+        self.joints = [joint.name for joint in found]
+        self.names = [f"{name}.{column}" for name in self.joints for column in COLUMNS]
+        self._q = np.array([joint.q_index for joint in found], dtype=np.intp)
+        self._v = np.array([joint.v_index for joint in found], dtype=np.intp)
+
+    def parts(self, segment: Segment, prediction: Prediction, external: Array | None) -> dict[str, Array]:
+        """{column: (N, joints)}; NaN where there is no number."""
+        measured, predicted = segment.tau[:, self._v], prediction.tau[:, self._v]
+        numbers = (
+            segment.q[:, self._q], segment.v[:, self._v], segment.a[:, self._v], measured, predicted,
+            measured - predicted, np.full_like(measured, np.nan) if external is None else external[:, self._v],
+        )  # fmt: skip
+        return dict(zip(COLUMNS, numbers))
+
+    def of(self, segment: Segment, prediction: Prediction, external: Array | None) -> Array:
+        """(N, columns) in the order of `names`."""
+        return np.stack(list(self.parts(segment, prediction, external).values()), axis=2).reshape(len(segment), -1)
+
+
+class CsvTable(_Closing):
+    """A text file with a head line; empty where there is no number."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self._columns = columns
+        self._file = path.open("w", encoding="utf-8", newline="")
+        quoted = ['"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name for name in columns.names]
+        self._file.write(",".join(["t", "stamp", *quoted]) + "\n")
+
+    def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
+        rows = self._columns.of(segment, prediction, external)
+        lines = []
+        for t, stamp, row in zip(segment.t.tolist(), segment.stamps.tolist(), rows.tolist()):
+            lines.append(f"{t:.9f},{stamp}," + ",".join("" if x != x else f"{x:.9g}" for x in row))
+        self._file.write("\n".join(lines) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class ParquetTable(_Closing):
+    """A Parquet file; null where there is no number. Needs pyarrow."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError as error:
+            raise ValueError("a Parquet file needs the package pyarrow: pip install pyarrow") from error
+        self._columns, self._pa = columns, pa
+        fields = [("t", pa.float64()), ("stamp", pa.timestamp("ns"))]
+        self._schema = pa.schema([*fields, *((name, pa.float64()) for name in columns.names)])
+        self._writer = pq.ParquetWriter(str(path), self._schema)
+
+    def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
+        rows = self._columns.of(segment, prediction, external)
+        numbers = [self._pa.array(column, from_pandas=True) for column in np.ascontiguousarray(rows.T)]
+        stamps = self._pa.array(segment.stamps, type=self._pa.timestamp("ns"))
+        self._writer.write_table(self._pa.table([segment.t, stamps, *numbers], schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class ResidualBag(_Closing):
+    """A rosbag2 that plays beside the one it was made of: joint states with predicted efforts, residuals, external
+    torques, under the stamps of the samples. Needs rosbags.
+
+    Parameters:
+        path: a folder; one that is there is replaced.
+        storage: "mcap" or "sqlite3".
+    """
+
+    def __init__(self, path: Path, columns: Columns, storage: str = "mcap") -> None:
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        from rosbags.typesys import Stores, get_typestore
+
+        if path.exists():
+            shutil.rmtree(path)
+        plugin = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}[storage]
+        self._types = get_typestore(Stores.ROS2_HUMBLE)
+        self._columns = columns
+        self._writer = Writer(path, version=9, storage_plugin=plugin)
+        self._writer.open()
+        self._connections: dict[str, Any] = {}
+
+    def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
+        parts = self._columns.parts(segment, prediction, external)
+        parts = {name: np.ascontiguousarray(values) for name, values in parts.items()}
+        efforts = {"predicted": parts["tau_predicted"], "residual": parts["residual"]}
+        if external is not None:
+            efforts["external"] = parts["external"]
+        kind = "sensor_msgs/msg/JointState"
+        for name in sorted(efforts.keys() - self._connections.keys()):
+            self._connections[name] = self._writer.add_connection(TOPICS[name], kind, typestore=self._types)
+        JointState, Header, Time = (
+            self._types.types[name] for name in (kind, "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+        )
+        for k, stamp in enumerate(segment.stamps.tolist()):
+            header = Header(Time(*divmod(stamp, 1_000_000_000)), "")
+            for name, values in efforts.items():
+                message = JointState(header, self._columns.joints, parts["q"][k], parts["v"][k], values[k])
+                self._writer.write(self._connections[name], stamp, self._types.serialize_cdr(message, kind))
+
+    def close(self) -> None:
+        self._writer.close()
