@@ -54,7 +54,9 @@ def test_estimate_is_the_filtered_external_torque(robot):
     found = np.array([observer.update(*state, DT).copy() for state in zip(q, v, tau)])
     np.testing.assert_allclose(found, filtered(external), atol=0.02)
     np.testing.assert_allclose(found[-1], external[-1], atol=0.02)
-    np.testing.assert_allclose(observer.of_samples(q, v, tau, DT), found, atol=1e-10)
+    observer.reset()
+    pieces = [observer.of_samples(q[k], v[k], tau[k], DT) for k in (slice(0, 1), slice(1, 40), slice(40, None))]
+    np.testing.assert_allclose(np.concatenate(pieces), found, atol=1e-10)
 
 
 def test_payload_that_the_model_lacks_is_seen_as_its_weight():
