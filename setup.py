@@ -28,7 +28,7 @@ setup(
     maintainer="rbd_dynamics maintainers",
     maintainer_email="maintainers@rbd-dynamics.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "replay/report/page.html"]},
+    package_data={NAME: ["py.typed", "replay/report/page.*", "replay/fleet/fleet.html"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -53,6 +53,7 @@ setup(
             "feedforward = rbd_dynamics.nodes.feedforward:main",
             "dynamics_server = rbd_dynamics.nodes.dynamics_server:main",
             "simulator = rbd_dynamics.nodes.simulator:main",
+            "replay = rbd_dynamics.replay.command:main",
             "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
         ],
     },

@@ -1,4 +1,4 @@
-"""The command line: `rbd_dynamics info`, `check` and `demo`. Works without ROS; only the demo needs it."""
+"""The command line: `rbd_dynamics info`, `check`, `replay` and `demo`. Works without ROS; only the demo needs it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rbd_dynamics import __version__
+from rbd_dynamics.replay.command import add_replay
 
 if TYPE_CHECKING:
     from rbd_dynamics.model.errors import Finding
@@ -93,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
     check.set_defaults(run=run_check)
+
+    add_replay(commands, _source, _name_and_position)
 
     demo = commands.add_parser(
         "demo",

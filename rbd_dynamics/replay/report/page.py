@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from rbd_dynamics.replay.report import figures
-from rbd_dynamics.replay.report.tables import estimate_cell, number, table
+from rbd_dynamics.replay.report.tables import estimate_cell, number, table, template
 from rbd_dynamics.replay.series import Series
 
 Summary = Mapping[str, Any]
@@ -34,10 +32,11 @@ def write_html(path: Path, summary: Summary, series: Series) -> None:
             drawn["Residual over velocity"] = friction
         if "external" in series.signals:
             drawn["External torque"] = figures.external_figure(series, joints, summary.get("external_torque") or {})
-    page = Template((files(__package__) / "page.html").read_text(encoding="utf-8"))
+    page, style = template(__package__, "page.html")
     title = f"{summary['robot']['name']}: {Path(summary['recording']['recording']).name}"
     path.write_text(
         page.substitute(
+            style=style,
             title=escape(title),
             about=_about(summary),
             warnings=_warnings(summary.get("warnings") or ()),

@@ -1,9 +1,19 @@
-"""Tables and numbers of the report."""
+"""What the pages are made of: their templates, tables and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from string import Template
 from typing import Any
+
+STYLE = "page.css"
+
+
+def template(package: str, name: str) -> tuple[Template, str]:
+    """A page of that package, with $names to fill in, and the style of all pages."""
+    style = (files("rbd_dynamics.replay.report") / STYLE).read_text(encoding="utf-8")
+    return Template((files(package) / name).read_text(encoding="utf-8")), style
 
 
 def number(value: float | None) -> str:

@@ -1,0 +1,158 @@
+"""One recording of many: what is to be done with it, and whether it has been done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics import __version__
+from rbd_dynamics.model import load_urdf
+from rbd_dynamics.replay.analysis import Questions, analyse
+from rbd_dynamics.replay.comparison import Comparison
+from rbd_dynamics.replay.outputs import Outputs, write_whole
+from rbd_dynamics.replay.reading import Recording, RecordingError
+from rbd_dynamics.replay.segments import Progress
+from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.summary import summary_of
+from rbd_dynamics.robot import Robot
+
+DONE = "state.json"  # written last
+
+
+@dataclass(frozen=True)
+class Job:
+    """One recording, analysed into a folder of its own. Can be sent to another process.
+
+    Parameters:
+        recording: path of it.
+        output: folder for the results; None: nothing is written.
+        urdf: text of the robot's description; None: the one in the recording.
+        source: where that came from, for the report.
+        robot: whose recording it is, in a fleet.
+        locked: {joint: position} that do not move.
+        formats: of `outputs.FORMATS`.
+    """
+
+    recording: Path
+    output: Path | None
+    urdf: str | None = None
+    source: str = "the recording"
+    robot: str = ""
+    locked: Mapping[str, float] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    questions: Questions = field(default_factory=Questions)
+    formats: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Changes with all that the results depend on."""
+        files = Recording(self.recording).files
+        parts = {
+            "version": __version__,
+            "recording": [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files],
+            "urdf": self.urdf,
+            "locked": dict(self.locked),
+            "settings": self.settings.to_dict(),
+            "questions": asdict(self.questions),
+            "formats": sorted(self.formats),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job came to: a summary and what merges, or an error."""
+
+    job: Job
+    summary: dict[str, Any] = field(default_factory=dict)
+    comparison: dict[str, Any] | None = None
+    error: str = ""
+    resumed: bool = False
+
+    @property
+    def robot(self) -> str:
+        """Whose recording it is: as the job says, else by the name in the description."""
+        return str(self.summary.get("robot", {}).get("id") or self.job.robot)
+
+    @property
+    def start(self) -> float:
+        """Of the recording, s since 1970."""
+        return float(self.summary.get("recording", {}).get("start") or 0.0)
+
+
+def run_job(job: Job, progress: Progress | None = None) -> Result:
+    """Do it, unless its output is there already. Raises what `Recording`, `load_urdf` and `analyse` raise."""
+    key = job.key if job.output is not None else ""
+    return _finished(job, key) or _done(job, key, progress)
+
+
+def attempt(job: Job) -> Result:
+    """The same, but whatever is wrong is the result's `error`: one of a thousand must not stop the others."""
+    try:
+        return run_job(job)
+    except Exception as error:
+        return Result(job, error=one_line(error))
+
+
+def one_line(error: BaseException) -> str:
+    """For people; errors that are nobody's fault but ours with their type."""
+    text = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())
+    expected = isinstance(error, (ValueError, KeyError, ArithmeticError, OSError))
+    return text if text and expected else f"{type(error).__name__}: {text}"
+
+
+def _finished(job: Job, key: str) -> Result | None:
+    if job.output is None:
+        return None
+    try:
+        state = json.loads((job.output / DONE).read_text())
+        if state["key"] != key:
+            return None
+        summary = json.loads((job.output / "summary.json").read_text())
+        return Result(job, summary, state["comparison"], resumed=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _done(job: Job, key: str, progress: Progress | None) -> Result:
+    recording = Recording(job.recording)
+    text = job.urdf if job.urdf is not None else recording.robot_description()
+    if text is None:
+        raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF")
+    robot = _robot(text, tuple(sorted(job.locked.items())))
+    if job.output is not None:
+        (job.output / DONE).unlink(missing_ok=True)
+    with Outputs(job.output, job.formats, robot.model, text) as outputs:
+        found = analyse(recording, robot, job.settings, job.questions, outputs.sinks, outputs.points, progress)
+        summary = summary_of(found, job.source, job.robot)
+        outputs.finish(found, summary)
+    comparison = found.comparison.to_dict()
+    if job.output is not None:
+        write_whole(job.output / DONE, json.dumps({"key": key, "comparison": comparison}) + "\n")
+    return Result(job, summary, comparison)
+
+
+@lru_cache(maxsize=8)
+def _robot(text: str, locked: tuple[tuple[str, float], ...]) -> Robot:
+    """A worker does many recordings of few robots."""
+    return Robot(load_urdf(text, locked=dict(locked) or None))
+
+
+def merged(results: list[Result]) -> Comparison | None:
+    """All comparisons together; None where there are none, or where they are of different joints."""
+    total: Comparison | None = None
+    for result in results:
+        if result.comparison is not None:
+            one = Comparison.from_dict(result.comparison)
+            if total is None:
+                total = one
+            elif (one.joints, one.terms) != (total.joints, total.terms):
+                return None
+            else:
+                total.merge(one)
+    return total

@@ -1,0 +1,154 @@
+"""What a fleet's recordings say together: fleet.json, fleet.csv and fleet.html."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics import __version__
+from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
+from rbd_dynamics.replay.fleet.job import Result, merged
+from rbd_dynamics.replay.outputs import write_whole
+from rbd_dynamics.replay.report.tables import number, table, template
+
+
+def overview(results: Sequence[Result]) -> dict[str, Any]:
+    """By robot: how many recordings, hours and messages, its joints over all recordings, and what drifts.
+
+    The same for the same recordings, whoever did them in whatever order.
+    """
+    good = [result for result in results if not result.error]
+    found = trends(outcomes(good))
+    robots = {}
+    for name in sorted({result.robot for result in good}):
+        own = [result for result in good if result.robot == name]
+        total = merged(own)
+        robots[name] = {
+            "recordings": len(own),
+            "hours": sum(result.summary["recording"]["duration"] for result in own) / 3600.0,
+            "messages": sum(result.summary["recording"]["messages"] for result in own),
+            "joints": [] if total is None else total.to_dict()["results"],
+            "trends": [trend.to_dict() for trend in found if trend.robot == name],
+        }
+    return {
+        "rbd_dynamics": __version__,
+        "robots": robots,
+        "attention": attention(found),
+        "recordings": [_entry(result) for result in results],
+    }
+
+
+def outcomes(results: Sequence[Result]) -> list[Outcome]:
+    """Of each joint in each recording."""
+    return [
+        Outcome(result.robot, joint["name"], result.start, joint["rmse"], joint["bias"], joint["measured_rms"])
+        for result in results
+        for joint in result.summary["joints"]
+    ]
+
+
+def attention(found: Sequence[Trend]) -> list[str]:
+    """What somebody should look at, in words."""
+    said = []
+    for trend in found:
+        where = f"{trend.robot}, {trend.joint}"
+        if trend.drifts:
+            said.append(
+                f"{where} drifts: over {trend.days:.3g} days its bias changed by {number(trend.bias_change)} and its "
+                f"RMSE by {number(trend.rmse_change)}"
+            )
+        if trend.differs:
+            said.append(f"{where} differs: RMSE {number(trend.rmse)}, others {number(trend.fleet_rmse)}")
+    return said
+
+
+def write_overview(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
+    """Into a folder that is there; returns what fleet.json has."""
+    content = overview(results)
+    _write_csv(folder / "fleet.csv", results)
+    page, style = template(__package__, "fleet.html")
+    items = "".join(f"<li>{escape(text)}</li>" for text in content["attention"])
+    failed = [entry for entry in content["recordings"] if entry["error"]]
+    write_whole(
+        folder / "fleet.html",
+        page.substitute(
+            style=style,
+            about=f"{len(results)} recordings of {len(content['robots'])} robots, rbd_dynamics {__version__}",
+            attention=f'<section class="warnings"><h2>Look at</h2><ul>{items}</ul></section>' if items else "",
+            robots=_robot_table(content["robots"]),
+            recordings=_recording_table(content["recordings"]),
+            failed=f"<p>{len(failed)} could not be read; the list says why.</p>" if failed else "",
+        ),
+    )
+    write_whole(folder / "fleet.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
+    return content
+
+
+def _entry(result: Result) -> dict[str, Any]:
+    summary = result.summary
+    return {
+        "recording": str(result.job.recording),
+        "output": None if result.job.output is None else result.job.output.name,
+        "robot": result.robot,
+        "error": result.error or None,
+        "start": result.start or None,
+        "duration": summary.get("recording", {}).get("duration"),
+        "rmse": {joint["name"]: joint["rmse"] for joint in summary.get("joints", ())},
+        "bias": {joint["name"]: joint["bias"] for joint in summary.get("joints", ())},
+        "warnings": len(summary.get("warnings", ())),
+    }
+
+
+def _write_csv(path: Path, results: Sequence[Result]) -> None:
+    """A line for each joint of each recording."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        keys = ("samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms")
+        writer.writerow(["recording", "robot", "start", "duration", "joint", *keys, "error"])
+        for result in results:
+            place = [result.job.recording, result.robot, result.start or ""]
+            if result.error:
+                writer.writerow([*place, "", "", *[""] * len(keys), result.error])
+            for joint in result.summary.get("joints", ()):
+                duration = result.summary["recording"]["duration"]
+                writer.writerow([*place, duration, joint["name"], *(joint[key] for key in keys), ""])
+    part.replace(path)
+
+
+def _robot_table(robots: dict[str, Any]) -> str:
+    heads = ["robot", "recordings", "hours", "joint", "RMSE", "others", "bias", "change of bias", "change of RMSE", ""]
+    rows = []
+    for name, robot in robots.items():
+        found = {trend["joint"]: trend for trend in robot["trends"]}
+        merged_joints = {joint["name"]: joint for joint in robot["joints"]}
+        for k, (joint, trend) in enumerate(found.items()):
+            head = [escape(name), str(robot["recordings"]), number(robot["hours"])] if k == 0 else ["", "", ""]
+            bias = merged_joints.get(joint, {}).get("bias")
+            marks = " ".join(word for word in ("drifts", "differs") if trend[word])
+            rows.append([
+                *head, escape(joint), number(trend["rmse"]), number(trend["fleet_rmse"]), number(bias),
+                _change(trend["bias_change"], trend["bias_error"]), _change(trend["rmse_change"], trend["rmse_error"]),
+                f"<b>{marks}</b>",
+            ])  # fmt: skip
+    return table(heads, rows)
+
+
+def _change(value: float | None, error: float | None) -> str:
+    return "–" if value is None else f"{number(value)} ± {number(error)}"
+
+
+def _recording_table(entries: Sequence[dict[str, Any]]) -> str:
+    rows = []
+    for entry in entries:
+        name = escape(Path(entry["recording"]).name)
+        if entry["output"] is not None and not entry["error"]:
+            name = f'<a href="{escape(entry["output"])}/report.html">{name}</a>'
+        worst = max(entry["rmse"].items(), key=lambda pair: pair[1], default=("", None))
+        what = escape(entry["error"] or f"{entry['warnings']} warnings")
+        rows.append([name, escape(entry["robot"]), number(entry["duration"]), number(worst[1]), escape(worst[0]), what])
+    return table(["recording", "robot", "s", "largest RMSE", "in", ""], rows)
