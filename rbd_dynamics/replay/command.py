@@ -112,11 +112,14 @@ def run_replay(options: argparse.Namespace, source: Source) -> int:
 
 
 def _run_one(job: Job, options: argparse.Namespace) -> int:
-    from rbd_dynamics.replay.fleet.job import run_job
+    from rbd_dynamics.replay.fleet.job import one_line, run_job
 
     with _progress() as progress:
         task = progress.add_task(job.recording.name, total=1.0)
-        result = run_job(job, lambda fraction: progress.update(task, completed=fraction))
+        try:
+            result = run_job(job, lambda fraction: progress.update(task, completed=fraction))
+        except (KeyError, ArithmeticError) as error:
+            raise ValueError(one_line(error)) from error
     if options.json:
         print(json.dumps(result.summary, indent=1, allow_nan=False))
     else:
@@ -315,8 +318,6 @@ def _show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path
     told += [f"{resumed} of them done before"] if resumed else []
     told += [f"in {output}: fleet.html, fleet.json, fleet.csv"] if output is not None else []
     console.print(escape(", ".join(told)))
-    for result in failed:
-        console.print(f"[red]{escape(result.job.recording.name)}: {escape(result.error)}[/]")
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -124,12 +125,13 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     text = job.urdf if job.urdf is not None else recording.robot_description()
     if text is None:
         raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF")
-    robot = _robot(text, tuple(sorted(job.locked.items())))
+    robot, oddities = _robot(text, tuple(sorted(job.locked.items())))
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
     with Outputs(job.output, job.formats, robot.model, text) as outputs:
         found = analyse(recording, robot, job.settings, job.questions, outputs.sinks, outputs.points, progress)
         summary = summary_of(found, job.source, job.robot)
+        summary["warnings"] += oddities
         outputs.finish(found, summary)
     comparison = found.comparison.to_dict()
     if job.output is not None:
@@ -138,9 +140,12 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
 
 
 @lru_cache(maxsize=8)
-def _robot(text: str, locked: tuple[tuple[str, float], ...]) -> Robot:
-    """A worker does many recordings of few robots."""
-    return Robot(load_urdf(text, locked=dict(locked) or None))
+def _robot(text: str, locked: tuple[tuple[str, float], ...]) -> tuple[Robot, tuple[str, ...]]:
+    """And what is odd about its description. A worker does many recordings of few robots."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = Robot(load_urdf(text, locked=dict(locked) or None))
+    return robot, tuple(str(warning.message) for warning in caught)
 
 
 def merged(results: list[Result]) -> Comparison | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rbd_dynamics import __version__
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
@@ -92,7 +93,7 @@ def _entry(result: Result) -> dict[str, Any]:
     summary = result.summary
     return {
         "recording": str(result.job.recording),
-        "output": None if result.job.output is None else result.job.output.name,
+        "page": _page(result),
         "robot": result.robot,
         "error": result.error or None,
         "start": result.start or None,
@@ -101,6 +102,13 @@ def _entry(result: Result) -> dict[str, Any]:
         "bias": {joint["name"]: joint["bias"] for joint in summary.get("joints", ())},
         "warnings": len(summary.get("warnings", ())),
     }
+
+
+def _page(result: Result) -> str | None:
+    """The recording's report, seen from the fleet's page."""
+    if result.error or result.job.output is None or "html" not in result.job.formats:
+        return None
+    return f"{result.job.output.name}/report.html"
 
 
 def _write_csv(path: Path, results: Sequence[Result]) -> None:
@@ -146,8 +154,8 @@ def _recording_table(entries: Sequence[dict[str, Any]]) -> str:
     rows = []
     for entry in entries:
         name = escape(Path(entry["recording"]).name)
-        if entry["output"] is not None and not entry["error"]:
-            name = f'<a href="{escape(entry["output"])}/report.html">{name}</a>'
+        if entry["page"] is not None:
+            name = f'<a href="{escape(quote(entry["page"]))}">{name}</a>'
         worst = max(entry["rmse"].items(), key=lambda pair: pair[1], default=("", None))
         what = escape(entry["error"] or f"{entry['warnings']} warnings")
         rows.append([name, escape(entry["robot"]), number(entry["duration"]), number(worst[1]), escape(worst[0]), what])

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
 
+TIMEOUT = 10.0  # s, for a scheduler to answer
 Report = Callable[[Result], None]
 
 
@@ -69,7 +70,7 @@ def _executor(workers: int, scheduler: str | None) -> Iterator[Executor]:
     except ImportError as error:
         raise ValueError("a Dask cluster needs the package distributed: pip install distributed") from error
     try:
-        client = Client(scheduler, timeout=15)
+        client = Client(scheduler, timeout=TIMEOUT)
     except (OSError, ValueError) as error:
         raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {error}") from error
     with client, client.get_executor(pure=False) as executor:
