@@ -78,7 +78,7 @@ def test_recordings_are_found_by_what_they_are(tmp_path):
     for name in ("one.mcap", "other.mcap", "x.bag", "notes.txt"):
         (tmp_path / "c" / name).write_bytes(b"")
     found = find_recordings([tmp_path, tmp_path / "a"])
-    assert [one.name for one in found] == ["a/with_metadata", "b", "c/x.bag", "c/one.mcap", "c/other.mcap"]
+    assert [one.name for one in found] == ["a/with_metadata", "b", "c/one.mcap", "c/other.mcap", "c/x.bag"]
     assert [one.path.name for one in find_recordings([tmp_path / "c" / "x.bag"])] == ["x.bag"]
     with pytest.raises(RecordingError, match="does not exist"):
         find_recordings([tmp_path / "nowhere"])
