@@ -7,9 +7,11 @@
     for segment in found:
         comparison.add(segment, replay.predict(robot, segment, settings.terms))
 
-`replay.compare` is these lines. Every result can be merged with that of another recording (`merge`).
+`replay.compare` is these lines; `replay.analyse` also answers `Questions`: friction, load, inertias, contacts, energy.
+Comparisons, and what identifies, can be merged with those of other recordings.
 """
 
+from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison, JointComparison, Prediction, predict
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Uncertainty
@@ -19,10 +21,12 @@ from rbd_dynamics.replay.segments import Segment, Segments, segments
 from rbd_dynamics.replay.settings import Settings
 
 __all__ = [
+    "Analysis",
     "Comparison",
     "JointComparison",
     "Log",
     "Prediction",
+    "Questions",
     "Recording",
     "RecordingError",
     "Replay",
@@ -30,6 +34,7 @@ __all__ = [
     "Segments",
     "Settings",
     "Uncertainty",
+    "analyse",
     "compare",
     "predict",
     "segments",
