@@ -53,6 +53,7 @@ setup(
             "feedforward = rbd_dynamics.nodes.feedforward:main",
             "dynamics_server = rbd_dynamics.nodes.dynamics_server:main",
             "simulator = rbd_dynamics.nodes.simulator:main",
+            "monitor = rbd_dynamics.nodes.monitor:main",
             "replay = rbd_dynamics.replay.command:main",
             "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
         ],

@@ -241,6 +241,27 @@ HYBRID_CONTROLLER_PARAMETERS = (
               minimum=0.0, maximum=60.0, dynamic=True),
 )  # fmt: skip
 
+MONITOR_PARAMETERS = (
+    *COMMON_PARAMETERS,
+    Parameter("joints", "string_array", [], "Monitored joints, which order the messages. Empty: all of the robot"),
+    Parameter("terms", "string_array", ["inertia", "coriolis", "gravity"],
+              "What the measured efforts contain; friction is the description's", choices=TERMS, dynamic=True),
+    Parameter("cutoff", "double", 5.0, "Of the residual's filter, Hz; it comes 1 / (pi cutoff) later",
+              minimum=0.01, maximum=1000.0, dynamic=True),
+    Parameter("observer_rate", "double", 30.0, "Of the external torque, which lags 1 / observer_rate behind, 1/s",
+              minimum=0.1, maximum=1000.0, dynamic=True),
+    Parameter("contact_thresholds", "double_array", [],
+              "External torque of a contact, N m or N: one for all or one for each joint, 0: it does not count. Empty: "
+              "contact is not told", minimum=0.0, dynamic=True),
+    Parameter("contact_duration", "double", 0.02, "For how long a threshold must be passed, s",
+              minimum=0.0, maximum=10.0, dynamic=True),
+    Parameter("longest_gap", "double", 0.1, "Of joint states (s); after a longer one all begins anew",
+              minimum=1e-3, maximum=10.0, dynamic=True),
+    Parameter("missing_velocity", "string", "differentiate",
+              "Where a joint state lacks velocities: find them from two positions, or refuse it",
+              choices=MISSING_VELOCITY),
+)  # fmt: skip
+
 ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String", False,
                           "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles")
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
@@ -360,4 +381,25 @@ HYBRID_CONTROLLER = Interface(
     ),
 )  # fmt: skip
 
-INTERFACES = (FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR, HYBRID_CONTROLLER)
+MONITOR = Interface(
+    "monitor",
+    "What the model gets wrong and what touches the robot, from its joint states: measured less predicted torque, "
+    "external torques by generalised momentum, and contact.",
+    MONITOR_PARAMETERS,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Measured state with efforts, best effort; joints without an effort are left out of what is told"),
+        ROBOT_DESCRIPTION,
+        Topic("~/residual", "sensor_msgs/msg/JointState", True,
+              "Measured less predicted torque as effort, under the stamp of the joint state, filtered at `cutoff`; "
+              "after a gap only once the filter has settled"),
+        Topic("~/external_torque", "sensor_msgs/msg/JointState", True,
+              "What something besides the actuators exerts, as effort"),
+        Topic("~/contact", "std_msgs/msg/Bool", True,
+              "Whether something is touched, on change; latched. Only with `contact_thresholds`"),
+        DIAGNOSTICS,
+    ),
+    (SET_PAYLOAD,),
+)  # fmt: skip
+
+INTERFACES = (FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR, HYBRID_CONTROLLER, MONITOR)

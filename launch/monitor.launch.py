@@ -1,0 +1,13 @@
+"""Start the monitor node:
+
+    ros2 launch rbd_dynamics monitor.launch.py urdf:=robot.urdf
+
+-s lists the arguments.
+"""
+
+from launch import LaunchDescription
+from rbd_dynamics.nodes.launching import launch_node
+
+
+def generate_launch_description() -> LaunchDescription:
+    return launch_node("monitor", "monitor.yaml")

@@ -1,0 +1,226 @@
+"""Node `monitor`: joint states in; what the model gets wrong, external torques and contact out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.joint_state import JointStateReader
+from rbd_dynamics.control.residual_monitor import ResidualMonitor
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.interface import MONITOR, Interface
+from rbd_dynamics.nodes.managed_node import LATCHED, ManagedNode, check_common
+from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.simulation import start_position
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Engine:
+    """Everything about one robot model."""
+
+    model: Model
+    robot: Robot
+    monitor: ResidualMonitor
+    reader: JointStateReader
+    prefix: Prefix
+    monitored: NDArray[np.intp]  # degrees of freedom, in the order of `joints`
+    names: list[str]  # of these
+
+
+class MonitorNode(ManagedNode):
+    """Every complete joint state is answered by residuals and external torques, once there are any."""
+
+    INTERFACE: ClassVar[Interface] = MONITOR
+    REBUILDING: ClassVar[tuple[str, ...]] = (
+        "terms", "cutoff", "observer_rate", "contact_thresholds", "contact_duration", "longest_gap",
+    )  # fmt: skip
+
+    def __init__(self, **options: Any) -> None:
+        self._payloads = Payloads()
+        self._states = 0  # since the last report
+        self._restarts = 0
+        self._said: bool | None = None  # about contact
+        self._effort_names: list[str] | None = None
+        super().__init__(**options)
+
+    def check(self, values: dict[str, Any]) -> None:
+        check_common(values)
+
+    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
+        prefix = Prefix(values["tf_prefix"], model)
+        robot = Robot(model)
+        names = [prefix.inside(name) for name in values["joints"]] or list(model.joint_names)
+        monitored = single_freedom_indices(robot, names)
+        thresholds = np.full(model.nv, np.inf)
+        thresholds[monitored] = _thresholds(values, names)
+        progress("residual_monitor", 1, 1)
+        monitor = ResidualMonitor(
+            robot, values["terms"], values["cutoff"], values["observer_rate"], thresholds, values["contact_duration"],
+            values["longest_gap"],
+        )  # fmt: skip
+        # the first calls, out of the way
+        rest = np.zeros(model.nv)
+        for time in (0.0, 1e-3):
+            monitor.update(start_position(model), rest, rest, time)
+        monitor.reset()
+        outside = [prefix.outside(name) for name in model.joint_names]
+        required = [prefix.outside(name) for name in names]
+        reader = JointStateReader(outside, required, values["missing_velocity"], start_position(model))
+        return Engine(model, robot, monitor, reader, prefix, monitored, required)
+
+    def adopt(self, engine: Engine) -> None:
+        for problem in self._payloads.apply_to(engine.robot):
+            self.get_logger().warning(problem)
+        self._efforts = np.full(engine.model.nv, np.nan)
+        self._squares, self._samples = np.zeros(engine.model.nv), np.zeros(engine.model.nv)
+        self._effort_names = None
+        self._restarts = 0
+
+    def open(self) -> None:
+        self._residual = self.publish_on(JointState, "~/residual")
+        self._external = self.publish_on(JointState, "~/external_torque")
+        self._contact = self.publish_on(Bool, "~/contact", LATCHED)
+        self._said = None
+        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
+        PayloadService(self, self._payloads, lambda: [self.engine.robot])
+
+    def parameters_changed(self, values: dict[str, Any]) -> None:
+        _thresholds(values, self.engine.names)  # what is wrong is said now; the rest is built aside
+
+    def activated(self) -> None:
+        if self.engine is not None:
+            self.engine.monitor.reset()
+
+    # --- the hot path -----------------------------------------------------------------------------
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if self.building:
+            self.poll()
+        engine: Engine | None = self.engine
+        if engine is None or not self.active:
+            return
+        stamp = nanoseconds(message.header.stamp)
+        if stamp == 0:
+            self.refuse("joint state without a stamp: when it was measured must be known")
+            return
+        if not self._take_efforts(engine, message):
+            return
+        reader = engine.reader
+        if not reader.read(message.name, message.position, message.velocity, stamp):
+            self.refuse(reader.problem)
+            return
+        if not np.isfinite(self._efforts[engine.monitored]).any():
+            self.refuse("joint state has no efforts of the monitored joints")
+            return
+        try:
+            valid = engine.monitor.update(reader.q, reader.v, self._efforts, 1e-9 * stamp)
+        except (ValueError, ArithmeticError) as error:
+            self.refuse(f"no residual: {error}")
+            return
+        self._states += 1
+        if valid:
+            self._publish(engine, message)
+        self._say_contact(engine.monitor)
+
+    def _take_efforts(self, engine: Engine, message: JointState) -> bool:
+        """By name, into robot order; they count until the next message that names the joint."""
+        if message.name != self._effort_names:
+            index = {name: k for k, name in enumerate(engine.reader.names)}
+            found = [(k, index[name]) for k, name in enumerate(message.name) if name in index]
+            self._sources = np.array([source for source, _ in found], dtype=np.intp)
+            self._targets = np.array([target for _, target in found], dtype=np.intp)
+            self._effort_names = list(message.name)
+        count = len(message.effort)
+        if count not in (0, len(message.name)):
+            self.refuse(f"joint state has {count} efforts for {len(message.name)} joints")
+            return False
+        efforts = np.asarray(message.effort, dtype=float)[self._sources] if count else np.nan
+        self._efforts[self._targets] = np.where(np.isfinite(efforts), efforts, np.nan)
+        return True
+
+    def _publish(self, engine: Engine, state: JointState) -> None:
+        monitor, where = engine.monitor, engine.monitored
+        if monitor.ready:
+            residual = monitor.residual[where]
+            known = np.isfinite(residual)
+            self._squares[where] += np.where(known, residual, 0.0) ** 2
+            self._samples[where] += known
+            self._send(self._residual, engine, state, residual)
+        self._send(self._external, engine, state, monitor.external[where])
+
+    def _send(self, publisher: Any, engine: Engine, state: JointState, values: Array) -> None:
+        """Of the joints that have a number, under the stamp of the state."""
+        known = np.isfinite(values)
+        message = JointState()
+        message.header.stamp = state.header.stamp
+        message.name = [name for name, there in zip(engine.names, known) if there]
+        message.effort = values[known].tolist()
+        publisher.publish(message)
+
+    def _say_contact(self, monitor: ResidualMonitor) -> None:
+        """On change, and once at the beginning; never where there are no thresholds."""
+        if not np.isfinite(monitor.detector.thresholds).any() or monitor.contact == self._said:
+            return
+        self._said = monitor.contact
+        self._contact.publish(Bool(data=monitor.contact))
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        status.values["joint states per second"] = self._states
+        engine: Engine | None = self.engine
+        if engine is None:
+            return
+        monitor = engine.monitor
+        if self.active and not self._states:
+            status.error("nothing to monitor" + ("" if self._refused else ": no joint states arrive"))
+        silent = [name for name, k in zip(engine.names, engine.monitored) if not np.isfinite(self._efforts[k])]
+        if self._states and silent:
+            status.warn(f"no efforts of {', '.join(silent)}")
+        if engine.reader.differentiated:
+            status.warn(f"no measured velocity, found by differentiation: {', '.join(engine.reader.differentiated)}")
+        if monitor.restarts > self._restarts:
+            gaps = monitor.restarts - self._restarts
+            status.warn(
+                f"began anew {gaps} times: gaps of more than {monitor.longest_gap:g} s, or the clock was set back"
+            )
+        self._restarts = monitor.restarts
+        status.values["contact"] = monitor.contact
+        status.values["residual's delay, s"] = f"{monitor.delay:.3g}"
+        rms = np.sqrt(self._squares / np.maximum(self._samples, 1.0))
+        for name, k in zip(engine.names, engine.monitored):
+            if self._samples[k]:
+                status.values[f"{name}: rms residual"] = f"{rms[k]:.4g}"
+            if np.isfinite(monitor.external[k]):
+                status.values[f"{name}: external torque"] = f"{monitor.external[k]:.4g}"
+        self._squares[:], self._samples[:], self._states = 0.0, 0.0, 0
+
+
+def _thresholds(values: dict[str, Any], names: Sequence[str]) -> Array:
+    """Of the monitored joints; infinite where none is given. Raises ValueError."""
+    given = per_joint("contact_thresholds", values["contact_thresholds"], names)
+    return np.where(given > 0.0, given, np.inf)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the executable."""
+    sys.exit(process.run(MonitorNode, args))
+
+
+if __name__ == "__main__":
+    main()
