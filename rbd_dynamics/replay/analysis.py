@@ -120,7 +120,9 @@ def analyse(
     external = None
     if questions.external_torque:
         known = None if rubs is None else (lambda v: rubs.torque(names, v))
-        external = ExternalTorque(robot, names, settings.terms, known, thresholds=questions.contact_threshold)
+        external = ExternalTorque(
+            robot, names, settings.terms, found.low_pass, known, thresholds=questions.contact_threshold
+        )
         if calibrating:
             for segment, prediction in passes.over(found, robot, settings):
                 external.add(segment, prediction)

@@ -16,6 +16,7 @@ from rbd_dynamics.replay.actuator_torque import actuator_torque
 from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -68,6 +69,7 @@ class ExternalTorque:
         robot: without friction.
         names: of the degrees of freedom (nv).
         terms: what the measured efforts contain (`Settings.terms`).
+        low_pass: the filter that the segments went through (`Segments.low_pass`), for friction, which jumps.
         friction: torque that overcomes friction, by the velocities; None: the model's, where the terms have it.
         rate: of the observer, 1/s: it lags 1 / rate behind.
         thresholds: N m for contact, one for all or {joint: N m}; None: ten times what is usual, known once the whole
@@ -80,12 +82,14 @@ class ExternalTorque:
         robot: Robot,
         names: Sequence[str],
         terms: Sequence[str],
+        low_pass: LowPass | None = None,
         friction: Friction | None = None,
         rate: float = 30.0,
         thresholds: float | Mapping[str, float] | None = None,
         duration: float = 0.1,
     ) -> None:
-        self.names, self.terms, self._friction = tuple(names), tuple(terms), friction
+        self.names, self.terms = tuple(names), tuple(terms)
+        self._low_pass, self._friction = low_pass, friction
         self._observer = MomentumObserver(robot, rate)
         self._duration = duration
         self._counts = np.zeros((len(self.names), len(BINS) - 1), dtype=np.int64)
@@ -127,10 +131,7 @@ class ExternalTorque:
     def add(self, segment: Segment, prediction: Prediction) -> Array:
         """External torques (N, nv), NaN for joints without a measured effort."""
         tau = actuator_torque(segment, prediction, self.terms)
-        if self._friction is not None:
-            tau = tau - self._friction(segment.v)
-        elif FRICTION in self.terms:
-            tau = tau - prediction.by_term[FRICTION]
+        tau = tau - self._friction_torque(segment, prediction)
         if len(segment) < 2:
             return np.full_like(tau, np.nan)
         dt = float(segment.t[-1] - segment.t[0]) / (len(segment) - 1)
@@ -152,6 +153,16 @@ class ExternalTorque:
             self._detect(np.nan_to_num(found), segment.t, dt)
         self._last = float(segment.t[-1])
         return found
+
+    def _friction_torque(self, segment: Segment, prediction: Prediction) -> Array | float:
+        """Filtered as the measured torque was: where a joint turns round it would seem a contact."""
+        if self._friction is not None:
+            torque = self._friction(segment.v)
+        elif FRICTION in self.terms:
+            torque = prediction.by_term[FRICTION]
+        else:
+            return 0.0
+        return torque if self._low_pass is None else self._low_pass.both_ways(torque)
 
     def _detect(self, external: Array, t: Array, dt: float) -> None:
         assert self._detector is not None

@@ -63,6 +63,12 @@ class LowPass:
         reversed_ = np.ascontiguousarray(signals[:, ::-1])
         return self.forth(reversed_, self.steady(reversed_[:, 0]))[0][:, ::-1]
 
+    def both_ways(self, columns: Array) -> Array:
+        """(N, ...) forth and back, all at once; beyond its ends it goes on as it began and ended."""
+        signals = np.ascontiguousarray(columns.reshape(len(columns), -1).T)
+        forth, _ = self.forth(signals, self.steady(signals[:, 0]))
+        return np.ascontiguousarray(self.back(forth).T).reshape(columns.shape)
+
     def noise_gain(self, derivatives: int = 0, removed: bool = False) -> float:
         """By how much the standard deviation of white noise grows in the filtered signal, or a derivative of it.
 

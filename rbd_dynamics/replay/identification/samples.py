@@ -109,11 +109,7 @@ class Preparation:
 
     def filtered(self, columns: Array) -> Array:
         """(N, ...) through the filter forth and back; beyond its ends a stretch goes on as it began and ended."""
-        if self.low_pass is None:
-            return columns
-        signals = np.ascontiguousarray(columns.reshape(len(columns), -1).T)
-        forth, _ = self.low_pass.forth(signals, self.low_pass.steady(signals[:, 0]))
-        return np.ascontiguousarray(self.low_pass.back(forth).T).reshape(columns.shape)
+        return columns if self.low_pass is None else self.low_pass.both_ways(columns)
 
     def regressor(self, samples: JointSamples) -> Array:
         """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
