@@ -82,6 +82,7 @@ class TestDemo:
             for connection, _, _ in bag.messages():
                 counts[connection.topic] += 1
         assert kinds["/joint_states"] == kinds["/feedforward/effort"] == "sensor_msgs/msg/JointState"
+        assert kinds["/robot_description"] == "std_msgs/msg/String" and counts["/robot_description"] == 1
         assert counts["/feedforward/joint_trajectory"] == 3
         assert counts["/joint_states"] > 1000 and counts["/feedforward/effort"] > 1000
 

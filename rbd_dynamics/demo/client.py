@@ -15,6 +15,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -72,7 +73,10 @@ class Client:
     # --- topics -----------------------------------------------------------------------------------
 
     def publish_description(self, text: str) -> None:
-        self._description.publish(String(data=text))
+        message = String(data=text)
+        self._description.publish(message)
+        self.recording.add_topic("/robot_description", String)
+        self.recording.add("/robot_description", serialize_message(message))
 
     def record(self, topic: str, kind: Any, qos: QoSProfile | int) -> None:
         """Keep every message of a topic from now on, as it came over the wire."""

@@ -98,6 +98,7 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
 
 def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing:
     """Engage, wait for the force, draw the circle. Raises DemoError where it stops."""
+    client.record("/joint_states", JointState, SENSOR_DATA)
     client.record("/hybrid_controller/task_state", JointState, 1000)
     client.record("/simulator/wrench", WrenchStamped, SENSOR_DATA)
     client.wait_for_joint_states()

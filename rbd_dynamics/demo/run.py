@@ -93,6 +93,7 @@ class Demo:
         self._draw(runs, plan)
         self._write_summary(motion, runs, checks, pressing)
         self._say(f"\n[dim]{time.monotonic() - self._started:.0f} s; results in {self._folder}/[/]")
+        self._say(f"[dim]and what the recording says: rbd_dynamics replay {self._folder / 'bag'} --output result[/]")
         return 0 if passed else 1
 
     # --- steps ------------------------------------------------------------------------------------

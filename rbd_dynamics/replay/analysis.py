@@ -41,7 +41,8 @@ class Questions:
         friction: of each joint.
         payload: the frame where a load is looked for; None: none is.
         inertias: base parameters, and inertias of all bodies that can exist.
-        external_torque: by generalised momentum, less the friction that was found; and contacts.
+        external_torque: by generalised momentum, less the friction that was found, but not its offset, which may
+            be what touches the robot; and contacts.
         contact_threshold: N m, one for all joints or {joint: N m}; None: from the recording itself.
         energy: power and work of the joints.
     """
@@ -119,7 +120,7 @@ def analyse(
     rubs = friction.results() if friction is not None else None
     external = None
     if questions.external_torque:
-        known = None if rubs is None else (lambda v: rubs.torque(names, v))
+        known = None if rubs is None else (lambda v: rubs.torque(names, v, offset=False))
         external = ExternalTorque(
             robot, names, settings.terms, found.low_pass, known, thresholds=questions.contact_threshold
         )

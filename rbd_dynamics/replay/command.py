@@ -74,7 +74,7 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add("--inertias", action="store_true", help="base parameters, and inertias that can exist")
     add("--external-torque", action=argparse.BooleanOptionalAction, default=True, help="external torques and contacts")
     add("--contact-threshold", metavar="[NAME=]NM", action="append", default=[], type=_threshold,
-        help="external torque of a contact; may be repeated; default: ten times what is usual")  # fmt: skip
+        help="external torque of a contact; may be repeated; default: ten median deviations")  # fmt: skip
     add("--energy", action=argparse.BooleanOptionalAction, default=True, help="power and work")
 
     many = parser.add_argument_group("many recordings")

@@ -22,11 +22,14 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Friction = Callable[[Array], Array]  # velocities (N, nv) to torques (N, nv)
 
-FACTOR = 10.0  # by how much a contact must stand out of what is usual
+FACTOR = 10.0  # so many median deviations from what is usual are a contact
+MOVES = 0.05  # rad/s or m/s; the robot moves where some joint is faster
 LEAST = 0.02  # of a joint's rms torque: model errors of this size are no contacts
 LARGEST_COUNT = 1000  # events that are kept
-#: edges of the bins in which sizes of torques are counted, N m; a bin is 6 % wide
-BINS = np.concatenate([[0.0], np.geomspace(1e-4, 1e5, 360), [np.inf]])
+#: edges of the bins in which torques are counted, N m; a bin is 6 % wide
+_SIZES = np.geomspace(1e-4, 1e5, 360)
+BINS = np.concatenate([[-np.inf], -_SIZES[::-1], _SIZES, [np.inf]])
+CENTRES = np.concatenate([[-1e5], 0.5 * (BINS[1:-2] + BINS[2:-1]), [1e5]])
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,15 @@ class ExternalTorqueResult:
 
     Attributes:
         threshold: {joint: N m} above which a torque counts as contact.
-        usual: {joint: N m}, the median size of the external torque.
+        usual: {joint: N m}, the median of the external torque: an offset of the sensor, or what the model lacks.
+        spread: {joint: N m}, the median deviation from that.
         peak: {joint: N m}, the largest size.
         events: in order; `omitted`: how many more there were.
     """
 
     threshold: dict[str, float]
     usual: dict[str, float]
+    spread: dict[str, float]
     peak: dict[str, float]
     events: tuple[ContactEvent, ...]
     omitted: int
@@ -72,8 +77,8 @@ class ExternalTorque:
         low_pass: the filter that the segments went through (`Segments.low_pass`), for friction, which jumps.
         friction: torque that overcomes friction, by the velocities; None: the model's, where the terms have it.
         rate: of the observer, 1/s: it lags 1 / rate behind.
-        thresholds: N m for contact, one for all or {joint: N m}; None: ten times what is usual, known once the whole
-            recording was seen with `calibrating`.
+        thresholds: N m for contact, one for all or {joint: N m}; None: the size of what is usual and ten times the
+            spread, known once the whole recording was seen with `calibrating`.
         duration: least one of a contact, s.
     """
 
@@ -92,7 +97,7 @@ class ExternalTorque:
         self._low_pass, self._friction = low_pass, friction
         self._observer = MomentumObserver(robot, rate)
         self._duration = duration
-        self._counts = np.zeros((len(self.names), len(BINS) - 1), dtype=np.int64)
+        self._counts = np.zeros((2, len(self.names), len(BINS) - 1), dtype=np.int64)  # standing, moving
         self._peak = np.zeros(len(self.names))
         self._squares, self._samples = np.zeros(len(self.names)), 0
         self._measured = np.zeros(len(self.names), dtype=bool)
@@ -119,9 +124,9 @@ class ExternalTorque:
 
     def calibrate(self) -> None:
         """Choose thresholds from what was seen, and be ready to see it again."""
-        usual = self._usual()
+        usual, spread = self._usual()
         rms = np.sqrt(self._squares / max(1, self._samples))
-        thresholds = np.maximum(FACTOR * usual, LEAST * rms)
+        thresholds = np.abs(usual) + np.maximum(FACTOR * spread, LEAST * rms)
         thresholds[~self._measured | (thresholds <= 0.0)] = np.inf
         self._detector = ContactDetector(thresholds, self._duration)
         self._counts[:] = 0
@@ -141,11 +146,12 @@ class ExternalTorque:
             self._number = segment.number
         external = self._observer.of_samples(segment.q, segment.v, tau, dt)
         self._measured |= segment.measured
-        seen = external[~segment.filled]
+        moves = (np.abs(segment.v) > MOVES).any(axis=1)
         for joint in np.flatnonzero(segment.measured):
-            size = np.abs(seen[:, joint])
-            self._counts[joint] += np.histogram(size, BINS)[0]
-            self._peak[joint] = max(self._peak[joint], size.max(initial=0.0))
+            for kind in (False, True):
+                seen = external[~segment.filled & (moves == kind), joint]
+                self._counts[int(kind), joint] += np.histogram(seen, BINS)[0]
+                self._peak[joint] = max(self._peak[joint], np.abs(seen).max(initial=0.0))
         self._squares += np.einsum("nj,nj->j", prediction.tau, prediction.tau)
         self._samples += len(segment)
         found = np.where(segment.measured, external, np.nan)
@@ -200,22 +206,35 @@ class ExternalTorque:
         if self._detector is not None:
             self._detector.reset()
 
-    def _usual(self) -> Array:
-        """Medians (nv), to half the width of a bin."""
-        total = self._counts.sum(axis=1)
-        place = (np.cumsum(self._counts, axis=1) >= 0.5 * total[:, None]).argmax(axis=1)
-        found = np.where(place > 0, np.sqrt(np.maximum(BINS[place], 1e-12) * BINS[np.minimum(place + 1, 360)]), 0.0)
-        return np.asarray(np.where(total > 0, found, np.nan))
+    def _usual(self) -> tuple[Array, Array]:
+        """Medians (nv) and median deviations from them, to half the width of a bin, of the robot when it moves.
+
+        Where it stands its errors are always the same, and friction can be anything up to breakaway.
+        """
+        usual, spread = np.full((2, len(self.names)), np.nan)
+        counts = self._counts[1] if self._counts[1].any() else self._counts[0]
+        for joint in np.flatnonzero(counts.any(axis=1)):
+            usual[joint] = _median(CENTRES, counts[joint])
+            away = np.abs(CENTRES - usual[joint])
+            order = np.argsort(away)
+            spread[joint] = _median(away[order], counts[joint][order])
+        return usual, spread
 
     def results(self) -> ExternalTorqueResult:
         """Of all that was added since `calibrate`, or since the beginning."""
         self._finish()
         which = np.flatnonzero(self._measured)
+        usual, spread = self._usual()
         limits = np.full(len(self.names), np.nan) if self._detector is None else self._detector.thresholds
 
         def named(values: Array) -> dict[str, float]:
             return {self.names[k]: float(values[k]) for k in which}
 
         return ExternalTorqueResult(
-            named(limits), named(self._usual()), named(self._peak), tuple(self._events), self._omitted
+            named(limits), named(usual), named(spread), named(self._peak), tuple(self._events), self._omitted
         )
+
+
+def _median(values: Array, counts: NDArray[np.int64]) -> float:
+    """Of values in increasing order, each as often as its count says."""
+    return float(values[np.searchsorted(np.cumsum(counts), 0.5 * counts.sum())])

@@ -78,6 +78,10 @@ def _warnings(found: Analysis) -> list[str]:
             text = f"{joint.name}: the model explains {share} of the torque (nrmse {joint.nrmse:.2f})"
             if joint.name in rubs and rubs[joint.name].rmse_after < 0.7 * rubs[joint.name].rmse_before:
                 after = joint.nrmse * rubs[joint.name].rmse_after / rubs[joint.name].rmse_before
-                text += f"; most of the rest is friction ({after:.2f} with the friction found)"
+                rest = "friction"
+                offset, coulomb = (abs(part.value) for part in (rubs[joint.name].offset, rubs[joint.name].coulomb))
+                if offset > 2.0 * coulomb:
+                    rest = "an offset: a load, a contact, or the sensor's"
+                text += f"; most of the rest is {rest} (nrmse {after:.2f} with friction and offset)"
             first.append(text)
     return [*first, *found.log.warnings]

@@ -91,8 +91,11 @@ class FrictionResult:
         """The model with Coulomb and viscous friction where they are identifiable, not less than zero."""
         return with_friction(model, {found.joint: (found.coulomb.value, found.viscous.value) for found in self.joints})
 
-    def torque(self, names: Sequence[str], v: Array) -> Array:
-        """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`, offset and all."""
+    def torque(self, names: Sequence[str], v: Array, offset: bool = True) -> Array:
+        """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`.
+
+        offset: with the offset, which may be something else than friction.
+        """
         torque = np.zeros_like(v)
         for joint in self.joints:
             k = list(names).index(joint.joint)
@@ -100,7 +103,7 @@ class FrictionResult:
             bend = None
             if joint.stribeck is not None:
                 bend = joint.stribeck.breakaway.value, joint.stribeck.speed.value
-            torque[:, k] = friction_curve(v[:, k], found[0], found[1], found[2], bend)
+            torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], bend)
         return torque
 
     def to_dict(self) -> dict[str, Any]:
