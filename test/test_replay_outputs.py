@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,18 @@ def test_formats_are_checked_before_anything_is_written(tmp_path):
         Outputs(tmp_path / "out", ("docx",), load_urdf(URDF), URDF)
     assert not (tmp_path / "out").exists()
     assert Outputs(None, (), load_urdf(URDF), None).sinks == []
+
+
+@pytest.mark.parametrize(
+    ("package", "form", "what"),
+    [("plotly", "html", "the report"), ("matplotlib", "png", "pictures"), ("pyarrow", "parquet", "a Parquet file")],
+)
+def test_a_missing_package_is_told_before_the_work(tmp_path, monkeypatch, package, form, what):
+    monkeypatch.setitem(sys.modules, package, None)
+    recording = bag(tmp_path / "run", count=300)
+    with pytest.raises(ValueError, match=f"{what} needs? the package {package}: pip install {package}"):
+        run_job(Job(recording, tmp_path / "out", formats=(form,)))
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_fails_leaves_no_summary(tmp_path):

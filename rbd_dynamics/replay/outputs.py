@@ -13,6 +13,7 @@ from rbd_dynamics.model.dictionary import to_yaml
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
 from rbd_dynamics.replay.identification import corrected_urdf
+from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
 
 #: what can be asked for, and what it is
@@ -24,6 +25,8 @@ FORMATS = {
     "bag": "residuals/, a recording of predicted efforts, residuals and external torques",
     "urdf": "corrected.urdf and corrected.yaml, with the friction and inertias that were found",
 }
+#: and which packages they need
+PACKAGES = {"html": "plotly", "png": "matplotlib", "parquet": "pyarrow", "bag": "rosbags"}
 POINTS = 1500  # drawn of each signal
 
 
@@ -45,6 +48,7 @@ class Outputs:
         self.sinks: list[Sink] = []
         if folder is None:
             return
+        require(*(package for name, package in PACKAGES.items() if name in self.formats))
         folder.mkdir(parents=True, exist_ok=True)
         columns = Columns(model)
         with self._stack:  # what was opened is closed again where something cannot be

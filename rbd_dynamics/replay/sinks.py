@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Prediction
+from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.segments import Segment
 
 Array = NDArray[np.float64]
@@ -96,11 +97,10 @@ class ParquetTable(_Closing):
     """A Parquet file; null where there is no number. Needs pyarrow."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError as error:
-            raise ValueError("a Parquet file needs the package pyarrow: pip install pyarrow") from error
+        require("pyarrow")
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         self._columns, self._pa = columns, pa
         fields = [("t", pa.float64()), ("stamp", pa.timestamp("ns"))]
         self._schema = pa.schema([*fields, *((name, pa.float64()) for name in columns.names)])
@@ -126,6 +126,7 @@ class ResidualBag(_Closing):
     """
 
     def __init__(self, path: Path, columns: Columns, storage: str = "mcap") -> None:
+        require("rosbags")
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore
 

@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_complet
 from contextlib import contextmanager
 
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
+from rbd_dynamics.replay.packages import require
 
 TIMEOUT = 10.0  # s, for a scheduler to answer
 Report = Callable[[Result], None]
@@ -65,10 +66,9 @@ def _executor(workers: int, scheduler: str | None) -> Iterator[Executor]:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
             yield pool
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError("a Dask cluster needs the package distributed: pip install distributed") from error
+    require("distributed")
+    from distributed import Client
+
     try:
         client = Client(scheduler, timeout=TIMEOUT)
     except (OSError, ValueError) as error:

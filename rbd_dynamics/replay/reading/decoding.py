@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.joint_state_layout import FIELDS, SECOND, Encoding, JointStateLayout, layout_of
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.packages import require
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -193,6 +194,7 @@ class MessageTypes:
     """Decodes single messages with rosbags, by the definition in the recording or else that of a distribution."""
 
     def __init__(self, encoding: Encoding, kind: str, definition: str = "", distribution: str | None = None) -> None:
+        require("rosbags")
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
         stores = {store.value: store for store in Stores}

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.tables import estimate_cell, number, table, template
 from rbd_dynamics.replay.series import Series
@@ -17,10 +18,9 @@ Summary = Mapping[str, Any]
 
 def write_html(path: Path, summary: Summary, series: Series) -> None:
     """A page from the contents of summary.json and what was drawn. Needs plotly, whose script it takes along."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ValueError("the report needs the package plotly: pip install plotly") from error
+    require("plotly")
+    from plotly.offline import get_plotlyjs
+
     joints = [joint for joint in summary.get("joints") or () if joint["name"] in series.names]
     drawn: dict[str, figures.Figure] = {}
     if joints and series.signals:
@@ -189,8 +189,16 @@ def _details(summary: Summary) -> str:
     def rows(content: Mapping[str, Any]) -> list[list[str]]:
         return [[escape(str(key)), escape(_short(value))] for key, value in content.items()]
 
+    signals = [
+        [escape(joint["name"]), *(number(joint["uncertainty"].get(key)) for key in ("q", "v", "a", "tau"))]
+        for joint in summary.get("joints") or ()
+        if joint.get("uncertainty")
+    ]
+    heads = ["joint", "position", "velocity", "acceleration", "torque"]
+    noise = "<p class='note'>Standard deviations, taking what the filter removed for white noise; SI units.</p>"
+    left = f"<details><summary>Noise left in the signals</summary>{noise}{table(heads, signals)}</details>"
     parts = {"How it was read": summary["recording"], "Settings": summary["settings"], "Events": summary["events"]}
-    return "".join(
+    return (left if signals else "") + "".join(
         f"<details><summary>{name}</summary>{table(['', ''], rows(content))}</details>"
         for name, content in parts.items()
         if content

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.report.figures import COLORS
 from rbd_dynamics.replay.series import Series
 
 
 def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> list[Path]:
     """torque.png, residual.png, and external_torque.png where it was asked for. Needs matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ValueError("pictures need the package matplotlib: pip install matplotlib") from error
+    require("matplotlib")
+    from matplotlib.figure import Figure
+
     kinds: dict[str, Sequence[str]] = {"torque": ("measured", "predicted"), "residual": ("residual",)}
     if "external" in series.signals:
         kinds["external_torque"] = ("external",)
