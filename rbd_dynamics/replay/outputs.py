@@ -27,7 +27,8 @@ FORMATS = {
 }
 #: and which packages they need
 PACKAGES = {"html": "plotly", "png": "matplotlib", "parquet": "pyarrow", "bag": "rosbags"}
-POINTS = 1500  # drawn of each signal
+POINTS = 1500  # drawn of each signal of a joint
+NUMBERS = 12_000  # and of all joints together
 
 
 class Outputs:
@@ -44,6 +45,7 @@ class Outputs:
     def __init__(self, folder: Path | None, formats: Iterable[str], model: Model, urdf: str | None) -> None:
         self.formats = check_formats(formats) if folder is not None else ()
         self._folder, self._urdf = folder, urdf
+        self._joints = max(1, model.nv)
         self._stack = ExitStack()
         self.sinks: list[Sink] = []
         if folder is None:
@@ -62,8 +64,8 @@ class Outputs:
 
     @property
     def points(self) -> int:
-        """Of the series that the report draws."""
-        return POINTS if {"html", "png"} & set(self.formats) else 0
+        """Of the series that the report draws; fewer where there are many joints."""
+        return max(POINTS // 4, min(POINTS, NUMBERS // self._joints)) if {"html", "png"} & set(self.formats) else 0
 
     def __enter__(self) -> Outputs:
         return self

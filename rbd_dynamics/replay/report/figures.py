@@ -25,6 +25,7 @@ COLORS = {
     "gravity": "#E69F00",
     "friction": "#56B4E9",
 }
+TIMES = "times"  # in place of those of the series, which the page has once
 ROW = 150  # pixels
 GAP = 26  # between rows: the joint's name stands there
 HEAD, FOOT = 60, 50
@@ -122,7 +123,6 @@ def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[st
         "xaxis": {"title": {"text": "time, s"}, "anchor": f"y{_axis(count - 1)}", "showspikes": True},
     }  # fmt: skip
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1 + 28 / inside, "yanchor": "bottom"}
-    t = numbers(series.t)
     traces: list[dict[str, Any]] = []
     for row, joint in enumerate(joints):
         column = series.names.index(joint["name"])
@@ -132,11 +132,11 @@ def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[st
         axis = {"yaxis": f"y{_axis(row)}", "xaxis": "x"}
         if band and not series.exact:
             for values, more in ((series.low(band), {}), (series.high(band), {"fill": "tonexty"})):
-                traces.append({"type": "scatter", "mode": "lines", "x": t, "y": numbers(values[:, column]),
+                traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": numbers(values[:, column]),
                                "line": {"width": 0}, "fillcolor": COLORS[band] + "44", "hoverinfo": "skip",
                                "showlegend": False, **axis, **more})  # fmt: skip
         for signal in signals:
-            traces.append({"type": "scatter", "mode": "lines", "x": t, "y": numbers(series.mean(signal)[:, column]),
+            traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": numbers(series.mean(signal)[:, column]),
                            "line": {"color": COLORS[signal], "width": 1.4}, "name": signal, "legendgroup": signal,
                            "showlegend": row == 0, **axis})  # fmt: skip
     return {"data": traces, "layout": layout}
@@ -160,5 +160,5 @@ def _axis(row: int) -> str:
 
 
 def numbers(values: Array) -> list[float | None]:
-    """For JSON, with six digits; None breaks a line."""
-    return [None if x != x else float(f"{x:.6g}") for x in values.tolist()]
+    """For JSON, with five digits; None breaks a line."""
+    return [None if x != x else float(f"{x:.5g}") for x in values.tolist()]

@@ -49,6 +49,7 @@ def write_html(path: Path, summary: Summary, series: Series) -> None:
             contacts=_contacts(summary.get("external_torque")),
             energy=_energy(summary.get("energy")),
             settings=_details(summary),
+            times=_json([None if t != t else round(t, 6) for t in series.t.tolist()]),
             figures=_json(list(drawn.values())),
             plotly=get_plotlyjs(),
         ),
