@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from rbd_dynamics.model.errors import Finding
     from rbd_dynamics.model.model import Joint, Model
 
-URDF_HELP = "path of a URDF, - for standard input, or the name of a robot of example-robot-data (panda, ur5_robot...)"
+URDF_HELP = (
+    "path of a URDF or of a model as YAML, - for standard input, or the name of a robot of example-robot-data (panda, "
+    "ur5_robot...)"
+)
 COLORS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 #: kernels whose size `info --kernels` tells
 KERNELS = ("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "bias", "gravity")
+GRAVITY = (0.0, 0.0, -9.81)
 FILE_WIDTH = 200  # columns, where the output is no terminal
 
 
@@ -78,9 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument(
         "--joints", metavar="NAMES", type=_names, help="keep these joints (comma-separated) and lock all others at zero"
     )
-    info.add_argument(
-        "--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, default=(0.0, 0.0, -9.81), help="m/s^2"
-    )
+    info.add_argument("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, default=GRAVITY, help="m/s^2")
     info.add_argument("--kernels", action="store_true", help="also count the operations of the specialised algorithms")
     info.add_argument("--json", action="store_true", help="print JSON in place of tables")
     info.set_defaults(run=run_info)
@@ -114,17 +116,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def run_info(options: argparse.Namespace) -> int:
-    from rbd_dynamics.model import load_urdf
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = load_urdf(
-            _source(options.urdf),
-            base="floating" if options.floating else "fixed",
-            gravity=tuple(options.gravity),
-            joints=options.joints,
-            locked=dict(options.lock) or None,
-        )
+        model = _load(options)
     for warning in caught:
         print(f"rbd_dynamics: warning: {warning.message}", file=sys.stderr)
     operations = _count_operations(model) if options.kernels else {}
@@ -141,9 +135,12 @@ def run_info(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    from rbd_dynamics.model import preflight
+    from rbd_dynamics.model import load_yaml, preflight
 
-    findings = preflight(_source(options.urdf))
+    source = _source(options.urdf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the findings say it
+        findings = preflight(load_yaml(source) if _is_yaml(source) else source)
     if options.quiet:
         findings = [finding for finding in findings if finding.severity != "note"]
     errors = sum(finding.severity == "error" for finding in findings)
@@ -313,6 +310,28 @@ def _print_findings(findings: Sequence[Finding]) -> None:
 
 
 # --- what comes in ----------------------------------------------------------------------------------
+
+
+def _load(options: argparse.Namespace) -> Model:
+    """The robot with the options of `info`."""
+    from rbd_dynamics.model import load_urdf, load_yaml
+
+    source = _source(options.urdf)
+    if not _is_yaml(source):
+        return load_urdf(
+            source,
+            base="floating" if options.floating else "fixed",
+            gravity=tuple(options.gravity),
+            joints=options.joints,
+            locked=dict(options.lock) or None,
+        )
+    if options.floating or options.lock or options.joints or tuple(options.gravity) != GRAVITY:
+        raise UsageError("--floating, --lock, --joints and --gravity are for a URDF: a YAML file has them in it")
+    return load_yaml(source)
+
+
+def _is_yaml(source: str | Path) -> bool:
+    return isinstance(source, Path) and source.suffix in (".yaml", ".yml")
 
 
 def _source(urdf: str) -> str | Path:

@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
+from rbd_dynamics import ModelBuilder, save_yaml
 from rbd_dynamics.cli import main
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.model.joints import Revolute
 
 ARM = """
 <robot name="arm">
@@ -148,3 +150,14 @@ def test_it_runs_as_a_module_and_survives_a_reader_that_leaves(arm):
     command = f"{sys.executable} -m rbd_dynamics info {arm} | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("arm, fixed base") and done.stderr == ""
+
+
+def test_a_model_as_yaml(tmp_path, capsys):
+    builder = ModelBuilder("pendulum")
+    builder.add_body("bob", None, Revolute((0.0, 1.0, 0.0)), joint_name="swing", mass=2.0, com=(0.0, 0.0, 1.0))
+    save_yaml(builder.build(), tmp_path / "pendulum.yaml")
+    assert main(["info", str(tmp_path / "pendulum.yaml")]) == 0
+    assert "swing" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "pendulum.yaml"), "--quiet"]) == 0
+    assert main(["info", str(tmp_path / "pendulum.yaml"), "--floating"]) == 2
+    assert "for a URDF" in capsys.readouterr().err

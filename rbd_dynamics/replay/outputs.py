@@ -100,7 +100,7 @@ class Outputs:
         elif found.friction is not None:
             model = found.friction.model(model)
         write_whole(self._folder / "corrected.yaml", to_yaml(model))
-        if self._urdf is not None:
+        if self._urdf is not None and self._urdf.lstrip().startswith("<"):  # there may be a model in YAML only
             text = corrected_urdf(self._urdf, model, inertias=found.inertias is not None)
             write_whole(self._folder / "corrected.urdf", text)
 

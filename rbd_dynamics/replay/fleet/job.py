@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics import __version__
-from rbd_dynamics.model import load_urdf
+from rbd_dynamics.model import load_urdf, load_yaml
 from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
 from rbd_dynamics.replay.outputs import Outputs, write_whole
@@ -32,7 +32,7 @@ class Job:
     Parameters:
         recording: path of it.
         output: folder for the results; None: nothing is written.
-        urdf: text of the robot's description; None: the one in the recording.
+        urdf: text of the robot's description, URDF or YAML; None: the one in the recording.
         source: where that came from, for the report.
         robot: whose recording it is, in a fleet.
         locked: {joint: position} that do not move.
@@ -144,7 +144,12 @@ def _robot(text: str, locked: tuple[tuple[str, float], ...]) -> tuple[Robot, tup
     """And what is odd about its description. A worker does many recordings of few robots."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = Robot(load_urdf(text, locked=dict(locked) or None))
+        if text.lstrip().startswith("<"):
+            robot = Robot(load_urdf(text, locked=dict(locked) or None))
+        elif locked:
+            raise ValueError(f"joint {locked[0][0]!r} cannot be locked: the robot is given as YAML, not as a URDF")
+        else:
+            robot = Robot(load_yaml(text))
     return robot, tuple(str(warning.message) for warning in caught)
 
 
