@@ -148,6 +148,14 @@ def test_joints_without_effort_and_filled_samples():
     assert "elbow_joint" not in result.threshold and len(result.events) == 1
 
 
+def test_a_robot_that_stands_touches_nothing():
+    """However wrong the model is about its weight."""
+    robot = Robot(ur5())
+    still = np.zeros((3000, 3, 6))
+    still[:, 0], still[:, 2] = 0.5, robot.gravity(np.full(6, 0.5)) + 5.0
+    assert observed(robot, segments_of(stamps_of(np.arange(3000) / RATE), still))[0].events == ()
+
+
 def test_a_contact_at_the_end_of_a_segment_ends_with_it():
     robot = Robot(ur5())
     parts = recorded(robot.model, duration=23.0)[0]

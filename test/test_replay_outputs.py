@@ -215,6 +215,12 @@ def test_large_robots_and_empty_summaries(tmp_path):
     assert len(write_pictures(tmp_path, summary_of(names), drawn(names))) == 2
 
 
+def test_headline_of_a_robot_that_stands():
+    summary = summary_of(["a"])
+    summary["joints"][0]["nrmse"] = None
+    assert headline(summary).startswith("The measured torques do not change")
+
+
 def test_headline_names_the_worst_joint():
     summary = summary_of(["a", "b", "c"])
     summary["joints"][1]["nrmse"] = 0.9

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Friction = Callable[[Array], Array]  # velocities (N, nv) to torques (N, nv)
 
 FACTOR = 10.0  # so many median deviations from what is usual are a contact
+COARSE = 1.1  # medians are known to half the width of a bin
 MOVES = 0.05  # rad/s or m/s; the robot moves where some joint is faster
 LEAST = 0.02  # of a joint's rms torque: model errors of this size are no contacts
 LARGEST_COUNT = 1000  # events that are kept
@@ -126,7 +127,7 @@ class ExternalTorque:
         """Choose thresholds from what was seen, and be ready to see it again."""
         usual, spread = self._usual()
         rms = np.sqrt(self._squares / max(1, self._samples))
-        thresholds = np.abs(usual) + np.maximum(FACTOR * spread, LEAST * rms)
+        thresholds = COARSE * np.abs(usual) + np.maximum(FACTOR * spread, LEAST * rms)
         thresholds[~self._measured | (thresholds <= 0.0)] = np.inf
         self._detector = ContactDetector(thresholds, self._duration)
         self._counts[:] = 0

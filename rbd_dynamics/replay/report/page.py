@@ -60,8 +60,10 @@ def write_html(path: Path, summary: Summary, series: Series) -> None:
 def headline(summary: Summary) -> str:
     """What the page says in one sentence."""
     joints = [joint for joint in summary.get("joints") or () if joint.get("nrmse") is not None]
-    if not joints:
+    if not summary.get("joints"):
         return "No torque was compared."
+    if not joints:
+        return "The measured torques do not change: there is nothing for the model to explain but their bias."
     explained = [max(0.0, 1.0 - joint["nrmse"] ** 2) for joint in joints]
     worst = max(joints, key=lambda joint: joint["nrmse"])
     median = sorted(explained)[len(explained) // 2]

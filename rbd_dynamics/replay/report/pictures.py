@@ -35,7 +35,8 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
                 _contacts(ax, joint["name"], summary.get("external_torque") or {})
             ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", fontsize=9)
             ax.grid(alpha=0.3)
-        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=9)
+        if joints:
+            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=9)
         axes[-1].set_xlabel("time, s")
         path = folder / f"{kind}.png"
         figure.savefig(path, dpi=110)
