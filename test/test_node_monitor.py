@@ -239,12 +239,14 @@ def test_what_the_simulator_carries_is_seen(ros):
         commands = ros.publisher(Float64MultiArray, f"{simulator.name}/commands")
         external = ros.collect(JointState, f"{monitor.name}/external_torque", 5000)
         load = ros.client(SetPayload, f"{simulator.name}/set_payload")
+
+        def largest():
+            return np.abs(external[-1].effort).max() if external else np.nan
+
+        wait_until(lambda: largest() > 5.0, "the brakes, which carry the robot")
         robot = Robot(load_urdf(ARM))
-        commands.publish(Float64MultiArray(data=robot.gravity(start_position(robot.model)).tolist()))  # brakes off
-        wait_until(lambda: len(external) > 300, "external torques")
-        free = np.abs([message.effort for message in external[100:300]]).max()
+        hold = Float64MultiArray(data=robot.gravity(start_position(robot.model)).tolist())
+        commands.publish(hold)  # brakes off
+        wait_until(lambda: largest() < 0.4, "a robot that carries itself")
         assert load(payload=load_of(3.0)).success
-        count = len(external)
-        wait_until(lambda: len(external) > count + 600, "external torques under load")
-        loaded = np.abs([message.effort for message in external[count + 200 :]]).max()
-        assert free < 0.4 and loaded > 5.0 * free and loaded > 1.0, (free, loaded)
+        wait_until(lambda: largest() > 5.0, "the load")
