@@ -28,8 +28,8 @@ pytestmark = needs_rosbags
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUESTIONS = Questions(payload="lower", inertias=True)
 KEYS = {
-    "rbd_dynamics", "created", "recording", "robot", "settings", "warnings", "events", "joints", "friction", "payload",
-    "inertias", "external_torque", "energy",
+    "rbd_dynamics", "created", "recording", "robot", "settings", "questions", "warnings", "events", "joints",
+    "friction", "payload", "inertias", "external_torque", "energy",
 }  # fmt: skip
 
 

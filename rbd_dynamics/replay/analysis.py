@@ -60,6 +60,7 @@ class Analysis:
     """What came out; None where it was not asked. `duration`: s from the first sample to the last."""
 
     robot: Robot
+    questions: Questions
     segments: Segments
     comparison: Comparison
     log: Log
@@ -136,7 +137,7 @@ def analyse(
         if drawn is not None:
             drawn.add(segment.t, segment.number, _signals(segment, prediction, torque))
     return Analysis(
-        robot, found, comparison, log, uncertainty, last, rubs,
+        robot, questions, found, comparison, log, uncertainty, last, rubs,
         payload.results() if payload is not None else None,
         inertias.results() if inertias is not None else None,
         external.results() if external is not None else None,

@@ -200,7 +200,12 @@ def _details(summary: Summary) -> str:
     heads = ["joint", "position", "velocity", "acceleration", "torque"]
     noise = "<p class='note'>Standard deviations, taking what the filter removed for white noise; SI units.</p>"
     left = f"<details><summary>Noise left in the signals</summary>{noise}{table(heads, signals)}</details>"
-    parts = {"How it was read": summary["recording"], "Settings": summary["settings"], "Events": summary["events"]}
+    parts = {
+        "How it was read": summary["recording"],
+        "Settings": summary["settings"],
+        "Questions": summary.get("questions"),
+        "Events": summary["events"],
+    }
     return (left if signals else "") + "".join(
         f"<details><summary>{name}</summary>{table(['', ''], rows(content))}</details>"
         for name, content in parts.items()
