@@ -28,6 +28,7 @@ HAND = "panda_hand"
 DIRECTIONS = {3: ("x", "y", "z"), 6: ("rx", "ry", "rz", "x", "y", "z")}
 WANTED, WANTED_STEP = 1.0, 25.0
 BATCH = 1024
+DERIVATIVES = "forward dynamics' derivatives"
 
 
 def main() -> None:
@@ -61,26 +62,37 @@ def constrained(robot: rbd.Robot, rows: int, rounds: int) -> list[tuple[str, ...
     inverse_out = (np.empty(7), np.empty(rows), np.empty(()), np.empty(7), np.empty(rows))
     prescribed = np.arange(7) % 4 == 0
     actuated = np.arange(7) > 1
+    derivatives_out = (*np.empty((3, 7, 7)), *np.empty((3, rows, 7)))
+    theirs, their_derivatives = pinocchio_calls(q, v, tau, rows)
     calls: dict[str, Call] = {
-        "Pinocchio": pinocchio_call(q, v, tau, rows),
+        "Pinocchio": theirs,
+        "Pinocchio's derivatives": their_derivatives,
         "forward dynamics": partial(robot.constrained_forward_dynamics, q, v, tau, of, out=out),
         "hybrid dynamics": partial(robot.constrained_hybrid_dynamics, q, v, a, tau, prescribed, of, out=hybrid_out),
         "inverse dynamics": partial(robot.constrained_inverse_dynamics, q, v, a, of, actuated, out=inverse_out),
+        DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, q, v, tau, of, out=derivatives_out),
     }
     seconds = seconds_per_call(calls, rounds)
     many = np.tile(q, (BATCH, 1)), np.tile(v, (BATCH, 1)), np.tile(tau, (BATCH, 1))
-    batch = seconds_per_call({"batch": partial(robot.constrained_forward_dynamics, *many, of)}, rounds)["batch"]
-    theirs = seconds.pop("Pinocchio")
+    batches = seconds_per_call(
+        {
+            "forward dynamics": partial(robot.constrained_forward_dynamics, *many, of),
+            DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, *many, of),
+        },
+        rounds,
+    )
+    peers = {"forward dynamics": seconds.pop("Pinocchio"), DERIVATIVES: seconds.pop("Pinocchio's derivatives")}
     lines = []
     for name, ours in seconds.items():
-        compared = (us(theirs), us(ours), *ratio(ours / theirs, WANTED), us(batch / BATCH))
-        alone = ("", us(ours), "", "", "")
-        lines.append((f"{rows} rows, {name}", *(compared if name == "forward dynamics" else alone)))
+        line = ("", us(ours), "", "", "")
+        if name in peers:
+            line = (us(peers[name]), us(ours), *ratio(ours / peers[name], WANTED), us(batches[name] / BATCH))
+        lines.append((f"{rows} rows, {name}", *line))
     return lines
 
 
-def pinocchio_call(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) -> Call:
-    """constraintDynamics of the same robot: the fingers are locked there, too."""
+def pinocchio_calls(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) -> tuple[Call, Call]:
+    """constraintDynamics of the same robot, whose fingers are locked there, too; and with its derivatives."""
     full = pin.buildModelFromUrdf(str(robots()["panda"]))
     fingers = [full.getJointId(name) for name in full.names[1:] if name not in ARM]
     model = pin.buildReducedModel(full, fingers, pin.neutral(full))
@@ -92,7 +104,13 @@ def pinocchio_call(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) -> 
     data = model.createData()
     pin.initConstraintDynamics(model, data, models, datas)
     accurate = pin.ProximalSettings(1e-12, 0.0, 1)
-    return partial(pin.constraintDynamics, model, data, q, v, tau, models, datas, accurate)
+    dynamics = partial(pin.constraintDynamics, model, data, q, v, tau, models, datas, accurate)
+
+    def derivatives() -> None:
+        dynamics()
+        pin.computeConstraintDynamicsDerivatives(model, data, models, datas, accurate)
+
+    return dynamics, derivatives
 
 
 def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ def _time(call: Call, count: int) -> float:
 
 def _calls_in(call: Call, duration: float) -> int:
     """How many calls fill a block; warms up on the way."""
+    call()  # compiles, the first time
     count = 1
     while True:
         taken = _time(call, count) * count
