@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # make setup   fill .venv/ and build the packages (done once, then only what has changed)
 # make demo    the main job on a simulated Franka Panda; results in demo_output/
 # make test    lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)

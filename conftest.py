@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every test run is on its own in ROS: nothing on the network, nothing in the home folder, a domain per process."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build of the ament_python package; `pip install .` uses the same file on a machine without ROS."""
 
 import re

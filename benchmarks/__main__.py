@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed against Pinocchio in the same run: one core, Python calls through `Robot` with `out=`.
 
     python -m benchmarks [--quick] [--robots UR5 Panda] [--json FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constrained dynamics and a step of hybrid control against Pinocchio and our own inverse dynamics.
 
     python -m benchmarks.constrained [--quick]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is compared: one algorithm of one robot, in a call of ours, a call of Pinocchio's and a batch of ours."""
 
 from __future__ import annotations

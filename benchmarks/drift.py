@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far simulations drift from their constraints and their energy, by method and stabilisation.
 
     python -m benchmarks.drift [--plot FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derivatives and derived quantities against Pinocchio, and how the cost grows with the robot.
 
     python -m benchmarks.library [--quick] [--plot FILE]

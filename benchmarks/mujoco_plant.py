@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot with a ball at its tool against a surface, in MuJoCo: a plant that shares no code with the controller."""
 
 from __future__ import annotations

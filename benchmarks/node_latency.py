@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Round trip of the feedforward node and the hybrid controller against a node that only relays, in one run.
 
     scripts/run python -m benchmarks.node_latency [--rate 1000] [--seconds 1.5] [--rounds 12] [--executor auto]

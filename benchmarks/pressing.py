@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Panda presses on a table and on a sphere while its tool follows a circle, with MuJoCo as the plant.
 
     python -m benchmarks.pressing [--plot FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a recording on disk to residuals, and to a report: messages per second on one core, dynamics' share, memory.
 
     python -m benchmarks.replay [--messages 1000000] [--formats sqlite3 mcap ros1] [--folder DIR] [--json FILE]

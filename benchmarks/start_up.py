@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compile times, and how long a new process takes to be ready with a filled cache."""
 
 from __future__ import annotations

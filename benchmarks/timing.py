@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times of short calls, measured so that a busy machine and a changing clock do the least harm."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertia of a box: by its formula, by integration over its volume, and seen from a corner.
 
 Source 001 (chapter 4): about its centre a box of mass m with edges l, w, h along x, y, z has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the examples with closed chains share: planar arms of two links from several base points."""
 
 from __future__ import annotations

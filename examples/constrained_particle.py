@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A spherical pendulum as a particle that is held on a sphere.
 
 Source 001 (chapter 4): with q in R^3, M = m 1 and q^T q = r^2 the projection of forces on the tangent plane is

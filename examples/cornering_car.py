@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A car that corners and accelerates, as a planar screw problem (source 003, projective geometry).
 
 At one instant the car turns at w about a point C. The rear axle stands d away from it, at right

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A five-bar linkage: two motors, three passive joints, and torques that are unique.
 
 Source 000 (section 3.1) names it as the case of as many constraints as passive joints. Two arms of two links are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A quadrotor with an arm: a robot on a floating base (source 004).
 
 Three answers that are known: equations (1), (2) and (4) of the source (Hamel's), from the Lagrangian

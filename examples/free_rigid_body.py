@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A free rigid body tumbles: its wrench is zero, so its momentum is constant in space.
 
 Sources 000 (section 1), 002 and 004: I Vdot = ad*_V I V in the body frame, whose rotational part at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One Runge-Kutta step for motions with rotations, of fourth order (Munthe-Kaas).
 
 Within a step the motion is q exp(x) with x small. The rate of x is not the velocity but

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hand with a round fingertip on a ball: it slides, or rolls, and Montana's equations tell where it touches.
 
 Source 001 (chapter 4): a manipulator's hand with six freedoms touches a sphere. Without friction one row holds it,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Three arms of two links hold one point: three motors for two freedoms, so the inside can be stressed at will.
 
 Source 001 (chapter 4, redundant parallel manipulator): theta in R^6, H(theta) in R^4, motors at the shoulders. Only

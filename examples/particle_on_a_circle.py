@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A particle on a rod in a vertical plane: the tension is a Lagrange multiplier.
 
 Source 001 (chapter 4): with the constraint x^2 + y^2 = l^2 the tension is printed as m (g y + v^2) / l,

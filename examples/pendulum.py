@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pendulum: equation of motion, period and energy.
 
 Source 001 (chapter 4): a bob of mass m on a massless rod of length l, theta from the vertical, obeys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the examples share: the command line with --output, and saving the picture."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Piston and crank: the loop is closed by the force at the wrist pin.
 
 Source 003 cuts the mechanism at the piston, ignores the contact, and finds the contact force that brings the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planar arm with two revolute joints: mass matrix, Christoffel symbols and Coriolis matrix.
 
 Source 001 (chapter 4), with r_i from joint i to the mass centre of link i, c2 and s2 of the elbow's angle:

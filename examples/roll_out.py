@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion of any robot, by Runge-Kutta steps that keep their fourth order with ball and floating joints too."""
 
 from __future__ import annotations

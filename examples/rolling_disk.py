@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A disk that rolls on a table: upright as in the source, and leaning as a coin does.
 
 Source 001 (chapter 4): an upright disk has q = (x, y, theta, phi), heading theta and rolling angle phi, and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The RP arm: a joint that turns and one that slides along it; what its tip weighs.
 
 Source 002 names the RP manipulator as its example of the canonical form, and then effective inertia,

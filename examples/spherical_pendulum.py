@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A spherical pendulum, in two angles and on a ball joint.
 
 Source 001 (chapter 4): a bob of mass m at l (sin(theta) cos(phi), sin(theta) sin(phi), -cos(theta)) has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A spinning top with viscous friction at its tip (source 003).
 
 One body on a ball joint. Without friction it can precess steadily, at the rate W with

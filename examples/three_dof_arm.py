@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arm with three joints of source 001 (chapter 4): mass matrix and the listed Christoffel symbols.
 
 Joint 1 turns about z; joints 2 and 3 about -x, at the height l0; the links lie along y at q = 0, with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Panda of the demo to play with: simulator, feedforward node and services, in lockstep on simulated time.
 
     ros2 launch rbd_dynamics demo.launch.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start the dynamics services:
 
     ros2 launch rbd_dynamics dynamics_server.launch.py urdf:=robot.urdf

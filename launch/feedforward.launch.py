@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start the feedforward node:
 
     ros2 launch rbd_dynamics feedforward.launch.py urdf:=robot.urdf

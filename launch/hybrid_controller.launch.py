@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start the hybrid position/force controller:
 
     ros2 launch rbd_dynamics hybrid_controller.launch.py urdf:=robot.urdf params_file:=my_task.yaml

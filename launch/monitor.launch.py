@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start the monitor node:
 
     ros2 launch rbd_dynamics monitor.launch.py urdf:=robot.urdf

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start the simulator:
 
     ros2 launch rbd_dynamics simulator.launch.py urdf:=robot.urdf

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid-body dynamics for torque-controlled robots, with and without ROS 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base parameters: the combinations of inertial parameters that motion can reveal (theory.md section 6)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line: `rbd_dynamics info`, `check`, `replay` and `demo`. Works without ROS; only the demo needs it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calling a kernel with whatever a user passes: conversion, batches, and errors that name the culprit."""
 
 from __future__ import annotations
@@ -48,15 +49,11 @@ class Evaluation:
     def _sorted_out(self, inputs: Sequence[Any], out: Any) -> Any:
         """A batch, another type of number, or something wrong."""
         signature = self._kernel.signature
-        arrays = [
-            self._converted(argument, value) for argument, value in zip(signature.inputs, inputs)
-        ]
+        arrays = [self._converted(argument, value) for argument, value in zip(signature.inputs, inputs)]
         samples = self._samples(arrays)
         count = 1 if samples is None else samples
         rows = [
-            array
-            if argument.shared
-            else np.broadcast_to(array, (count, *argument.shape))
+            array if argument.shared else np.broadcast_to(array, (count, *argument.shape))
             for argument, array in zip(signature.inputs, arrays)
         ]
         outputs = self._outputs(samples, out)
@@ -147,9 +144,7 @@ class Evaluation:
     def _retry(self, count: int, rows: Sequence[np.ndarray], views: Sequence[np.ndarray]) -> None:
         """A second attempt by the plain algorithm: angles may be too large for the fast sine and cosine."""
         if FunctionKernel(self._function, self._kernel.signature).many(count, rows, views) != 0:
-            bad = [
-                np.flatnonzero(~np.isfinite(view.reshape(count, -1)).all(axis=1))[:1] for view in views
-            ]
+            bad = [np.flatnonzero(~np.isfinite(view.reshape(count, -1)).all(axis=1))[:1] for view in views]
             sample = next((int(k[0]) for k in bad if len(k)), 0)
             singular = ", ".join(map(repr, singular_joints(self._model)))
             culprits = f" ({singular} moves no inertia)" if singular else " there"
@@ -161,9 +156,7 @@ class Evaluation:
     def _label(self, argument: str, position: int) -> str:
         """Which joint an element of q or of a vector of nv numbers belongs to."""
         for joint in self._model.joints:
-            start, size = (
-                (joint.q_index, joint.kind.nq) if argument == "q" else (joint.v_index, joint.kind.nv)
-            )
+            start, size = (joint.q_index, joint.kind.nq) if argument == "q" else (joint.v_index, joint.kind.nv)
             if argument not in ("f_ext", "inertia") and start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the robot descriptions of the package example-robot-data are, if it is installed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertia and mobility as a tool feels them (theory.md section 7; 001 section 5).
 
 All quantities of a frame are expressed in the frame itself, angular part first, unless a function

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`Robot`: a model bound to its compiled kernels. The public face of the library."""
 
 from __future__ import annotations
@@ -425,8 +426,6 @@ def _refuse(*arrays: Any) -> None:
 
 def _identity(model: Model, friction: bool) -> str:
     """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
-    bodies = [
-        (body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies
-    ]
+    bodies = [(body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies]
     frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
     return repr((bodies, frames, model.gravity, friction))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How torques and accelerations depend on the model's parameters (theory.md section 6; 000 section 4).
 
 Each function gives d tau / d parameters of inverse dynamics; `hybrid_sensitivity` turns that into
@@ -90,9 +91,7 @@ class AxisSensitivity:
         return by_q[np.ix_(self._real, self._before)] - by_q[np.ix_(self._real, self._behind)]
 
 
-def hybrid_sensitivity(
-    robot: Robot, q: ArrayLike, prescribed: ArrayLike, by_inverse: ArrayLike
-) -> tuple[Array, Array]:
+def hybrid_sensitivity(robot: Robot, q: ArrayLike, prescribed: ArrayLike, by_inverse: ArrayLike) -> tuple[Array, Array]:
     """(d a, d tau), each (nv, k), of hybrid dynamics by k parameters.
 
     by_inverse (nv, k): d tau / d parameters of inverse dynamics at the solution's q, v and a.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The environment that `make setup` made, for a shell:  . scripts/environment.bash
 # Then `python`, `rbd_dynamics`, `feedforward`, ... and rclpy are at hand.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
 
 Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write docs/theory_map.md from docs/theory_map.yaml:  python scripts/theory_page.py"""
 
 from __future__ import annotations

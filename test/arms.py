@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small arm for tests of what is built on the dynamics: three joints, one of them continuous, one prismatic."""
 
 LINK = """

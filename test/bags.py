@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings for tests, written with rosbags: joint states with known numbers, in every format.
 
 Call `needs_rosbags` (a mark) where rosbags may be missing.

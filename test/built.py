@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small robots put together joint by joint, for claims about particular ones."""
 
 from __future__ import annotations

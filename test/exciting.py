@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion of robots that are known exactly: Fourier series, noise as sensors have it, the filter of a replay."""
 
 from __future__ import annotations

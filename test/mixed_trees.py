@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random trees with the joint kinds that no URDF has, built by `ModelBuilder`, and their twins in Pinocchio."""
 
 from __future__ import annotations

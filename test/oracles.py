@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of dynamics share: cases to run, errors relative to the size of the result, plain matrix formulas."""
 
 from __future__ import annotations

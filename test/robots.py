@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots for tests: real ones with their twin in Pinocchio, and random trees.
 
 Tests that need real robots take their names from `ROBOTS` and call `needs_pinocchio` (a mark that

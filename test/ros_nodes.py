@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running the package's nodes as processes of their own, and talking to them over DDS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a method of `Robot` takes, what it refuses, and with which words."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels on disk: the second start compiles nothing, and nothing that happens to the files does harm."""
 
 from __future__ import annotations

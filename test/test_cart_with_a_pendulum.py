@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot from its URDF whose equations fit on a line; test_examples_of_arms.py has the arms of examples/."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Closed forms: products of exponentials, sums for the mass matrix, Christoffel symbols, stacked operators."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tracing simplifies, and that all forms of a traced program compute the same numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derivatives of constrained forward dynamics against finite differences."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constrained dynamics against Pinocchio, the matrix formulas, and what has to hold in any case."""
 
 from __future__ import annotations

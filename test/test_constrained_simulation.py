@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulation under constraints: orders of convergence, drift, and what stabilisation does about it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraint kinds: h, A and Adot v belong together, on every kind of joint, and what is wrong is said."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints as YAML: read, written, and refused with the culprit's name."""
 
 from __future__ import annotations

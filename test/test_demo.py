@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo as a user runs it, with a shorter motion: real processes over DDS."""
 
 import json

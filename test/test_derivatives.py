@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analytic derivatives: against Pinocchio, finite differences and the identities between them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold, trajectory and set-points follow each other without a jump."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the documentation shows in Python runs, and the tour of the library leaves nothing out."""
 
 from __future__ import annotations

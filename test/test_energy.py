@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Energies, centre of mass and momentum: against Pinocchio, and as conservation laws."""
 
 from __future__ import annotations

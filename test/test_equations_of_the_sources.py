@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Equations of the sources as they are printed, where no other test has them in that form (docs/theory_map.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every script of examples/ runs, ends in a picture, and stands in the table of examples/README.md."""
 
 from __future__ import annotations

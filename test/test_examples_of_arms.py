@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pendulums, arms and a flying arm of examples/ against the printed answers of the sources and other known ones."""
 
 from __future__ import annotations

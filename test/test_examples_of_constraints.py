@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constrained systems of examples/ against the printed answers of the sources and other known ones."""
 
 from __future__ import annotations

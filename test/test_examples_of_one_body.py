@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Box, free body, spinning top and cornering car against their known answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The square-root factor of the mass matrix: products in O(n), articulated inertias, quasi-velocities."""
 
 from __future__ import annotations

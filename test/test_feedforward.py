@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feedforward torque: the terms asked for, the PD around it, the limits."""
 
 import itertools

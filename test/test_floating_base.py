@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Floating bases: quaternion kinematics, manipulator form, Hamel's equations, centre of mass, centroidal momentum."""
 
 from __future__ import annotations

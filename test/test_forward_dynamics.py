@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """a = M^-1 (tau - C v - N + J^T F), against Pinocchio and against inverse dynamics."""
 
 from __future__ import annotations

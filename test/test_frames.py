@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses and Jacobians of frames: against Pinocchio and by differences of poses."""
 
 from __future__ import annotations
@@ -39,9 +40,7 @@ def test_poses_and_jacobians_agree_with_pinocchio(name, base, backend):
         assert_close(robot.pose(q, frame), twin.pose(q, frame), SAME_FILE)
         assert_close(robot.jacobian(q, frame), twin.jacobian(q, frame), SAME_FILE)
         pin.computeJointJacobiansTimeVariation(twin.pinocchio, twin.data, twin.q(q), twin.v(v))
-        rate = pin.getFrameJacobianTimeVariation(
-            twin.pinocchio, twin.data, twin.pinocchio.getFrameId(frame), pin.LOCAL
-        )
+        rate = pin.getFrameJacobianTimeVariation(twin.pinocchio, twin.data, twin.pinocchio.getFrameId(frame), pin.LOCAL)
         rate = np.roll(rate, 3, axis=0) @ twin.P
         assert_close(robot.jacobian_dot(q, v, frame), rate, SAME_FILE, least=1.0)
 
@@ -70,9 +69,7 @@ def test_the_rate_of_the_jacobian_is_its_derivative(backend):
     for robot, rng in trees(backend, mimic=0.4):
         q, v, _ = random_state(robot.model, rng)
         frame = f"tool{len(robot.model.bodies) - 1 - (robot.model.base == 'floating')}"
-        rate = derivative(
-            lambda t, r=robot, q=q, v=v, f=frame: r.jacobian(r.model.integrate(q, t * v), f), 1e-3
-        )
+        rate = derivative(lambda t, r=robot, q=q, v=v, f=frame: r.jacobian(r.model.integrate(q, t * v), f), 1e-3)
         assert_close(robot.jacobian_dot(q, v, frame), rate, 1e-8)
 
 

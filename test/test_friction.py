@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint damping and Coulomb friction: in the equation of motion only where they are asked for."""
 
 from __future__ import annotations

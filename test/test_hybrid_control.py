@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hybrid position/force control: closed loops as the theory says, independence of the gauge, internal forces."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Some accelerations and the other torques given: against the partitioned equation of motion."""
 
 from __future__ import annotations

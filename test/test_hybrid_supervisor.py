@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hold, approach, press and stop: the supervisor of the hybrid controller, with MuJoCo as the robot."""
 
 from __future__ import annotations

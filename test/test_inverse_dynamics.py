@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tau = M a + C v + N - J^T F, against Pinocchio and by its own structure."""
 
 from __future__ import annotations
@@ -75,9 +76,7 @@ def test_wrenches_come_in_batches_too(backend):
     robot, rng = next(trees(backend))
     q, v, a = random_states(robot.model, rng, 6)
     varying, constant = rng.normal(size=(6, 6)), rng.normal(size=6)
-    expected = [
-        robot.inverse_dynamics(q[k], v[k], a[k], {"tool1": varying[k], "link0": constant}) for k in range(6)
-    ]
+    expected = [robot.inverse_dynamics(q[k], v[k], a[k], {"tool1": varying[k], "link0": constant}) for k in range(6)]
     assert_close(robot.inverse_dynamics(q, v, a, {"tool1": varying, "link0": constant}), expected)
     expected = [robot.inverse_dynamics(q[0], v[0], a[0], {"tool1": wrench}) for wrench in varying]
     assert_close(robot.inverse_dynamics(q[0], v[0], a[0], {"tool1": varying}), expected)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint kinds that no URDF has: helical, any screw, universal, products of exponentials."""
 
 from __future__ import annotations

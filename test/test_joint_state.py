@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states are matched by name and never believed blindly."""
 
 import array

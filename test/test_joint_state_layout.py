@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the numbers lie in the bytes of a joint state: against rosbags, which writes them."""
 
 from __future__ import annotations

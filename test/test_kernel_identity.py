@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels are shared between robots through the cache: only where the robots are the same for that kernel."""
 
 import numpy as np

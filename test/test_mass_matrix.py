@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """M(q): against Pinocchio, and the structure that makes it one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mimic joints: the robot without the coupling, seen through the coupling's matrix."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models made in code."""
 
 from __future__ import annotations

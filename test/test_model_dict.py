@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models as dictionaries and YAML: without loss, readable, and checked like a URDF."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every bad description gives one clear error that names the culprit, and never another exception."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configurations: integrate, difference, neutral and random of every kind of joint."""
 
 from __future__ import annotations

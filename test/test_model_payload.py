@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Payloads: what a load at a frame adds to the body that carries it."""
 
 from __future__ import annotations

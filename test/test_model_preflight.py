@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`preflight` finds what is doubtful, and says nothing about what is fine."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real robots: what `load_urdf` makes of them is what Pinocchio makes of them."""
 
 from __future__ import annotations

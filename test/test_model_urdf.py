@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `load_urdf` makes of each element of a description."""
 
 from __future__ import annotations

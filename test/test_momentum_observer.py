@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The momentum observer: its estimate is the external torque through a first-order filter."""
 
 from __future__ import annotations

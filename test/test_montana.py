@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Montana's contact equations: surfaces that obey them stay in contact, by finite differences of poses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics against MuJoCo, which shares neither code nor conventions with us."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The constrained services of `dynamics_server` over real DDS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `dynamics_server` over real DDS: the library's numbers in the requester's order, refusals with the culprit."""
 
 from __future__ import annotations

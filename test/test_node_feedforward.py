@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `feedforward` over real DDS: the right torque for every joint state, nothing for a bad one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `hybrid_controller` over real DDS, with MuJoCo as the robot: a Panda presses on a table."""
 
 from __future__ import annotations

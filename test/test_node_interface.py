@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What documentation, parameter files and launch files say of the nodes is what the nodes are."""
 
 from __future__ import annotations
@@ -171,8 +172,10 @@ class TestRunningNodes:
 
     @staticmethod
     def topics(ros, name, published):
-        ask = ros.node.get_publisher_names_and_types_by_node if published else (
-            ros.node.get_subscriber_names_and_types_by_node
+        ask = (
+            ros.node.get_publisher_names_and_types_by_node
+            if published
+            else (ros.node.get_subscriber_names_and_types_by_node)
         )
         own = {"/rosout", "/parameter_events", f"/{name}/transition_event"}
         found = {(topic, kinds[0]) for topic, kinds in ask(name, "/") if topic not in own}

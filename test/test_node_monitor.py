@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `monitor` over real DDS: what the model gets wrong, and what touches the robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The life of a node's process: both executors, simulated time, prefixes, and a clean end whatever happens."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Action `simulate` of the simulator over real DDS: rollouts like the library's, feedback, cancel, refusals."""
 
 from __future__ import annotations

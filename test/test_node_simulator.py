@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `simulator` over real DDS: it moves as the library says, in real time, and never publishes a false state."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Effective inertia, pseudoinverses, manipulability and joint reactions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package as ROS and pip see it: manifest, entry points, installed files, interfaces, versions."""
 
 from __future__ import annotations

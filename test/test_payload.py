@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A load attached at run time: the same numbers as a robot built with it, and none left when it is gone."""
 
 from __future__ import annotations

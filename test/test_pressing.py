@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hybrid controller against MuJoCo: a Panda presses with 10 N while its tool follows a circle."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading joint states from their bytes gives what deserialising them gives."""
 
 from __future__ import annotations

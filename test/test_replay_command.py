@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rbd_dynamics replay` as it is typed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Predicted against measured torque: simulated robots whose errors are known, and a real one."""
 
 from __future__ import annotations

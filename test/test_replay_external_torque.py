@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """External torques and contacts of recordings, and where the energy went: simulated robots, and a real one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many recordings: found, done by anybody with the same results, resumed, and summed up."""
 
 from __future__ import annotations

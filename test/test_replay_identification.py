@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction, loads and inertias from recordings: simulated robots that are known exactly, and a real one."""
 
 from __future__ import annotations

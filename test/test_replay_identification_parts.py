@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What identification is made of: sums in blocks, least squares, pseudo-inertias, and the text of a URDF."""
 
 from __future__ import annotations

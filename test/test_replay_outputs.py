@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything that a replay leaves behind, read back; the report also in a browser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of every format, whole and damaged, give the joint states that were written into them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is drawn of recordings of any length."""
 
 from __future__ import annotations

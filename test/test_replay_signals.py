@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From messages to signals: what is repaired, what is left out, and what the filter does."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Screws: lines, subspaces, projected dynamics, mobility and chain splitting, on real and random robots."""
 
 from __future__ import annotations

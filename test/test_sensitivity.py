@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensitivity to the model's parameters, regressors and base parameters."""
 
 from __future__ import annotations
@@ -136,5 +137,3 @@ def test_base_parameters_predict_torques_of_trees(model: Model) -> None:
     q, v, a = random_state(model, np.random.default_rng(5))
     torque = robot.regressor(q, v, a)[:, base.independent] @ base.of(robot.inertial_parameters)
     close(torque, robot.inverse_dynamics(q, v, a), 1e-8)
-
-

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated robot moves as mechanics says, and stays within what a real one can."""
 
 import numpy as np

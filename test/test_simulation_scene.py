@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scenes from YAML, and what a force-torque sensor reads in them."""
 
 from __future__ import annotations

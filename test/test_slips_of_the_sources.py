@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slips in the sources, each computed both ways: what holds, and that what is printed does not.
 
 The sources by their numbers in docs/theory.md; docs/theory_map.md lists the slips. Some are tested beside what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spatial algebra against scipy and Pinocchio, its identities, and what is special at 0, pi and 2 pi."""
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def random_inertia(rng: np.random.Generator) -> np.ndarray:
 
 def slope(function, step: float = 1e-5) -> np.ndarray:
     """Derivative of function(t) at 0, by differences of sixth order."""
-    return sum(
-        c * (function(k * step) - function(-k * step)) for k, c in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
-    ) / step
+    return (
+        sum(c * (function(k * step) - function(-k * step)) for k, c in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))) / step
+    )
 
 
 # --- exp and log --------------------------------------------------------------------------------------
@@ -191,9 +192,7 @@ def test_quaternions_multiply_like_rotations(a, b, v):
     np.testing.assert_allclose(spatial.rotate_by_quaternion(product, v), both @ v, atol=1e-13)
     np.testing.assert_allclose(spatial.quaternion_left(a) @ b, product, atol=1e-15)
     np.testing.assert_allclose(spatial.quaternion_right(b) @ a, product, atol=1e-15)
-    np.testing.assert_allclose(
-        spatial.quaternion_product(a, spatial.quaternion_conjugate(a)), [0, 0, 0, 1], atol=1e-15
-    )
+    np.testing.assert_allclose(spatial.quaternion_product(a, spatial.quaternion_conjugate(a)), [0, 0, 0, 1], atol=1e-15)
 
 
 @quick

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The map from the sources' equations to the code: nothing missing, nothing that does not exist."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories: through their points, without jumps, as joint_trajectory_controller where asked to."""
 
 import math

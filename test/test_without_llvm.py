@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The library without a compiler: the emitted Python source, and the same numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The algorithms as the compiler and `Robot` see them: named functions of vectors.
 
 An entry says which vectors go in and out for a model and calls the algorithm. To make a new
@@ -61,9 +62,7 @@ class Inputs:
     @property
     def inertias(self) -> list[RigidInertia]:
         numbers = self._vectors["inertia"]
-        return [
-            RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)
-        ]
+        return [RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)]
 
     @property
     def fixed_inertia(self) -> RigidInertia:
@@ -144,9 +143,7 @@ def _forward_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
 def _hybrid_derivatives(model: Model, x: Inputs, friction: bool) -> Any:
     tau = _minus_friction(model, x.tau, x.v) if friction else x.tau
     slopes = joint_friction_slope(model, x.v) if friction else None
-    matrices = hybrid_dynamics_derivatives(
-        model, x.inertias, x.q, x.v, x.a, tau, x.prescribed, slopes
-    )
+    matrices = hybrid_dynamics_derivatives(model, x.inertias, x.q, x.v, x.a, tau, x.prescribed, slopes)
     return [_flat(matrix) for matrix in matrices]
 
 

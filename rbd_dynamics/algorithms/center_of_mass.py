@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jacobian of the centre of mass and its rate (theory.md section 5)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics under constraints A v = 0 (theory.md section 7; 000 section 3, 001 section 5).
 
 Everything follows from one orthonormal basis. With M = W W^T the quasi-velocities W^T v have the

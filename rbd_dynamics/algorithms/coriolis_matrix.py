@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Coriolis matrix of Christoffel symbols (theory.md section 3)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inverse of the operational-space inertia of a frame (theory.md section 7, effective inertia)."""
 
 from __future__ import annotations

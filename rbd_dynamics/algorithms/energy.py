@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinetic and potential energy, centre of mass (theory.md section 1)."""
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from rbd_dynamics.spatial.se3 import dot6
 from rbd_dynamics.spatial.so3 import Vec3, add3, dot3, scale3
 
 
-def kinetic_energy(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]
-) -> Scalar:
+def kinetic_energy(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
     """v^T M v / 2 in J, with rotor inertia."""
     twice: Scalar = 0.0
     for inertia, state in zip(inertias, velocities(model, q, v)):
@@ -35,9 +34,7 @@ def potential_energy(
     return -1.0 * dot3(model.gravity, _first_moment(model, inertias, fixed, q))
 
 
-def center_of_mass(
-    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
-) -> Vec3:
+def center_of_mass(model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]) -> Vec3:
     """Centre of mass of the whole robot in the world, in m; with what is fixed to the world."""
     mass = fixed.mass
     for inertia in inertias:
@@ -45,9 +42,7 @@ def center_of_mass(
     return scale3(reciprocal(mass), _first_moment(model, inertias, fixed, q))
 
 
-def _first_moment(
-    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
-) -> Vec3:
+def _first_moment(model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]) -> Vec3:
     """sum m c in the world."""
     total = fixed.moment
     for inertia, pose in zip(inertias, body_poses(model, q)):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints whose S depends on q, as chains of joints whose S does not (theory.md sections 2 and 3).
 
 Such a joint (universal, product of exponentials) is a chain of joints with one degree of freedom

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Products with the square-root factor W of the mass matrix and its inverse in O(n) (theory.md section 3).
 
 M = W W^T, W = xi^T G^T A xi D^(-1/2) with A the articulated inertias and D = xi^T A xi (001 section 4).
@@ -114,9 +115,7 @@ def _solution(column: Column, b: Scalar, others: Scalar) -> tuple[Scalar, Scalar
     return x, x
 
 
-def mass_factor_products(
-    model: Model, inertias: Sequence[RigidInertia], q: Vector
-) -> ArticulatedFactor | MassFactor:
+def mass_factor_products(model: Model, inertias: Sequence[RigidInertia], q: Vector) -> ArticulatedFactor | MassFactor:
     """W at a configuration, ready for products; a coordinate without inertia gives infinite numbers."""
     if any(body.joint.mimic for body in model.bodies):
         return MassFactor.of(mass_matrix(model, inertias, q))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feedforward and computed torque of a desired motion, with a PD, within limits (theory.md section 8; 002)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derivatives of a frame's velocity and acceleration (theory.md section 6)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses, Jacobians and velocities of frames (theory.md sections 2 and 3)."""
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ def frame_jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[Vec6
     return _columns(model, q, None, frame)[0]
 
 
-def frame_jacobian_dot(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], frame: Frame
-) -> list[Vec6]:
+def frame_jacobian_dot(model: Model, q: Sequence[Scalar], v: Sequence[Scalar], frame: Frame) -> list[Vec6]:
     """Columns (nv) of dJ/dt: the rate of the body twist is J vdot + Jdot v, component-wise."""
     return _columns(model, q, v, frame)[1]
 

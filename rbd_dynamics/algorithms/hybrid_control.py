@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques of hybrid position/force control (theory.md section 8; 001 section 5).
 
 The constraint rows A and the task rows A_t, whose values theta = h_t(q) are what is controlled, go

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """O(n) hybrid and forward dynamics (theory.md section 2; 000 tables 3 and 4).
 
 Gauss' principle, one coordinate at a time. For a body and all that it carries, the function
@@ -69,10 +70,7 @@ def hybrid_dynamics(
     # base to tip: velocities; each body by itself: A = I, B = -ad*_V I V - F_ext
     states = velocities(model, q, v)
     A = [ArticulatedInertia.of(inertia) for inertia in inertias]
-    B = [
-        scale6(-1.0, ad_dual(state.twist, inertia * state.twist))
-        for inertia, state in zip(inertias, states)
-    ]
+    B = [scale6(-1.0, ad_dual(state.twist, inertia * state.twist)) for inertia, state in zip(inertias, states)]
     if f_ext is not None:
         B = [sub6(bias, external) for bias, external in zip(B, f_ext)]
 
@@ -140,9 +138,7 @@ def hybrid_dynamics(
         acceleration = add6(twist_to_child(state.motion.transform, parent_acceleration), state.bias)
         own = dict(zip(state.motion.dofs, state.motion.columns))
         done = {dof for dof in own if dof not in {step.dof for step in steps[i]}}
-        acceleration = add6(
-            acceleration, combine([own[dof] for dof in done], [qdd[dof] for dof in done])
-        )
+        acceleration = add6(acceleration, combine([own[dof] for dof in done], [qdd[dof] for dof in done]))
         for step in reversed(steps[i]):
             solve(step, acceleration)
             if step.dof in own:
@@ -170,9 +166,7 @@ class _Waiting:
     def __init__(self, model: Model) -> None:
         self.rotors = rotor_inertias(model)
         self._missing = Counter(
-            joint.v_index + k
-            for joint in (body.joint for body in model.bodies)
-            for k in range(joint.kind.nv)
+            joint.v_index + k for joint in (body.joint for body in model.bodies) for k in range(joint.kind.nv)
         )
         # the bodies that carry all joints of a coordinate, from the world outwards
         self._carriers: dict[int, list[int]] = {}
@@ -203,9 +197,7 @@ class _Waiting:
         for i, j in ((one, other), (other, one)):
             self._coupling[i][j] = self._coupling[i].get(j, 0.0) + weight
 
-    def remove(
-        self, dof: int, column: Vec6, a: Scalar, tau: Scalar, prescribed: Scalar
-    ) -> _Step:
+    def remove(self, dof: int, column: Vec6, a: Scalar, tau: Scalar, prescribed: Scalar) -> _Step:
         """Eliminate the coordinate from the others' D and p."""
         coupling = self._coupling.pop(dof)
         inertia, bias = self._inertia[dof], self._bias[dof]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analytic derivatives of hybrid and forward dynamics (theory.md section 6; 000 section 4).
 
 At the solution, differentiating M qdd + b = tau gives every derivative from those of inverse
@@ -71,9 +72,7 @@ def hybrid_dynamics_derivatives(
     # the acceleration: identity rows for what is prescribed
     given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
     known = [dot(M[i], given) for i in n]
-    partition = [
-        [where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n
-    ]
+    partition = [[where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n]
     factor = factorise(partition)
     qdd = factor.solve([where(prescribed[i], a[i], tau[i] - bias[i] - known[i]) for i in n])
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recursive Newton-Euler inverse dynamics (theory.md section 2; 000 table 2)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Analytic derivatives of inverse dynamics (theory.md section 6; 000 section 4)."""
 
 from __future__ import annotations

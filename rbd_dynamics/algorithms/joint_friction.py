@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Viscous and Coulomb friction of the joints (theory.md section 2)."""
 
 from __future__ import annotations

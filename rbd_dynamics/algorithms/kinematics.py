@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics of the tree: where the joints put the bodies, and how fast (theory.md section 2)."""
 
 from __future__ import annotations

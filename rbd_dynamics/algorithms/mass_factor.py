@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Square-root factor and inverse of the mass matrix (theory.md section 3)."""
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ def mass_factor(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scal
     return [[u * root for u, root in zip(row, roots)] for row in factor.U]
 
 
-def mass_matrix_inverse(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
-) -> Matrix:
+def mass_matrix_inverse(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> Matrix:
     """M^-1 (nv, nv), symmetric."""
     return factorise(mass_matrix(model, inertias, q)).inverse_matrix()

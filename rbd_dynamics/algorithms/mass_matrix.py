@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint-space mass matrix by composite rigid bodies (theory.md section 3)."""
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import dot6, wrench_to_parent
 
 
-def mass_matrix(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
-) -> list[list[Scalar]]:
+def mass_matrix(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M (nv x nv), symmetric, with rotor inertia.
 
     Column j of M is the torque that keeps every joint but j still: the inertia of all that joint j

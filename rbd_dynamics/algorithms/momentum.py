@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Centroidal momentum: that of the whole robot about its centre of mass (theory.md sections 1 and 5)."""
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ from rbd_dynamics.spatial.se3 import ZERO6, Vec6, add6, scale6
 from rbd_dynamics.spatial.so3 import Vec3, add3, cross, scale3, sub3
 
 
-def centroidal_momentum_matrix(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]
-) -> list[Vec6]:
+def centroidal_momentum_matrix(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> list[Vec6]:
     """Columns (nv) of A: A v = (angular momentum about the centre of mass, linear momentum), world axes.
 
     The robot's moving bodies count; what is fixed to the world has no momentum and is left out of
@@ -29,9 +28,7 @@ def centroidal_momentum_matrix(
     return [_about(center, column) for column in columns]
 
 
-def momentum(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]
-) -> Vec6:
+def momentum(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec6:
     """A v."""
     world = world_frame(model, inertias, q, v)
     total: Vec6 = ZERO6
@@ -65,5 +62,3 @@ def _center(model: Model, world: WorldFrame) -> Vec3:
 def _about(point: Vec3, wrench: Vec6) -> Vec6:
     """A wrench or momentum about the world's origin, moved to a point."""
     return sub3(wrench[:3], cross(point, wrench[3:])) + wrench[3:]
-
-

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Coriolis factor of the dynamics in quasi-velocities (theory.md section 3; 001 section 5, Aghili).
 
 With w = W^T v, M = W W^T and u = W^-1 tau the equation of motion is wdot + Gam w = u - W^-1 N.

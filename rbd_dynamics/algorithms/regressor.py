@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regressors: torque and energies as linear functions of the inertial parameters (theory.md section 6)."""
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from rbd_dynamics.spatial.so3 import Vec3, add3, cross, dot3, scale3
 _UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # order of the rotational inertia's entries
 
 
-def regressor(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
-) -> list[list[Scalar]]:
+def regressor(model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> list[list[Scalar]]:
     """Y (nv, 10 bodies): tau = Y @ (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body) + rotor inertia * a."""
     states = velocities(model, q, v)
     spatial = accelerations(model, states, a, base_acceleration(model))

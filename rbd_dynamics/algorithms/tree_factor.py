@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Factorisation and solution for matrices with the sparsity of the tree (theory.md section 3).
 
 M = U D U^T with U unit upper triangular. Eliminating from the tips to the base creates no new

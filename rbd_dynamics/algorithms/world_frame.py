@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What derivatives and matrices of the whole tree share: everything expressed in the world frame.
 
 With one common frame a quantity of one body meets one of another by a plain dot product. For
@@ -61,15 +62,11 @@ class CoriolisInertia(NamedTuple):
         columns = [cross(w, (J[k], J[3 + k], J[6 + k])) for k in range(3)]
         h = inertia.moment
         along = dot3(u, h)
-        top = tuple(
-            columns[c][r] - u[r] * h[c] + (along if r == c else 0.0) for r in range(3) for c in range(3)
-        )
+        top = tuple(columns[c][r] - u[r] * h[c] + (along if r == c else 0.0) for r in range(3) for c in range(3))
         return cls(top, sub3(scale3(inertia.mass, u), cross(h, w)))
 
     def __add__(self, other: CoriolisInertia) -> CoriolisInertia:  # type: ignore[override]
-        return CoriolisInertia(
-            tuple(a + b for a, b in zip(self.top, other.top)), add3(self.momentum, other.momentum)
-        )
+        return CoriolisInertia(tuple(a + b for a, b in zip(self.top, other.top)), add3(self.momentum, other.momentum))
 
     def __mul__(self, twist: Vec6) -> Vec6:  # type: ignore[override]
         return matvec(self.top, twist[:3]) + cross(twist[:3], self.momentum)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The equations of motion in closed form: definitions to check against and to explain with.
 
 `Robot` computes the same quantities by recursions at control rate. Here are the formulas of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of what is passed to a closed form: one sample, finite numbers, unit quaternions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots on a floating base: kinematics, manipulator form and Hamel's equations (theory.md section 5; source 004).
 
 The package's base velocity is the body twist (w, v). Source 004 has the base's velocity rdot in world

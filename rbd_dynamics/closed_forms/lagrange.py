@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mass matrix, its partial derivatives and Christoffel symbols in closed form (theory.md section 3; 001 section 3).
 
 Definitions to check against and to explain with; `Robot` has the fast recursions. With A_li the

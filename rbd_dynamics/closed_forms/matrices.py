@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Matrices that the closed forms share, beyond those of `rbd_dynamics.spatial` (theory.md section 0)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics by products of exponentials (theory.md section 3; 001 section 3).
 
     g_i(q) = exp(xi_1 q_1) ... exp(xi_i q_i) g_i(0)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics in quasi-velocities, where the mass matrix is the identity (theory.md section 3; 001 section 5)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recursions as stacked operators: sparse matrices over all bodies at once (theory.md section 3; 001 section 4).
 
     V    = G xi v + G P0 V0                     Gamma: block (i, parent of i) is Ad_{T_pi^-1}

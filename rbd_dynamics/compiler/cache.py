@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels on disk, so that the second start compiles nothing.
 
 Entries live in one folder per version of the code that makes them; folders of other versions are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels of one robot: traced, compiled or loaded from the cache, behind one interface."""
 
 from __future__ import annotations
@@ -82,9 +83,7 @@ def best_backend() -> Backend:
     return "llvm" if problem is None else "python"
 
 
-def build(
-    backend: Backend, name: str, identity: str, signature: Signature, function: Function
-) -> Kernel:
+def build(backend: Backend, name: str, identity: str, signature: Signature, function: Function) -> Kernel:
     """The kernel of an algorithm for one robot; `identity` is a text that tells robots apart."""
     if backend == "reference":
         return FunctionKernel(function, signature)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines of LLVM IR for values of one type, a double or a vector of doubles, with sine and cosine.
 
 Sine and cosine are branch-free polynomials, so that they run in vector registers like all else.
@@ -121,9 +122,7 @@ class Code:
         high = self.op("fsub", one, half)
         low = self.op("fsub", self.op("fsub", one, high), half)  # what the subtraction lost
         square = self.op("fmul contract", z, z)
-        cosine = self.op(
-            "fadd", high, self.mul_add(square, self.polynomial(z, _COS), low)
-        )
+        cosine = self.op("fadd", high, self.mul_add(square, self.polynomial(z, _COS), low))
         quadrant = self.let(f"bitcast {self.type} {shifted} to {self.integer}")
         return (
             self._by_quadrant(quadrant, sine, cosine),
@@ -133,9 +132,7 @@ class Code:
     def _by_quadrant(self, quadrant: str, sine: str, cosine: str) -> str:
         """sin(x + quadrant * pi/2) from the sine and cosine of the remainder."""
         odd = self.let(f"trunc {self.integer} {quadrant} to {self.integer.replace('i64', 'i1')}")
-        chosen = self.let(
-            f"select {self.integer.replace('i64', 'i1')} {odd}, {self.type} {cosine}, {self.type} {sine}"
-        )
+        chosen = self.let(f"select {self.integer.replace('i64', 'i1')} {odd}, {self.type} {cosine}, {self.type} {sine}")
         high = self.let(f"and {self.integer} {quadrant}, {self.whole(2)}")
         sign = self.let(f"shl {self.integer} {high}, {self.whole(62)}")
         bits = self.let(f"bitcast {self.type} {chosen} to {self.integer}")

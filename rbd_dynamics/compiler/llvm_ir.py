@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emitter to LLVM IR: the traced program as machine-independent code for one sample and for a batch.
 
 Two functions come out of one program:
@@ -114,18 +115,12 @@ class _Function(Code):
         self, inputs: Sequence[Sequence[str]], outputs: Sequence[Sequence[str]], range_used: str
     ) -> tuple[str, str, str]:
         """Three values that are zero if all is well, else NaN or (the last) positive."""
-        own = [
-            vector
-            for vector, argument in zip(inputs, self.program.signature.inputs)
-            if not argument.shared
-        ]
+        own = [vector for vector, argument in zip(inputs, self.program.signature.inputs) if not argument.shared]
         sums = [self.total([x for vector in vectors for x in vector]) for vectors in (own, outputs)]
         bad_input, bad_output = (self.op("fsub", s, s) for s in sums)
         kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
         far = self.let(f"fcmp ogt {self.type} {range_used}, {self.number(1.0)}")
-        big = self.let(
-            f"select {kind} {far}, {self.type} {self.number(1.0)}, {self.type} {self.number(0.0)}"
-        )
+        big = self.let(f"select {kind} {far}, {self.type} {self.number(1.0)}, {self.type} {self.number(0.0)}")
         return bad_input, bad_output, big
 
 
@@ -138,10 +133,7 @@ class _One(_Function):
     def emit(self) -> list[str]:
         signature = self.program.signature
         names = [self.parameter(argument, prefix) for argument, prefix in _arguments(self.program)]
-        inputs = [
-            [self.load(argument, k) for k in range(argument.size)]
-            for argument in signature.inputs
-        ]
+        inputs = [[self.load(argument, k) for k in range(argument.size)] for argument in signature.inputs]
         outputs, range_used = self.body(inputs)
         flags = []
         for flag, value in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), self.defects(inputs, outputs, range_used)):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machine code from LLVM IR, and calls into it that cost next to nothing.
 
 llvmlite (the compiler under Numba) turns IR into an object file, which is kept on disk and loaded
@@ -119,9 +120,9 @@ class NativeKernel:
 
     def _entry_point(self, signature: Signature) -> Callable[..., Any]:
         method = _MethodDef(b"kernel", self._engine.get_function_address("call"), _METH_FASTCALL, None)
-        make = ctypes.PYFUNCTYPE(
-            ctypes.py_object, ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p
-        )(("PyCFunction_NewEx", ctypes.pythonapi))
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p)(
+            ("PyCFunction_NewEx", ctypes.pythonapi)
+        )
         # the built-in keeps its `self`, and so the code and its own definition, alive
         owner = (self._engine, method)
         call: Callable[..., Any] = make(method, owner, None)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A traced algorithm: named input and output vectors and the operations between them."""
 
 from __future__ import annotations

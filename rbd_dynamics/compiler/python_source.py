@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emitter to Python source: the traced program as a function that any interpreter runs.
 
 The same source works on floats (one sample) and on NumPy arrays (a batch, one element a sample).

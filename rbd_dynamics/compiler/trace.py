@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tracing scalars: running an algorithm on them records it as an expression graph.
 
 The graph simplifies as it grows. Operations on constants are done at once (constants stay plain

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints on a robot's motion: kinds, sets of them, and what holds with them (theory.md section 7)."""
 
 from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every constraint kind offers: h(q), A(q) and Adot v, exactly (theory.md section 7).
 
 To add a kind between two frames, derive from `PairConstraint` and write either

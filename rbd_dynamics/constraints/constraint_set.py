@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints of one robot that hold together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Derivatives of constrained forward dynamics (theory.md sections 6 and 7).
 
 At the solution M a + b = tau + A^T lambda, A a = rhs, differentiating both equations by x in {q, v} gives

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints as plain dictionaries and YAML files; docs/constraints.md describes the format."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames held together: welds, hinges, any subset of the six directions, and distances."""
 
 from __future__ import annotations

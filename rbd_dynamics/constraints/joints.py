@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints on the joint coordinates: couplings, and rows of one's own."""
 
 from __future__ import annotations

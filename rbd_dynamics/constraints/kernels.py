@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constrained dynamics as the compiler sees it: named functions of vectors, for one set of constraints.
 
 To make another algorithm a kernel, add a function and a line to `CATALOG` here.

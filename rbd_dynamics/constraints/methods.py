@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The constrained part of `Robot`: kernels for sets of constraints, bound to methods."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact of two smooth surfaces: how the touching points move (001 section 5; Montana 1988).
 
 A surface is described by two coordinates a = (u, v) with orthogonal coordinate lines, and by three forms at each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poses of constrained and reference frames, from what people have at hand."""
 
 from __future__ import annotations

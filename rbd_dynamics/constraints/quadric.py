@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Surfaces of second degree, by their numbers: what a file can hold of implicit surfaces."""
 
 from __future__ import annotations

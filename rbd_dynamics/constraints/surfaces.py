@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points, frames, balls and wheels on surfaces.
 
 A surface is a function over generic scalars of a point in the surface's own frame, zero on it. For

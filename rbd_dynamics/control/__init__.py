@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Controllers and what they need: pure functions and small state, no ROS."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact from external torques: thresholds with hysteresis and a least duration."""
 
 from __future__ import annotations

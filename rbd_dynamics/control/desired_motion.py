@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the controlled joints shall do: hold, follow a trajectory, or obey streamed set-points."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feedforward torque of a desired motion, with an optional PD around it (theory.md section 8)."""
 
 from __future__ import annotations

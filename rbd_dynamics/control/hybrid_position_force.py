@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hybrid position/force control of a robot under constraints (theory.md section 8; 001 section 5)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a hybrid position/force controller may do, and when it has to stop.
 
 It holds the robot until it is engaged, finds the surface, presses with a force that grows from what is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The usual hybrid task as numbers: a tool, a task frame, a surface, directions held and directions moved."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states as they come in the wild, matched by name: any order, extra joints, gaps, NaN, no velocities."""
 
 from __future__ import annotations

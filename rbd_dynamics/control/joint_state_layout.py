@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the numbers lie in a serialised sensor_msgs/JointState.
 
 Messages of one sender differ in their stamp and their numbers only, so that what was found in one of them reads a

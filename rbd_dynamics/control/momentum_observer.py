@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """External torques out of measured ones, by generalised momentum (De Luca and Mattone, 2005).
 
 The momentum p = M v obeys pdot = tau + C^T v - N - friction + tau_ext, in which no acceleration appears. What

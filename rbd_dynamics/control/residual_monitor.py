@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the model gets wrong, and what touches the robot, while it runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Piecewise polynomials through points in time, for several joints at once.
 
 Positions, velocities and accelerations are (points, joints); a row of NaN marks what is missing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A causal low-pass filter that gives a signal and its derivative, for samples at any distance."""
 
 from __future__ import annotations

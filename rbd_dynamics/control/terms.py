@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of chosen terms: many robots compensate gravity or friction themselves."""
 
 from __future__ import annotations

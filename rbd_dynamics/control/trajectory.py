@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A joint trajectory: points with names in, desired positions, velocities and accelerations at any time out."""
 
 from __future__ import annotations

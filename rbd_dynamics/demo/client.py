@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's own part in the ROS graph: it publishes the robot, plays the motion, records, calls services."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motion that the demo plays: a smooth path through via points, as fast as the robot can."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's robot: what the controller believes of it, and how the simulated one differs from that."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a planner asks the dynamics server, and whether the answers fit together.
 
 No dynamics is computed here: each answer is compared with another answer of the server, or with a law of mechanics

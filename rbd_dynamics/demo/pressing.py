@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's second part: the same robot presses on a table while its tool follows a circle."""
 
 from __future__ import annotations

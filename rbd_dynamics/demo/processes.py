@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The nodes as processes of their own, started together and always ended."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What went over the wire: kept as it came, written as a rosbag2, read back as arrays."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rbd_dynamics demo` from the beginning to the end."""
 
 from __future__ import annotations

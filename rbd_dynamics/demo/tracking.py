@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run of the motion: what was recorded of it and how well the robot followed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot model: bodies, joints, limits; the URDF reader, the builder, YAML; preflight checks; payloads."""
 
 from rbd_dynamics.model.builder import ModelBuilder

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From bodies to a checked model: what the builder and the dictionary format share."""
 
 from __future__ import annotations

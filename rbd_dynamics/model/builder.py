@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots in code: a model link by link, without a URDF."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Could this robot exist, and are its dynamics well posed?
 
 What cannot be is an error. What is wrong in a way that leaves the dynamics usable is a defect, an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a URDF says that matters to dynamics, as plain data, with every number checked.
 
 Only links, their inertials, joints and rotor inertias of transmissions are read; visuals,

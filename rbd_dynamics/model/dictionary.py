@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models as plain dictionaries and YAML files, without loss; docs/model_format.md describes the format.
 
 A dictionary holds only texts, numbers, lists and dictionaries, so it is also good for JSON.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XML elements of a robot description: parsed with the place of every fault, numbers checked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is wrong with a description: findings, and the error that carries them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The immutable robot model that every algorithm reads.
 
 A model is a tree of moving bodies in which a parent comes before its children. Links that fixed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A load carried at a frame."""
 
 from __future__ import annotations

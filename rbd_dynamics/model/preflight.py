@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything about a robot description that is wrong, doubtful or worth knowing, in one list."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rotor inertia, as the transmissions of a robot description give it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structure of a description: is it one tree, and what do its mimic joints follow?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a URDF to a `Model`."""
 
 from __future__ import annotations

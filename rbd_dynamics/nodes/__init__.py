@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROS 2 nodes: parameters, topics and services around the library; no mathematics."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The services of `dynamics_server` under constraints, whose names the server knows or the request brings along."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a robot description to what a node works with, aside from the control loop."""
 
 from __future__ import annotations

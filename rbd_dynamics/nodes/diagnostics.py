@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`/diagnostics` once a second: what the node says about itself."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `dynamics_server`: dynamics of the robot as services, one state or a whole trajectory in a call."""
 
 from __future__ import annotations

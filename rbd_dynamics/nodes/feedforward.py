@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `feedforward`: joint states and a desired motion in, torques out, at the rate of the joint states."""
 
 from __future__ import annotations

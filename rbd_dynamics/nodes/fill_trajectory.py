@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The work of service `fill_trajectory_efforts`: a trajectory message comes back complete with efforts."""
 
 from __future__ import annotations

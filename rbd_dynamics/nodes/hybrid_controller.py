@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `hybrid_controller`: presses against surfaces with a wanted force and moves along them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything the nodes show to the outside, as tables: parameters, topics and services.
 
 The nodes declare their parameters from here; docs/nodes.md is written from here; tests compare both, and
@@ -262,11 +263,16 @@ MONITOR_PARAMETERS = (
               choices=MISSING_VELOCITY),
 )  # fmt: skip
 
-ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String", False,
-                          "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles")
+ROBOT_DESCRIPTION = Topic(
+    "robot_description",
+    "std_msgs/msg/String",
+    False,
+    "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles",
+)
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
-SET_PAYLOAD = Service("~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload",
-                      "Attach a load to a frame, replace it, or detach it")
+SET_PAYLOAD = Service(
+    "~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload", "Attach a load to a frame, replace it, or detach it"
+)
 
 FEEDFORWARD = Interface(
     "feedforward",

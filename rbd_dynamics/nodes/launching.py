@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the launch files share: their arguments, and the action that starts a node. Needs launch and launch_ros."""
 
 from __future__ import annotations

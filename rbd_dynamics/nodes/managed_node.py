@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The base of every node: life cycle, parameters, robot description and diagnostics in one place.
 
 A node says what it makes of a robot model (`build`, which may take long and runs aside) and how it takes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROS messages in the library's terms, and shared choices about topics."""
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ def nanoseconds(time: Any) -> int:
 def points_of(message: Any) -> list[Point]:
     """The points of a trajectory_msgs/JointTrajectory."""
     return [
-        Point(
-            1e-9 * nanoseconds(point.time_from_start), point.positions, point.velocities, point.accelerations
-        )
+        Point(1e-9 * nanoseconds(point.time_from_start), point.positions, point.velocities, point.accelerations)
         for point in message.points
     ]

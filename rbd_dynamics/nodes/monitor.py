@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `monitor`: joint states in; what the model gets wrong, external torques and contact out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters as tables: declared with descriptors and ranges, checked with clear errors. Imports no ROS until used."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Service `~/set_payload`: loads attached to frames, kept when a new description comes."""
 
 from __future__ import annotations

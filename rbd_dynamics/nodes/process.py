@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The life of a node's process: start, spin, and a clean end at SIGINT and SIGTERM."""
 
 from __future__ import annotations

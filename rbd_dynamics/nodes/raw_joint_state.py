@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states straight out of their serialised form: most of a message is the same as in the one before it.
 
 Making a Python message of each costs more than all the dynamics. Where the numbers lie in the bytes is found once for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/nodes.md and config/*.yaml from the tables in `interface`:  python -m rbd_dynamics.nodes.reference"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flat arrays of named joints, sample after sample, as the services carry them, to and from robot order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Action `~/simulate` of the simulator: rollouts of any length, apart from the live simulation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node `simulator`: effort commands in, joint states out, in real time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What nodes that answer joint states by torques have in common: the way in, and the way out."""
 
 from __future__ import annotations

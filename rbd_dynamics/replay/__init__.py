@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a recording to what the model gets wrong, and by how much; without ROS.
 
     recording = replay.Recording("bag")

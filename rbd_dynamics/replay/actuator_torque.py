@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the actuators did, from efforts that may lack some terms of the equation of motion."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All that one recording says: the comparison, and answers to further questions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states as they come in the wild become stretches of good samples in the order of their stamps.
 
 All decisions that concern a whole recording are made once, from its first messages (`survey`), and all others from a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Predicted against measured torque, joint by joint, in sums that can be merged."""
 
 from __future__ import annotations

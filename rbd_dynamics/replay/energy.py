@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Power and work of the joints, and where the energy went."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sums without rounding: in whatever order and groups numbers are added, the sum is the same to the last bit.
 
 So a comparison does not depend on which worker did which part of it.

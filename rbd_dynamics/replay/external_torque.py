@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """External torques by generalised momentum, and when something was touched."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was noticed on the way from a recording to its signals: counts by kind, and remarks; for the report."""
 
 from __future__ import annotations

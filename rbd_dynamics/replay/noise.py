@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much noise the measurements have, and how much of it is left in the filtered signals."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files that a replay leaves: summary, report, pictures, tables, a recording, and a corrected description."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages that some of a replay needs: asked for before the work begins."""
 
 from __future__ import annotations

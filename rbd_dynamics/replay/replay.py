@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A whole recording compared with a robot."""
 
 from __future__ import annotations

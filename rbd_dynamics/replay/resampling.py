@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples at uniform times: local, so that it can be done piece by piece.
 
 At each time of the grid the cubic through the two samples before and the two after it (Lagrange), which is exact for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a recording to the motion of a robot, segment by segment, with bounded memory."""
 
 from __future__ import annotations

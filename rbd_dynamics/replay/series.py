@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time series for plots, in bounded memory however long the recording: no more is kept than the eye sees."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a recording is processed: all of it in one place, to be written beside the results."""
 
 from __future__ import annotations

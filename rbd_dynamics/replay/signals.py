@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From samples of one segment to filtered signals on a uniform grid, piece by piece.
 
 1. Resampling (`resampling.py`).

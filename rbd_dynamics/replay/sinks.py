@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the motion and its torques go, stretch by stretch: tables and a recording of their own."""
 
 from __future__ import annotations

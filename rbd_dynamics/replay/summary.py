@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All results of a recording as plain data: what summary.json has, and what the report is made of."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is decided once for a whole recording, from its first messages."""
 
 from __future__ import annotations

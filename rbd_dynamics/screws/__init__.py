@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Screws: lines with a pitch, and what they say about dynamics (theory.md section 4; source 003).
 
 Over NumPy arrays with leading axes. Twists are (w, v) and wrenches (m, f), angular part first; source

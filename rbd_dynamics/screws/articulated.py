@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Articulated inertias, and accelerations and wrenches by projection (theory.md section 4; source 003).
 
 With A_i, d_i so that f_i = A_i a_i + d_i for body i and all that it carries,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Articulated mobility: how a body yields to a wrench, from base to tip (theory.md section 4; source 003).
 
     a_i = b_i - Y_i f_{i+1}
@@ -30,9 +31,7 @@ class InboardMobility(NamedTuple):
     b: Array
 
 
-def inboard_mobility(
-    model: Model, tree: ArticulatedTree, body: int, whole: bool = False
-) -> list[InboardMobility]:
+def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, whole: bool = False) -> list[InboardMobility]:
     """Mobility of the world and of each body from the base to `body` (an index of model.bodies).
 
     What hangs on the path as a side branch counts as articulated inertia and bias. Of `body`

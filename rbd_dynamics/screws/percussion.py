@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Axis of percussion: where to hit a hinged body so that the hinge feels nothing (source 003).
 
 The inertia maps a twist to the wrench that causes it as an acceleration from rest. For a rotation

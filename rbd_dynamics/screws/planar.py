@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planar screws: three components (source 003).
 
 A planar twist is (w, vx, vy), a planar wrench (m, fx, fy), both at the frame's origin, angular part

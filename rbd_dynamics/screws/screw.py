@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A screw: a line in space and a pitch; a twist or a wrench is a screw times a magnitude (source 003)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chain splitting: the answer at one joint without a sweep through the others (theory.md section 4; source 003).
 
 Cut at joint k, the outboard part answers f = A a + d and the inboard part a_p = b - Y f. With
@@ -34,9 +35,7 @@ class JointAnswer(NamedTuple):
     body_acceleration: Array
 
 
-def split_chain(
-    model: Model, tree: ArticulatedTree, joint: str, inboard: InboardMobility | None = None
-) -> JointAnswer:
+def split_chain(model: Model, tree: ArticulatedTree, joint: str, inboard: InboardMobility | None = None) -> JointAnswer:
     """Acceleration and wrench at the joint of that name.
 
     `inboard`: of the parent of the joint's body without the body, as `mobility_before` returns

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Active and reactive subspaces of a joint on a rigid or articulated body (theory.md section 4; source 003).
 
     accelerations   a = s psi + U gamma     psi = T^T a     gamma = R^T a

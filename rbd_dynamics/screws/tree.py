@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the screw recursions read of each body, as matrices in its own frame."""
 
 from __future__ import annotations

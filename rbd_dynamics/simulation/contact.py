@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unilateral contact with Coulomb friction between points or balls of the robot and surfaces of the world.
 
 Contact is rigid and acts on velocities: after a step no ball moves into its surface, and friction holds it, or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Integrators of the equation of motion, free, under constraints and in contact.
 
 Positions move on the group (`model.integrate`), so quaternions stay of unit length.

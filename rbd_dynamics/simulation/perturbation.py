@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model that differs from the nominal one, as every real robot does."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulation from a state on for a given time, sample by sample."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What surrounds a simulated robot, from a YAML file: constraints that hold, and surfaces that it may touch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot: effort commands in, its motion out, with brakes, limits and friction of a real one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A force-torque sensor: what constraints and contacts exert on a body, seen from a frame."""
 
 from __future__ import annotations

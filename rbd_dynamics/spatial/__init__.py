@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spatial algebra: SO(3), SE(3), quaternions, twists, wrenches, momenta and inertias.
 
 The names of this package work on NumPy arrays with any leading axes (`spatial.arrays` lists them).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spatial algebra over NumPy arrays: what `rbd_dynamics.spatial` offers to users.
 
 Thin wrappers of the generic-scalar modules. Every argument may have leading axes, which broadcast:

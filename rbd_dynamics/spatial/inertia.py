@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid and articulated inertias over generic scalars (theory.md sections 0 and 2)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact time derivatives by arithmetic: truncated Taylor series as generic scalars.
 
 A jet is the value of a function of time with its first and second derivative at one instant. A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exponential, logarithm and their Jacobians on SO(3) and SE(3), over generic scalars.
 
 Nothing here branches: every function is one formula, well-conditioned from 0 on, so it also runs

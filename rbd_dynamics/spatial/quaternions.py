@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unit quaternions (x, y, z, w) over generic scalars (theory.md section 1; source 004).
 
 The scalar part comes LAST, as in ROS and in this package's configurations; the lecture of source 004

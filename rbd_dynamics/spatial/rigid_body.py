@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One rigid body over generic scalars: momentum, wrench and energy in its own frame (000 section 1)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementary functions of a generic scalar.
 
 A scalar is a float (one sample), a NumPy array (a batch, one element a sample), a tracing scalar

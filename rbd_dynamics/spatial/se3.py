@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid transforms, twists and wrenches (theory.md section 0).
 
 A twist is the 6-tuple (w, v), a wrench (m, f): angular part first, in the body frame.

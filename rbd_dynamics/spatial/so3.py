@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """3-vectors, 3 x 3 matrices and rotations as plain tuples of generic scalars.
 
 A vector is (x, y, z); a matrix is its nine entries row by row; a symmetric matrix is

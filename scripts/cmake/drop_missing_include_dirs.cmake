@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Passed to CMake as CMAKE_PROJECT_INCLUDE when ROS 2 comes from PyPI wheels.
 #
 # The wheels' imported targets still list include directories of the machine that built them, and CMake refuses to

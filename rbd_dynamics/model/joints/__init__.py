@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint kinds: one class each, one file a family; `base` says how to add one."""
 
 from rbd_dynamics.model.joints.base import JointKind

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every joint kind offers, generic over the scalar.
 
 A kind says how its frame moves, `T(q)`, and the columns of its Jacobian `S(q)` with their rate

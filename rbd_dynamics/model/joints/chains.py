@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints whose S depends on q: several motions along fixed screws, one after the other."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints that move on a group: in the plane, about a point, freely. Their velocity is the body twist."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints with one degree of freedom: motion along one screw."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many recordings: found in folders, done in parallel, gone on with after an interruption, and summed up by robot."""
 
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which robot drifts, and which differs from the others: trends over the recordings of a fleet."""
 
 from __future__ import annotations

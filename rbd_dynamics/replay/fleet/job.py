@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One recording of many: what is to be done with it, and whether it has been done."""
 
 from __future__ import annotations

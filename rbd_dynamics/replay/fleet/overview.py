@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a fleet's recordings say together: fleet.json, fleet.csv and fleet.html."""
 
 from __future__ import annotations

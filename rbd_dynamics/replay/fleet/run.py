@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many jobs at once: here, or on a Dask cluster."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What recordings say of friction, of a load, and of all inertias; each with its confidence.
 
     found = replay.segments(recording, robot.model, settings)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a URDF with other inertias and friction; everything else stays as it is, comments and all.
 
 A body of the model is one link or several that fixed (or locked) joints connect. The inertia of a body of several links

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers with their confidence, and results as plain data."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint friction from recordings: offset, Coulomb, viscous and Stribeck, each joint by itself.
 
 torque = offset + (Fc + (Fs - Fc) exp(-(v / vs)^2)) sign(v) + Fv v, fitted to the measured torque less the model's

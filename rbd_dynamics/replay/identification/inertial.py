@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All inertial parameters that a recording shows, and bodies that can exist and have them.
 
 First the base parameters, those combinations of the bodies' inertial parameters on which torque depends, as deviations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Columns that joints share (inertial parameters) beside those that each has for itself (friction)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weighted least squares over joints of unequal noise, told apart: what the data say, and what they do not.
 
 Feasible generalised least squares: each joint weighs as much as the inverse of its residuals' variance. In units of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Normal equations per joint and per stretch of time: all that a linear fit needs of a recording, in bounded memory.
 
 Sums of products of a joint's columns and its torque, in blocks of time. Per joint, because joints differ in noise; in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A load at a frame, from recordings: mass, centre of mass, inertia.
 
 The torque of a load is linear in its ten inertial parameters at the frame: the regressor of the body that carries it,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertias that a body can have: positive definite pseudo-inertias, and the one that fits best.
 
 The pseudo-inertia of a body is J = [[S, h], [h^T, m]], S = tr(I) / 2 - I the second moment of its mass about the

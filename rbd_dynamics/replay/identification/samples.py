@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What identification makes of a segment: the torque that the model does not explain, and the columns of friction.
 
 The measured torque went through a low-pass filter (`Settings.cutoff`), and so did positions and velocities. Terms that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of joint states: files in, arrays out."""
 
 from rbd_dynamics.replay.reading.decoding import JointStates

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the bytes of joint states to arrays, a block at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MCAP files (https://mcap.dev/spec), read record by record from the front: neither footer nor index is needed."""
 
 from __future__ import annotations

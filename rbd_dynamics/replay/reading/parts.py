@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which files a recording has, and what its metadata.yaml says of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording: one file, or a folder with the parts of one; its topics, joint states and robot description."""
 
 from __future__ import annotations

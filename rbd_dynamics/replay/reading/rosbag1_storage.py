@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROS 1 bags, format 2.0 (http://wiki.ros.org/Bags/Format/2.0), read record by record, without the index."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """rosbag2 files of the sqlite3 plugin: tables `topics` and `messages`, read in the order of their rows."""
 
 from __future__ import annotations

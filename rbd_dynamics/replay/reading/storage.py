@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that hold messages: what every kind of file offers, and which kind a file is.
 
 All are read from front to end in large blocks, so that memory stays bounded, and what is damaged is passed over.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a replay shows: a page to explore in a browser, and pictures."""
 
 from rbd_dynamics.replay.report.page import write_html

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of the report as plain data for plotly.js: one row a joint, all with the same axis of time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report as one file of HTML that needs no network."""
 
 from __future__ import annotations

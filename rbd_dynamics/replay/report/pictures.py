@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of the report, for papers and for places where no page can be opened."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the pages are made of: their templates, tables and numbers."""
 
 from __future__ import annotations
