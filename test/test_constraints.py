@@ -206,7 +206,7 @@ def test_implicit_surface_is_scaled_to_a_distance():
     for other in others:
         np.testing.assert_allclose(other.h, 0.0, atol=1e-12)
         np.testing.assert_allclose(other.A, sphere.A, atol=1e-12)
-        np.testing.assert_allclose(other.rates, sphere.rates, atol=1e-11)
+        np.testing.assert_allclose(other.Adot_v, sphere.Adot_v, atol=1e-11)
 
 
 def test_a_point_slides_on_an_ellipsoid():

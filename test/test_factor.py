@@ -12,9 +12,9 @@ from oracles import assert_close, derivative
 from robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree
 
 import rbd_dynamics as rbd
-from rbd_dynamics.algorithms.catalog import specialise
 from rbd_dynamics.closed_forms import ArticulatedOperators, StackedOperators, quasi_velocity_dynamics
 from rbd_dynamics.compiler.program import trace
+from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.joints import Prismatic, Revolute
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.se3 import Transform
