@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ATTRIBUTE = r"""(^|\s){}\s*=\s*("[^"]*"|'[^']*')"""
-_ENCODING = re.compile(progress=rb"""^(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["']([\w.-]+)["']""")
+_ENCODING = re.compile(rb"""^(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["']([\w.-]+)["']""")
 
 
 @dataclass
