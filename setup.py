@@ -37,7 +37,7 @@ setup(
         (f"share/{NAME}/config", sorted(glob("config/*.yaml"))),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy", "scipy", "PyYAML", "rich"],
+    install_requires=["numpy", "scipy", "PyYAML", "rich", "urdf-parser-py"],
     extras_require={
         "compiled": COMPILED,
         "plots": PLOTS,

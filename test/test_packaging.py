@@ -33,6 +33,7 @@ ROSDEP = {
     "yaml": "python3-yaml",
     "rich": "python3-rich",
     "matplotlib": "python3-matplotlib",
+    "urdf_parser_py": "urdfdom_py",
 }
 
 
