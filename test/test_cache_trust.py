@@ -397,6 +397,18 @@ def test_in_a_shared_folder_even_what_root_owns_is_not_enough(place, monkeypatch
     unused(place)
 
 
+@as_root
+@pytest.mark.parametrize("open_to_all", ["/tmp", "/var/cache"], indirect=True)
+def test_a_folder_of_root_may_lie_above_and_in_a_shared_one_it_may_not(open_to_all, monkeypatch):
+    os.chown(open_to_all, 0, -1)
+    (open_to_all / "mine").mkdir()
+    os.chown(open_to_all / "mine", OTHER_USER, -1)
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, str(open_to_all / "mine"))
+    with unprivileged():
+        cache.store(NAME, KEY, DATA)
+        assert cache.load(NAME, KEY) == (None if open_to_all.parent == Path("/tmp") else DATA)
+
+
 @pytest.mark.parametrize("owner", [OTHER_USER, 65534])
 @pytest.mark.parametrize("depth", range(4))
 def test_a_folder_of_another_user_anywhere_on_the_path_is_enough_not_to_use_it(
