@@ -127,6 +127,16 @@ def test_the_bound_may_change_while_a_process_runs(place, monkeypatch):
     assert kept(place, range(25)) == list(range(17, 25))
 
 
+def test_the_new_entry_stays_even_where_the_clock_was_set_back(place):
+    for k in range(9):
+        store(place, k, age=-DAY)
+    another_process()
+    cache.store(NAME, "new", BIG)
+    cache.store(NAME, "newer", BIG)
+    assert kept(place, ["newer"]) == ["newer"]
+    assert size(place) <= MB
+
+
 @pytest.mark.parametrize("setting", ["0", " 0 "])
 def test_no_room_means_nothing_is_stored(place, monkeypatch, setting):
     store(place, "there")
@@ -188,13 +198,16 @@ UNKNOWN = [
 ]  # fmt: skip
 ENTRY_LIKE = st.from_regex(r"\A[a-z_]{0,9}-[0-9a-f]{32}(\.[a-z]{1,8})?\Z")
 ANY_NAME = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=40)
+WRITING = f".rbd_dynamics-{HEX[:16]}.tmp"
 KINDS = st.sampled_from(["file", "folder", "link to an entry", "link to a folder", "pipe"])
 
 
 @given(st.dictionaries(st.one_of(st.sampled_from(UNKNOWN), ENTRY_LIKE, ANY_NAME), KINDS, max_size=8))
 @example(dict.fromkeys(UNKNOWN, "file"))
 @example(dict.fromkeys(UNKNOWN, "folder"))
-@example(dict.fromkeys(UNKNOWN, "link to an entry"))
+@example(dict.fromkeys([*UNKNOWN, WRITING], "link to an entry"))
+@example({WRITING: "folder"})
+@example({WRITING: "pipe"})
 @settings(max_examples=60, deadline=None)
 def test_what_the_cache_did_not_make_survives_everything(unknown):
     """Even under names like its own: files without its magic, folders, links, pipes, however old and large."""

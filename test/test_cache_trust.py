@@ -346,6 +346,23 @@ def test_a_file_that_changes_between_opening_and_reading_gives_nothing_else(plac
     assert cache.load(NAME, KEY) is None
 
 
+@pytest.mark.parametrize("change", ["replaced", "evicted"])
+def test_a_file_that_another_process_replaces_or_evicts_once_it_is_open_is_loaded(place, monkeypatch, change):
+    fstat, changed = os.fstat, []
+
+    def slow(descriptor):
+        if stat.S_ISREG(fstat(descriptor).st_mode) and not changed:
+            changed.append(entry(place).unlink())
+            if change == "replaced":
+                cache.store(NAME, KEY, DATA)
+        return fstat(descriptor)
+
+    monkeypatch.setattr(os, "fstat", slow)
+    assert cache.load(NAME, KEY) == DATA
+    assert len(changed) == 1
+    assert cache.load(NAME, KEY) == (DATA if change == "replaced" else None)
+
+
 # --- folders --------------------------------------------------------------------------------------------
 
 

@@ -107,7 +107,8 @@ def open_file(folder: int, name: str) -> tuple[int, os.stat_result]:
             raise NotTrusted(f"{name} is no regular file")
         if status.st_uid != os.geteuid() or status.st_uid in _nobody():
             raise NotTrusted(f"{name} belongs to user {status.st_uid}")
-        if status.st_nlink != 1 or status.st_mode & _OTHERS_WRITE:
+        # no name at all: it was replaced or removed since it was opened, and is as good as it was
+        if status.st_nlink > 1 or status.st_mode & _OTHERS_WRITE:
             raise NotTrusted(f"others may write to {name}, or it has other names")
     except BaseException:
         os.close(file)
