@@ -69,6 +69,11 @@ class JointKind:
         return 1
 
     @property
+    def velocity_is_rate(self) -> bool:
+        """Whether v is the rate of q, number by number."""
+        return type(self).rates is JointKind.rates
+
+    @property
     def reach(self) -> float:
         """How far random positions go where there is no limit, rad or m."""
         return math.pi
