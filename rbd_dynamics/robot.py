@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.catalog import specialise
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.compiler import kernels
+from rbd_dynamics.compiler.fingerprint import fingerprint
 from rbd_dynamics.compiler.kernels import Backend, Kernel
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.constraints.methods import ConstrainedMethods
@@ -426,6 +427,9 @@ def _refuse(*arrays: Any) -> None:
 
 def _identity(model: Model, friction: bool) -> str:
     """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
-    bodies = [(body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies]
+    bodies = [
+        (body.parent, body.placement, replace(body.joint, name="", limits=Limits()), fingerprint(body.joint.kind))
+        for body in model.bodies
+    ]
     frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
     return repr((bodies, frames, model.gravity, friction))

@@ -312,7 +312,7 @@ _OF_A_FRAME = ("pose", "jacobian", "jacobian_dot", "frame_derivatives", "inverse
 def specialise(model: Model, name: str, friction: bool) -> tuple[Signature, Function]:
     """Signature and function of an algorithm for one model. Raises KeyError for an unknown name.
 
-    The algorithm sees the expanded tree, whose joints all have constant S; what goes in and out
+    The algorithm sees the expanded tree, in which chains are single joints; what goes in and out
     is for the bodies of the model itself.
     """
     base, _, frame = name.partition(":")

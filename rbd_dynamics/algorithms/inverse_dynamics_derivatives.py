@@ -29,7 +29,8 @@ def inverse_dynamics_derivatives(
     with body velocity e_k (`Model.integrate`), v and a kept as they are.
 
     Moving joint j turns its whole subtree. A torque inside the subtree turns along, so only the
-    gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn.
+    gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn. Where
+    S depends on q, the joint's own columns S(q) change as well and meet the subtree's wrench.
     """
     return derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a))
 
@@ -54,6 +55,8 @@ def derivatives_in_world_frame(model: Model, world: WorldFrame) -> tuple[Matrix,
                 add(dq, other, own, dot6(other.s, by_q))
                 add(dv, other, own, dot6(other.s, by_v))
                 add(da, other, own, dot6(other.s, by_a))
+            for other, slope in zip(world.columns[index], own.slopes):
+                add(dq, other, own, dot6(slope, wrench))
             # this joint's torque, by the joints towards the base: S^T (I x + 2 B y) = x . (I S) + ...
             coriolis_part = _angular_row(own.s, coriolis)
             at = body.parent
