@@ -38,6 +38,7 @@ from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.replay.identification.samples import torque_unit
 from rbd_dynamics.screws import articulated_tree, projected_motion
 from rbd_dynamics.sensitivity import AxisSensitivity
+from rbd_dynamics.simulation.integrators import RungeKutta4
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import sin, sqrt
 from rbd_dynamics.spatial.se3 import Transform
@@ -774,6 +775,24 @@ def test_a_linear_cam_is_a_screw_and_costs_as_much():
     cam, screw = Cam((*Z, 0.0, 0.0, 0.0), (0.0, 1.0)), Screw((*Z, 0.0, 0.0, 0.0))
     assert cam.has_constant_columns and cam.columns([0.4]) == screw.columns([0.4])
     assert cam.transform([0.4]) == screw.transform([0.4])
+
+
+@pytest.mark.parametrize("name", ["harmonic cam", "loose ball", "eccentric", "on a floating base"])
+def test_motion_without_torque_keeps_its_energy(name, states):
+    """But for the integrator's error, which is of fourth order."""
+    model = states(name).model
+    robot = Robot(model, "python")
+    steps = (2e-3, 1e-3)
+    lost = []
+    for h in steps:
+        q, v, _ = random_state(model, np.random.default_rng(11))
+        integrator = RungeKutta4(robot, h, robot.forward_dynamics)
+        start = robot.kinetic_energy(q, v) + robot.potential_energy(q)
+        for _ in range(round(0.4 / h)):
+            q, v, _ = integrator.step(q, v, np.zeros(model.nv))
+        lost.append(abs(float(robot.kinetic_energy(q, v) + robot.potential_energy(q) - start)) / max(1.0, abs(start)))
+    assert lost[0] < 1e-6
+    assert lost[1] < max(lost[0] / 14.0, 1e-12)
 
 
 @every_tree

@@ -49,14 +49,14 @@ def configuration_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def _joint_kinematics(kind: JointKind, q: Array) -> Array:
-    if isinstance(kind, Spherical):
+    if type(kind) is Spherical:
         return 0.5 * quaternion_attitude(q)
-    if isinstance(kind, Floating):
+    if type(kind) is Floating:
         E = np.zeros((7, 6))
         E[:3, 3:] = rotation_from_quaternion(q[3:])
         E[3:, :3] = 0.5 * quaternion_attitude(q[3:])
         return E
-    if isinstance(kind, Planar):
+    if type(kind) is Planar:
         c, s = np.cos(q[2]), np.sin(q[2])
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return np.array([kind.rates(q.tolist(), unit)[0] for unit in np.eye(kind.nv).tolist()], dtype=float).T

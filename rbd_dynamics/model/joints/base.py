@@ -12,7 +12,8 @@ To add a kind, write one file with a frozen dataclass:
 - `transform`, over generic scalars: arithmetic and what `spatial.scalar` has. That is all there must be;
 - `columns` where S is known in closed form: it saves operations, most of all where S is constant in
   the moved frame. `columns_rate` likewise where S depends on q;
-- `rates`, `integrate`, `difference`, `neutral` and `random` where v is not simply the rate of q;
+- `rates`, `integrate`, `difference`, `neutral` and `random` where v is not simply the rate of q, and
+  `displacement_rate` if it has several degrees of freedom;
 - `as_chain` for what is a chain of joints with constant S (derive from `CoordinateChain`): it is the
   cheapest way to compute with such a joint;
 - fields of numbers or (nested) tuples of numbers, made plain floats in `__post_init__`: they are what
@@ -170,6 +171,15 @@ class JointKind:
         """The shortest dv (..., nv) with which integrate(q0, dv) is the pose of q1."""
         return q1 - q0
 
+    def displacement_rate(self, x: Array, v: Array) -> Array:
+        """Rate of x (nv) in q = integrate(q0, x) at the velocity v (nv): on a group the inverse right Jacobian times v.
+
+        Raises TypeError where that is neither v itself nor given by the kind.
+        """
+        if self.nv > 1 and type(self).rates is not JointKind.rates:
+            raise TypeError(f"joint kind {self.name!r} must give `displacement_rate` for integrators of higher order")
+        return v
+
     def to_dict(self) -> dict[str, Any]:
         """{"type": name, and the fields as numbers and lists}; `from_dict` is its inverse.
 
@@ -201,6 +211,7 @@ _FOLLOWS = {
     "rates": ("columns", "columns_rate", "columns_rate_derivative"),
     "columns": ("columns_rate", "columns_rate_derivative"),
     "columns_rate": ("columns_rate_derivative",),
+    "integrate": ("difference", "displacement_rate"),
 }
 
 
