@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build of the ament_python package; `pip install .` uses the same file on a machine without ROS."""
 
+import os
 import re
+import shlex
+import sys
 from glob import glob
 from pathlib import Path
 
@@ -16,6 +19,40 @@ PARQUET = ["pyarrow"]
 FLEET = ["distributed"]
 COMPILED = ["llvmlite"]
 TEST = ["pytest", "hypothesis"]
+
+COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
+#: What `ros2 run rbd_dynamics` starts, besides.
+EXECUTABLES = [
+    "feedforward = rbd_dynamics.nodes.feedforward:main",
+    "dynamics_server = rbd_dynamics.nodes.dynamics_server:main",
+    "simulator = rbd_dynamics.nodes.simulator:main",
+    "monitor = rbd_dynamics.nodes.monitor:main",
+    "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
+    "replay = rbd_dynamics.replay.command:main",
+]
+# colcon and the Debian and RPM builds of ROS run `setup.py install` or `develop`, whose scripts setup.cfg puts where
+# `ros2 run` looks. pip makes a wheel, by other commands, and a wheel's scripts come on everybody's PATH: no place for
+# names like these.
+FOR_ROS = not {"install", "develop"}.isdisjoint(sys.argv[1:])
+
+
+def require_interfaces() -> None:
+    """End a build for ROS, with one line, where the package of service definitions is neither built nor installed."""
+    package = f"{NAME}_interfaces"
+    marker = f"share/ament_index/resource_index/packages/{package}"
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    if not any(Path(prefix, marker).exists() for prefix in prefixes if prefix):
+        folder = Path(__file__).resolve().parent / package  # colcon may run us by a link in its build folder
+        if not folder.exists():
+            sys.exit(f"{package} is missing: install it, or build it in the same workspace")
+        sys.exit(
+            f"{package} is missing: colcon does not look for packages inside a package. "
+            f"Run this in the workspace and build again:  ln -s {shlex.quote(str(folder))} src/"
+        )
+
+
+if FOR_ROS and {"--help", "--uninstall"}.isdisjoint(sys.argv):  # colcon asks what there is before it builds
+    require_interfaces()
 
 setup(
     name=NAME,
@@ -37,7 +74,7 @@ setup(
         (f"share/{NAME}/config", sorted(glob("config/*.yaml"))),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy", "scipy", "PyYAML", "rich"],
+    install_requires=["numpy", "scipy", "PyYAML", "rich", "urdf-parser-py"],
     extras_require={
         "compiled": COMPILED,
         "plots": PLOTS,
@@ -48,15 +85,5 @@ setup(
         "test": TEST,
     },
     zip_safe=False,
-    entry_points={
-        "console_scripts": [
-            "rbd_dynamics = rbd_dynamics.cli:main",
-            "feedforward = rbd_dynamics.nodes.feedforward:main",
-            "dynamics_server = rbd_dynamics.nodes.dynamics_server:main",
-            "simulator = rbd_dynamics.nodes.simulator:main",
-            "monitor = rbd_dynamics.nodes.monitor:main",
-            "replay = rbd_dynamics.replay.command:main",
-            "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
-        ],
-    },
+    entry_points={"console_scripts": COMMANDS + (EXECUTABLES if FOR_ROS else [])},
 )

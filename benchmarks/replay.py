@@ -27,8 +27,8 @@ import numpy as np
 
 import rbd_dynamics as rbd
 from benchmarks.__main__ import processor
-from rbd_dynamics.control.joint_state_layout import layout_of
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.joint_states.layout import layout_of
 
 ARM = [f"panda_joint{k}" for k in range(1, 8)]
 RATE = 1000  # Hz

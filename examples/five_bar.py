@@ -47,7 +47,7 @@ def tip_motion(robot: rbd.Robot, q: Array) -> Array:
 
 def motor_torques(robot: rbd.Robot, q: Array, v: Array, a: Array) -> Array:
     """By the library: constrained inverse dynamics."""
-    found = robot.constrained_inverse_dynamics(q, v, a, tips_together(robot, 2), MOTORS)
+    found = robot.constrained_inverse_dynamics(q, v, a, tips_together(robot, 2), actuated=MOTORS)
     assert found.feasible
     return found.tau
 

@@ -76,7 +76,7 @@ def main() -> None:
     shortest, internal = shortest_torque(robot, q, wanted), internal_torque(robot, q)
     found = robot.constrained_inverse_dynamics(
         q, np.zeros(6), robot.constrained_forward_dynamics(q, np.zeros(6), shortest, tips_together(robot, 3)).a,
-        tips_together(robot, 3), MOTORS, "torque",
+        tips_together(robot, 3), actuated=MOTORS, objective="torque",
     )  # fmt: skip
     print(f"least torque by the library and by the projection: {np.abs(found.tau - shortest).max():.1e} N m")
     a = tip_acceleration(robot, q, shortest)

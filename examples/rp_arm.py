@@ -23,8 +23,8 @@ from picture import new_figure, output_path, save
 from roll_out import roll_out
 
 import rbd_dynamics as rbd
+from rbd_dynamics.analysis.operational_space import effective_inertia, effective_mass
 from rbd_dynamics.model.joints import Prismatic, Revolute
-from rbd_dynamics.operational_space import effective_inertia, effective_mass
 
 Array = NDArray[np.float64]
 

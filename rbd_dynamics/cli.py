@@ -235,7 +235,7 @@ def _body_table(model: Model) -> Table:
 
 
 def _kernel_table(operations: dict[str, int]) -> Table:
-    from rbd_dynamics.compiler.kernels import best_backend
+    from rbd_dynamics.compiler.backends import best_backend
 
     table = _table(f"Operations per call, backend {best_backend()}")
     table.add_column("algorithm")
@@ -246,8 +246,8 @@ def _kernel_table(operations: dict[str, int]) -> Table:
 
 
 def _count_operations(model: Model) -> dict[str, int]:
-    from rbd_dynamics.algorithms.catalog import specialise
     from rbd_dynamics.compiler.program import trace
+    from rbd_dynamics.kernels.specialise import specialise
 
     def count(name: str) -> int:
         signature, function = specialise(model, name, False)

@@ -15,7 +15,7 @@ import pytest
 from arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.compiler import cache, kernels
+from rbd_dynamics.compiler import backends, cache
 
 pytest.importorskip("llvmlite")
 from rbd_dynamics.compiler import native
@@ -70,7 +70,7 @@ def test_the_second_robot_compiles_nothing(folder, compiled):
 def test_emitted_source_is_kept_too(folder, monkeypatch):
     first = torque(backend="python")
     assert [entry.suffix for entry in entries(folder)] == [".py"]
-    monkeypatch.setattr(kernels, "emit_python", None)
+    monkeypatch.setattr(backends, "emit_python", None)
     np.testing.assert_array_equal(torque(backend="python"), first)
 
 

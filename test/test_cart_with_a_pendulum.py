@@ -37,7 +37,7 @@ CART = (
 @every_backend
 def test_cart_with_a_pendulum(backend):
     """[[M + m, -m l sin q], [-m l sin q, I + m l^2]] qdd + [-m l cos q qd^2, m g l cos q] = tau."""
-    robot = Robot(load_urdf(CART, gravity=(0, -g, 0)), backend)
+    robot = Robot(load_urdf(CART, gravity=(0, -g, 0)), backend=backend)
     rng = np.random.default_rng(3)
     for _ in range(10):
         q, v, a = rng.normal(size=(3, 2))

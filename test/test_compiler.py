@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from robots import load_robot, needs_pinocchio
 
-from rbd_dynamics.algorithms.catalog import specialise
-from rbd_dynamics.compiler import cache, kernels
+from rbd_dynamics.compiler import backends, cache
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python
+from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.spatial.scalar import atan2, cos, less, reciprocal, sin, sqrt, tanh, where
 
 ANGLE_LIMIT = 1.0e6
@@ -50,7 +50,7 @@ def traced(function, inputs: int = 3):
 
 def kernel(backend: str, function, inputs: int, outputs: int, name: str = "test"):
     """A kernel y = function(x)."""
-    return kernels.build(backend, name, str(next(serial)), signature(inputs, outputs), lambda x: [function(*x)])
+    return backends.build(backend, name, str(next(serial)), signature(inputs, outputs), lambda x: [function(*x)])
 
 
 def evaluate(built, x: np.ndarray, outputs: int) -> np.ndarray:
@@ -223,7 +223,7 @@ def test_the_angle_of_a_point_is_right_all_around(backend):
 def test_boolean_inputs_are_zero_or_one():
     shape = Signature((Argument("p", (3,), boolean=True), Argument("x", (3,))), (Argument("y", (3,)),))
     for backend in ("reference", "python", "llvm"):
-        built = kernels.build(
+        built = backends.build(
             backend, "flags", "flags", shape, lambda p, x: [[where(a, b, -1.0 * b) for a, b in zip(p, x)]]
         )
         flags = np.array([[True, False, True], [False, False, True]])
@@ -234,7 +234,7 @@ def test_boolean_inputs_are_zero_or_one():
 
 def test_checks_refuse_results_that_do_not_count():
     for backend in ("reference", "python", "llvm"):
-        built = kernels.build(backend, "checks", "checks", signature(1, 1), lambda x: [[2.0 * x[0]], [x[0] - 3.0]])
+        built = backends.build(backend, "checks", "checks", signature(1, 1), lambda x: [[2.0 * x[0]], [x[0] - 3.0]])
         y = np.empty((5, 1))
         assert built.many(1, [np.array([[3.9]])], [y[:1]]) == 0
         assert built.many(1, [np.array([[4.1]])], [y[:1]]) != 0
@@ -247,7 +247,7 @@ def test_checks_refuse_results_that_do_not_count():
 
 def test_an_empty_output_is_not_written():
     """A robot without joints: vectors of no elements, also in a batch."""
-    built = kernels.build("llvm", "empty", "empty", signature(0, 0), lambda x: [[]])
+    built = backends.build("llvm", "empty", "empty", signature(0, 0), lambda x: [[]])
     guard = np.full((3, 8), 7.0)
     assert built.many(3, [np.empty((3, 0))], [guard[:, :0]]) == 0
     np.testing.assert_array_equal(guard, 7.0)

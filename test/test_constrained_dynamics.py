@@ -207,7 +207,9 @@ def passive_joints(case, *which):
 @pytest.mark.parametrize("objective", ["torque", "constraint_force"])
 def test_as_many_passive_joints_as_constraints_leave_one_solution(closed, objective):
     actuated = passive_joints(closed, 0, 1, 2, 3, 5)
-    found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a, closed.of, actuated, objective)
+    found = closed.robot.constrained_inverse_dynamics(
+        closed.q, closed.v, closed.a, closed.of, actuated=actuated, objective=objective
+    )
     multipliers = np.linalg.solve(closed.A.T[~actuated], closed.needed[~actuated])
     close(found.multipliers, multipliers, 1e-8)
     close(found.tau, np.where(actuated, closed.needed - closed.A.T @ multipliers, 0.0), 1e-8)
@@ -219,7 +221,7 @@ def test_least_constraint_force_and_least_torque(closed):
     A_p, A_a = closed.A.T[~actuated], closed.A.T[actuated]
     found = {
         objective: closed.robot.constrained_inverse_dynamics(
-            closed.q, closed.v, closed.a, closed.of, actuated, objective
+            closed.q, closed.v, closed.a, closed.of, actuated=actuated, objective=objective
         )
         for objective in ("torque", "constraint_force")
     }
@@ -246,7 +248,7 @@ def test_all_joints_actuated_is_the_projection_of_the_torque(closed):
 
 def test_infeasible_motion_is_said(closed):
     actuated = passive_joints(closed, *range(7))
-    found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a, closed.of, actuated)
+    found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a, closed.of, actuated=actuated)
     assert not found.feasible and np.abs(found.lacking).max() > 1e-3
     found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a + 1.0, closed.of)
     assert not found.feasible
@@ -256,7 +258,9 @@ def test_infeasible_motion_is_said(closed):
 def test_passive_torques_are_taken_as_given(closed):
     actuated = passive_joints(closed, 2, 5)
     springs = np.linspace(-1.0, 1.0, 8)
-    found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a, closed.of, actuated, tau=springs)
+    found = closed.robot.constrained_inverse_dynamics(
+        closed.q, closed.v, closed.a, closed.of, actuated=actuated, tau=springs
+    )
     np.testing.assert_array_equal(found.tau[~actuated], springs[~actuated])
     made = closed.robot.constrained_forward_dynamics(closed.q, closed.v, found.tau, closed.of)
     close(made.a, closed.a, 1e-8)
@@ -421,7 +425,7 @@ def test_impulse_at_contact():
     robot = rbd.Robot(load_robot("solo12", "floating"))
     case = Case(robot, [FrameConstraint("foot", robot.model.bodies[3].name, directions=POINT)])
     for restitution in (0.0, 0.4, 1.0):
-        after, impulses, rank = robot.constraint_impulse(case.q, case.v, case.of, restitution)
+        after, impulses, rank = robot.constraint_impulse(case.q, case.v, case.of, restitution=restitution)
         assert rank == 3
         speed = case.A @ case.v
         np.testing.assert_allclose(case.A @ after, -restitution * speed, atol=1e-10 * np.abs(speed).max())

@@ -14,7 +14,7 @@ from robots import load_robot, needs_pinocchio, robot_file
 
 import rbd_dynamics as rbd
 from rbd_dynamics import closed_forms, operational_space, screws, sensitivity
-from rbd_dynamics.compiler import kernels
+from rbd_dynamics.compiler import backends
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]
@@ -33,7 +33,7 @@ def python_blocks(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_python_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kernels, "best_backend", lambda: "reference")  # nothing to compile
+    monkeypatch.setattr(backends, "best_backend", lambda: "reference")  # nothing to compile
     shutil.copy(robot_file("ur5_robot"), "robot.urdf")
     blocks, names = list(python_blocks(page)), {}
     assert blocks
@@ -51,7 +51,7 @@ def test_calls_that_are_said_to_be_the_same_are(name, base, tmp_path, monkeypatc
     import pinocchio as pin
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kernels, "best_backend", lambda: "reference")
+    monkeypatch.setattr(backends, "best_backend", lambda: "reference")
     shutil.copy(robot_file("ur5_robot"), "robot.urdf")
     page = {}
     for block in python_blocks("docs/pinocchio.md"):

@@ -94,7 +94,7 @@ def test_a_free_rigid_body_obeys_euler():
 
     body = """<robot name="body"><link name="base"><inertial><origin xyz="0 0 0"/><mass value="3"/>
       <inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0.01" ixz="0.02" iyz="-0.03"/></inertial></link></robot>"""
-    robot = Robot(load_urdf(body, base="floating"), "reference")
+    robot = Robot(load_urdf(body, base="floating"), backend="reference")
     J = np.array([[0.2, 0.01, 0.02], [0.01, 0.3, -0.03], [0.02, -0.03, 0.4]])
     rng = np.random.default_rng(0)
     q, v, tau = random_state(robot.model, rng)

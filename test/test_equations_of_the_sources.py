@@ -47,7 +47,9 @@ def test_brackets_are_commutators_and_go_along_with_frames(numbers) -> None:
 
 def test_body_twist_is_the_inverse_pose_times_its_rate(numbers) -> None:
     """000 equation 9, of a frame on a robot."""
-    robot = rbd.Robot(robot_of([Revolute((0.6, 0.0, 0.8)), Prismatic(), Revolute((1.0, 0.0, 0.0))]), "reference")
+    robot = rbd.Robot(
+        robot_of([Revolute((0.6, 0.0, 0.8)), Prismatic(), Revolute((1.0, 0.0, 0.0))]), backend="reference"
+    )
     q, v = np.array([0.3, -0.4, 1.9]), np.array([1.1, 0.5, -0.7])
     rate = derivative(lambda t: robot.pose(q + t * v, "tool"))
     assert_close(spatial.vee_se3(np.linalg.inv(robot.pose(q, "tool")) @ rate), robot.jacobian(q, "tool") @ v, 1e-9)
@@ -80,7 +82,7 @@ CHAIN, TREE = robot_of(CONSTANT), robot_of([*CONSTANT, *CONSTANT], parents=[-1, 
 @pytest.mark.parametrize("model", [CHAIN, TREE, robot_of([Floating(), *CONSTANT])], ids=["chain", "tree", "floating"])
 def test_stacked_accelerations_and_wrenches(model: Model) -> None:
     """001 section 4: Vdot and F of all bodies at once; F against the recursion's, tau = xi^T F."""
-    robot = rbd.Robot(model, "reference")
+    robot = rbd.Robot(model, backend="reference")
     q, v, a = moderate_state(model, np.random.default_rng(5))
     stacked = StackedOperators(robot, q)
     G, Gamma, xi, Mb = (matrix.toarray() for matrix in (stacked.G, stacked.Gamma, stacked.xi, stacked.inertia))
@@ -102,7 +104,7 @@ def blocks(matrices: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("model", some_trees(4), ids=name_of)
 def test_kinetic_energy_is_the_sum_over_the_bodies(model: Model) -> None:
     """T = sum V_i^T M_i V_i / 2 (001 section 3), without what the rotors add to M."""
-    robot = rbd.Robot(model, "reference")
+    robot = rbd.Robot(model, backend="reference")
     q, v, _ = moderate_state(model, np.random.default_rng(6))
     V = (StackedOperators(robot, q).J @ v).reshape(-1, 6)
     energies = spatial.kinetic_energy(inertia_matrices(robot.inertial_parameters), V)
@@ -137,7 +139,7 @@ def test_acceleration_of_a_particle_on_a_sphere_in_two_angles(example) -> None:
 def test_the_hand_that_rolls_follows_a_velocity_and_presses(example) -> None:
     """001 section 5: with the nonholonomic law u' = ud_d - K (u - u_d) and lambda = lambda_d, four rows held."""
     hand = example("hand_on_a_sphere")
-    robot = rbd.Robot(hand.hand().model, "reference")
+    robot = rbd.Robot(hand.hand().model, backend="reference")
     _, q, v = hand.start(np.array([0.3, -0.2, 0.1, 0.4, 0.5, -0.3]))
     held = hand.rolling(robot, spin=False)
     turning = PfaffianRows("turning", lambda q: np.eye(6)[:2].tolist(), ("about_x", "about_y"))

@@ -8,8 +8,8 @@ import pytest
 from oracles import assert_close, every_backend
 
 from rbd_dynamics import Robot
+from rbd_dynamics.analysis.operational_space import effective_inertia, effective_mass
 from rbd_dynamics.closed_forms import christoffel_symbols, hamel_equations, lagrange, manipulator_form
-from rbd_dynamics.operational_space import effective_inertia, effective_mass
 from rbd_dynamics.spatial import rotate_by_quaternion, rotation_from_quaternion
 
 
@@ -112,7 +112,7 @@ def test_the_conical_pendulum_goes_round_at_its_rate(example):
 def test_the_planar_arm_has_the_printed_terms(example, backend):
     planar = example("planar_2r")
     arm = planar.Arm()
-    robot = Robot(planar.model(arm), backend)
+    robot = Robot(planar.model(arm), backend=backend)
     for q, v, a, tau in states(2, 4, 2):
         M, C, N = planar.mass_matrix(arm, q), planar.coriolis_matrix(arm, q, v), planar.gravity_torque(arm, q)
         assert_close(robot.mass_matrix(q), M, 1e-14)
@@ -133,7 +133,7 @@ def test_the_planar_arm_has_the_printed_christoffel_symbols(example):
     rng = np.random.default_rng(3)
     for _ in range(10):
         arm = planar.Arm(*rng.uniform(0.1, 2.0, 8))
-        robot = Robot(planar.model(arm), "reference")
+        robot = Robot(planar.model(arm), backend="reference")
         q, v = rng.normal(size=(2, 2))
         Gamma = planar.christoffel(arm, q)
         assert_close(christoffel_symbols(robot, q), Gamma, 1e-13)
@@ -150,7 +150,7 @@ def test_the_planar_arm_has_the_printed_christoffel_symbols(example):
 @every_backend
 def test_the_forearm_of_the_planar_arm(example, backend):
     planar = example("planar_2r")
-    robot = Robot(planar.model(planar.Arm()), backend)
+    robot = Robot(planar.model(planar.Arm()), backend=backend)
     q, v = np.random.default_rng(2).normal(size=(2, 2))
     far, near = q[0] + q[1], q[1]
     pose = robot.pose(q, "fore")
@@ -172,7 +172,7 @@ def test_the_forearm_of_the_planar_arm(example, backend):
 def test_the_arm_with_three_joints_has_the_printed_terms(example):
     three = example("three_dof_arm")
     arm = three.Arm()
-    robot = Robot(three.model(arm), "reference")
+    robot = Robot(three.model(arm), backend="reference")
     for q, v in states(4, 2, 3):
         Gamma, M = three.christoffel(arm, q), three.mass_matrix(arm, q)
         assert_close(christoffel_symbols(robot, q), Gamma, 1e-12)
@@ -204,7 +204,7 @@ def test_what_the_source_misprints_of_the_arm_with_three_joints_is_wrong(example
 def test_the_rp_arm_has_its_closed_form(example, backend):
     rp = example("rp_arm")
     arm = rp.Arm()
-    robot = Robot(rp.model(arm), backend)
+    robot = Robot(rp.model(arm), backend=backend)
     for q, v, a in states(5, 3, 2):
         M, C, N = rp.mass_matrix(arm, q[1]), rp.coriolis_matrix(arm, q[1], *v), rp.gravity_torque(arm, *q)
         assert_close(robot.mass_matrix(q), M, 1e-13)

@@ -12,9 +12,9 @@ from oracles import assert_close, derivative
 from robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree
 
 import rbd_dynamics as rbd
-from rbd_dynamics.algorithms.catalog import specialise
 from rbd_dynamics.closed_forms import ArticulatedOperators, StackedOperators, quasi_velocity_dynamics
 from rbd_dynamics.compiler.program import trace
+from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.joints import Prismatic, Revolute
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.se3 import Transform
@@ -61,11 +61,11 @@ def test_backends_and_batches_agree(model: Model) -> None:
         robot = rbd.Robot(model, backend=backend)
         for method in ("factor_apply", "factor_solve"):
             for transposed in (False, True):
-                batch = getattr(robot, method)(q, v, transposed)
+                batch = getattr(robot, method)(q, v, transposed=transposed)
                 for k in range(5):
-                    one = getattr(reference, method)(q[k], v[k], transposed)
+                    one = getattr(reference, method)(q[k], v[k], transposed=transposed)
                     assert_close(batch[k], one, 1e-9)
-                    assert_close(getattr(robot, method)(q[k], v[k], transposed), one, 1e-9)
+                    assert_close(getattr(robot, method)(q[k], v[k], transposed=transposed), one, 1e-9)
         assert_close(robot.quasi_velocity_coriolis(q, v)[1], reference.quasi_velocity_coriolis(q[1], v[1]), 1e-9)
 
 

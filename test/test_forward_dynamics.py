@@ -60,7 +60,7 @@ def test_wrenches_accelerate(backend):
         f_ext = {frame: rng.normal(size=6) for frame in rng.choice(robot.model.frame_names, 4)}
         load = sum(robot.jacobian(q, frame).T @ wrench for frame, wrench in f_ext.items())
         expected = np.linalg.solve(robot.mass_matrix(q), tau - robot.bias(q, v) + load)
-        assert_close(robot.forward_dynamics(q, v, tau, f_ext), expected, 1e-10)
+        assert_close(robot.forward_dynamics(q, v, tau, f_ext=f_ext), expected, 1e-10)
 
 
 @every_backend
@@ -68,8 +68,8 @@ def test_wrenches_accelerate_batches(backend):
     robot, rng = next(trees(backend))
     q, v, tau = random_states(robot.model, rng, 6)
     wrenches = rng.normal(size=(6, 6))
-    expected = [robot.forward_dynamics(q[k], v[k], tau[k], {"tool1": wrenches[k]}) for k in range(6)]
-    assert_close(robot.forward_dynamics(q, v, tau, {"tool1": wrenches}), expected)
+    expected = [robot.forward_dynamics(q[k], v[k], tau[k], f_ext={"tool1": wrenches[k]}) for k in range(6)]
+    assert_close(robot.forward_dynamics(q, v, tau, f_ext={"tool1": wrenches}), expected)
 
 
 @needs_pinocchio

@@ -93,7 +93,7 @@ def test_poses_are_rigid_motions_and_come_in_batches(backend):
 
 @needs_pinocchio
 def test_frames_fixed_to_the_world_do_not_move():
-    robot = Robot(load_robot("ur5_robot"), "reference")
+    robot = Robot(load_robot("ur5_robot"), backend="reference")
     rng = np.random.default_rng(0)
     q, v, _ = random_state(robot.model, rng)
     np.testing.assert_array_equal(robot.pose(q, "base_link"), robot.pose(0 * q, "base_link"))
@@ -103,7 +103,7 @@ def test_frames_fixed_to_the_world_do_not_move():
 
 @needs_pinocchio
 def test_a_joint_moves_only_the_frames_that_it_carries():
-    robot = Robot(load_robot("solo12", "floating"), "reference")
+    robot = Robot(load_robot("solo12", "floating"), backend="reference")
     q = robot.model.random(1)
     for joint in robot.model.joints[1:]:
         frame = robot.model.frame(joint.name)

@@ -10,7 +10,7 @@ from oracles import assert_close, every_backend, hybrid_by_partition, random_sta
 from robots import random_state
 
 from rbd_dynamics import Robot
-from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
+from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 
 
 def friction(model, v):
@@ -37,7 +37,7 @@ def rough_trees(backend):
 @every_backend
 def test_friction_adds_to_the_torque_and_takes_from_the_acceleration(backend):
     for model, rng in rough_trees(backend):
-        smooth, rough = Robot(model, backend), Robot(model, backend, friction=True)
+        smooth, rough = Robot(model, backend=backend), Robot(model, backend=backend, friction=True)
         q, v, a = random_state(model, rng)
         v *= rng.choice([1.0, COULOMB_SPEED, 0.0], model.nv)  # also slow joints and joints at rest
         lost = friction(model, v)
@@ -58,7 +58,7 @@ def test_friction_adds_to_the_torque_and_takes_from_the_acceleration(backend):
 @every_backend
 def test_friction_is_no_part_of_gravity_coriolis_or_energy(backend):
     model, rng = next(rough_trees(backend))
-    smooth, rough = Robot(model, backend), Robot(model, backend, friction=True)
+    smooth, rough = Robot(model, backend=backend), Robot(model, backend=backend, friction=True)
     q, v, _ = random_state(model, rng)
     for method in ("gravity", "mass_matrix", "potential_energy"):
         np.testing.assert_array_equal(getattr(rough, method)(q), getattr(smooth, method)(q))
@@ -69,7 +69,7 @@ def test_friction_is_no_part_of_gravity_coriolis_or_energy(backend):
 @every_backend
 def test_friction_comes_in_batches_and_never_helps(backend):
     for model, rng in rough_trees(backend):
-        rough = Robot(model, backend, friction=True)
+        rough = Robot(model, backend=backend, friction=True)
         v = random_states(model, rng, 9).v
         torque = rough.friction_torque(v)
         assert_close(torque, np.array([friction(model, sample) for sample in v]))

@@ -254,7 +254,7 @@ def aghili(press, q, v, out, wanted, kp, kd, V2, dV2):
     np.testing.assert_allclose(gam_r, -gam_r.T, atol=1e-4)  # skew
     u_r = ds + gam_r @ B @ rho - kd * B @ (de + kp * e)
     P_w, _ = robot.force_projection(q, press.constraints)
-    A_rate_v = robot.constraint_terms(q, v, press.constraints).rates
+    A_rate_v = robot.constraint_terms(q, v, press.constraints).Adot_v
     normal = -A.T @ np.linalg.solve(A @ np.linalg.solve(M, A.T), A_rate_v)
     return W @ V2 @ u_r + (np.eye(7) - P_w) @ (normal + C @ v) - A.T @ FORCE + N
 

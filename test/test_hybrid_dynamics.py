@@ -30,7 +30,7 @@ def check(robot, q, v, a, tau, prescribed, tolerance=1e-10, f_ext=None):
         bias = bias - robot.jacobian(q, frame).T @ wrench
     expected_a, expected_tau = hybrid_by_partition(M, bias, a, tau, prescribed)
     given_a, given_tau = np.where(prescribed, a, 17.0), np.where(prescribed, -23.0, tau)
-    found_a, found_tau = robot.hybrid_dynamics(q, v, given_a, given_tau, prescribed, f_ext)
+    found_a, found_tau = robot.hybrid_dynamics(q, v, given_a, given_tau, prescribed, f_ext=f_ext)
     assert_close(found_a, expected_a, tolerance)
     assert_close(found_tau, expected_tau, tolerance)
     np.testing.assert_array_equal(found_a[prescribed], a[prescribed])
@@ -88,7 +88,7 @@ def test_halves_of_a_motion_complete_each_other(seed, n, base, mimic, branching)
     """Any part of the accelerations with the other part of the torques gives back the rest of both."""
     rng = np.random.default_rng(seed)
     model = random_tree(rng, n=n, base=base, mimic=mimic, branching=branching)
-    robot = Robot(model, "reference")
+    robot = Robot(model, backend="reference")
     q, v, a = random_state(model, rng)
     tau = robot.inverse_dynamics(q, v, a)
     prescribed = rng.random(model.nv) < rng.random()
@@ -104,7 +104,7 @@ def test_halves_of_a_motion_complete_each_other(seed, n, base, mimic, branching)
 def test_every_mask_within_one_joint(kind, backend):
     rng = np.random.default_rng(7)
     model = random_tree(rng, n=3, kinds=(kind,), branching=0.0)
-    robot = Robot(model, backend)
+    robot = Robot(model, backend=backend)
     size = model.joints[1].kind.nv
     q, v, a = random_state(model, rng)
     tau = rng.normal(size=model.nv)
@@ -130,9 +130,9 @@ def test_batches_of_masks_and_wrenches(backend):
     nv = robot.model.nv
     q, v, a = random_states(robot.model, rng, 9)
     tau, masks, wrenches = rng.normal(size=(9, nv)), rng.random((9, nv)) < 0.5, rng.normal(size=(9, 6))
-    found = robot.hybrid_dynamics(q, v, a, tau, masks, {"tool1": wrenches})
+    found = robot.hybrid_dynamics(q, v, a, tau, masks, f_ext={"tool1": wrenches})
     for k in range(9):
-        one = robot.hybrid_dynamics(q[k], v[k], a[k], tau[k], masks[k], {"tool1": wrenches[k]})
+        one = robot.hybrid_dynamics(q[k], v[k], a[k], tau[k], masks[k], f_ext={"tool1": wrenches[k]})
         assert_close(found[0][k], one[0])
         assert_close(found[1][k], one[1])
 

@@ -55,7 +55,7 @@ def test_wrenches_on_frames_agree_with_pinocchio(name, base):
     for _ in range(5):
         q, v, a = random_state(robot.model, rng)
         f_ext = {frame: 10 * rng.normal(size=6) for frame in rng.choice(names, min(4, len(names)), replace=False)}
-        assert_close(robot.inverse_dynamics(q, v, a, f_ext), twin.inverse_dynamics(q, v, a, f_ext), SAME_FILE)
+        assert_close(robot.inverse_dynamics(q, v, a, f_ext=f_ext), twin.inverse_dynamics(q, v, a, f_ext), SAME_FILE)
 
 
 @every_backend
@@ -68,7 +68,7 @@ def test_a_wrench_takes_off_its_share_of_the_torque(backend):
         expected = robot.mass_matrix(q) @ a + robot.bias(q, v)
         for frame, wrench in f_ext.items():
             expected -= robot.jacobian(q, frame).T @ wrench
-        assert_close(robot.inverse_dynamics(q, v, a, f_ext), expected)
+        assert_close(robot.inverse_dynamics(q, v, a, f_ext=f_ext), expected)
 
 
 @every_backend
@@ -76,11 +76,13 @@ def test_wrenches_come_in_batches_too(backend):
     robot, rng = next(trees(backend))
     q, v, a = random_states(robot.model, rng, 6)
     varying, constant = rng.normal(size=(6, 6)), rng.normal(size=6)
-    expected = [robot.inverse_dynamics(q[k], v[k], a[k], {"tool1": varying[k], "link0": constant}) for k in range(6)]
-    assert_close(robot.inverse_dynamics(q, v, a, {"tool1": varying, "link0": constant}), expected)
-    expected = [robot.inverse_dynamics(q[0], v[0], a[0], {"tool1": wrench}) for wrench in varying]
-    assert_close(robot.inverse_dynamics(q[0], v[0], a[0], {"tool1": varying}), expected)
-    assert_close(robot.inverse_dynamics(q, v, a, {}), robot.inverse_dynamics(q, v, a))
+    expected = [
+        robot.inverse_dynamics(q[k], v[k], a[k], f_ext={"tool1": varying[k], "link0": constant}) for k in range(6)
+    ]
+    assert_close(robot.inverse_dynamics(q, v, a, f_ext={"tool1": varying, "link0": constant}), expected)
+    expected = [robot.inverse_dynamics(q[0], v[0], a[0], f_ext={"tool1": wrench}) for wrench in varying]
+    assert_close(robot.inverse_dynamics(q[0], v[0], a[0], f_ext={"tool1": varying}), expected)
+    assert_close(robot.inverse_dynamics(q, v, a, f_ext={}), robot.inverse_dynamics(q, v, a))
 
 
 @every_backend
@@ -98,10 +100,12 @@ def test_gravity_torque_is_linear_in_gravity():
     for robot, rng in trees("reference", mimic=0.2):
         q = robot.model.random(rng)
         weights = rng.normal(size=3)
-        along = [Robot(robot.model.with_gravity(axis), "reference").gravity(q) for axis in np.eye(3)]
-        together = Robot(robot.model.with_gravity(weights), "reference").gravity(q)
+        along = [Robot(robot.model.with_gravity(axis), backend="reference").gravity(q) for axis in np.eye(3)]
+        together = Robot(robot.model.with_gravity(weights), backend="reference").gravity(q)
         assert_close(together, weights @ np.array(along))
-        assert_close(Robot(robot.model.with_gravity((0, 0, 0)), "reference").gravity(q), np.zeros(robot.model.nv))
+        assert_close(
+            Robot(robot.model.with_gravity((0, 0, 0)), backend="reference").gravity(q), np.zeros(robot.model.nv)
+        )
 
 
 def test_rotor_inertia_adds_to_the_torque_of_its_joint_only():
@@ -112,7 +116,7 @@ def test_rotor_inertia_adds_to_the_torque_of_its_joint_only():
         )
         q, v, a = random_state(model, rng)
         extra = rotor_inertia(model)
-        plain = Robot(without, "python")
+        plain = Robot(without, backend="python")
         assert extra.any()
         assert_close(robot.inverse_dynamics(q, v, a), plain.inverse_dynamics(q, v, a) + extra * a)
         assert_close(robot.mass_matrix(q), plain.mass_matrix(q) + np.diag(extra))

@@ -23,6 +23,7 @@ from rbd_dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
+from rbd_dynamics.analysis.sensitivity import AxisSensitivity
 from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.model.joints import (
     Floating,
@@ -36,7 +37,6 @@ from rbd_dynamics.model.joints import (
     Universal,
 )
 from rbd_dynamics.model.model import WORLD, Body, Joint, Mimic
-from rbd_dynamics.sensitivity import AxisSensitivity
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -181,9 +181,10 @@ def single_joint(kinds: list[tuple[JointKind, Transform, RigidInertia]]) -> Mode
 def test_universal_is_two_revolutes_with_a_massless_link_between(backend):
     rng = np.random.default_rng(4)
     load, place = random_inertia(rng), random_transform(rng)
-    one = Robot(single_joint([(Universal(X, (0.0, 0.6, 0.8)), place, load)]), backend)
+    one = Robot(single_joint([(Universal(X, (0.0, 0.6, 0.8)), place, load)]), backend=backend)
     two = Robot(
-        single_joint([(Revolute(X), place, RigidInertia()), (Revolute((0.0, 0.6, 0.8)), IDENTITY, load)]), backend
+        single_joint([(Revolute(X), place, RigidInertia()), (Revolute((0.0, 0.6, 0.8)), IDENTITY, load)]),
+        backend=backend,
     )
     q, v, a = rng.normal(size=(3, 2))
     tau = two.inverse_dynamics(q, v, a)
@@ -209,7 +210,7 @@ def test_coordinates_of_a_group_have_its_dynamics(group, kind, backend):
     rng = np.random.default_rng(5)
     load, place = random_inertia(rng), random_transform(rng)
     tip = (Revolute(Y), random_transform(rng), random_inertia(rng))
-    free, coordinates = (Robot(single_joint([(one, place, load), tip]), backend) for one in (group, kind))
+    free, coordinates = (Robot(single_joint([(one, place, load), tip]), backend=backend) for one in (group, kind))
     n = kind.nv
     q, v, a = rng.normal(scale=0.7, size=(3, n + 1))
     S, Sdot = columns(kind, q[:n])[: 3 if n == 3 else 6], rates(kind, q[:n], v[:n])[: 3 if n == 3 else 6]
@@ -232,7 +233,7 @@ def test_coordinates_of_a_group_have_its_dynamics(group, kind, backend):
 
 def trees(backend: str) -> list[tuple[Robot, np.random.Generator]]:
     seeds = range(2 if backend == "llvm" else 12)
-    return [(Robot(mixed_tree(seed, n=2 + seed % 4), backend), np.random.default_rng(seed)) for seed in seeds]
+    return [(Robot(mixed_tree(seed, n=2 + seed % 4), backend=backend), np.random.default_rng(seed)) for seed in seeds]
 
 
 @every_backend
@@ -246,12 +247,12 @@ def test_dynamics_is_that_of_the_recursions_with_varying_columns(backend):
         f_ext = {body.name: wrench[k] for k, body in enumerate(model.bodies)}
         on_bodies = [tuple(row) for row in wrench.tolist()]
         tau = inverse_dynamics(model, inertias, q, v, a, on_bodies)
-        assert_close(robot.inverse_dynamics(q, v, a, f_ext), np.array(tau), 1e-11)
+        assert_close(robot.inverse_dynamics(q, v, a, f_ext=f_ext), np.array(tau), 1e-11)
         assert_close(robot.mass_matrix(q), np.array(mass_matrix(model, inertias, q)), 1e-11)
-        assert_close(robot.forward_dynamics(q, v, tau, f_ext), np.array(a), 1e-7)
+        assert_close(robot.forward_dynamics(q, v, tau, f_ext=f_ext), np.array(a), 1e-7)
         prescribed = rng.random(model.nv) < 0.5
         expected = hybrid_dynamics(model, inertias, q, v, a, tau, prescribed.tolist(), on_bodies)
-        for ours, theirs in zip(robot.hybrid_dynamics(q, v, a, tau, prescribed, f_ext), expected):
+        for ours, theirs in zip(robot.hybrid_dynamics(q, v, a, tau, prescribed, f_ext=f_ext), expected):
             assert_close(ours, np.array(theirs), 1e-7)
         assert_close(robot.regressor(q, v, a), np.array(regressor(model, q, v, a)), 1e-11)
         assert_close(robot.kinetic_energy(q, v), np.array(energy.kinetic_energy(model, inertias, q, v)), 1e-12)
@@ -264,7 +265,7 @@ def test_dynamics_is_that_of_the_recursions_with_varying_columns(backend):
 @pytest.mark.parametrize("seed", range(12))
 def test_stacked_operators_with_varying_columns_agree(seed):
     """They take S and Sdot as they are; the kernels see chains."""
-    robot = Robot(mixed_tree(seed, n=4), "reference")
+    robot = Robot(mixed_tree(seed, n=4), backend="reference")
     q, v, _ = random_state(robot.model, np.random.default_rng(seed))
     stacked = StackedOperators(robot, q)
     assert_close(robot.mass_matrix(q), stacked.mass_matrix(), 1e-12)
@@ -290,9 +291,9 @@ def test_sensitivity_to_an_axis_is_that_of_differences(backend):
             replace(first, placement=place @ shift, inertia=inertia),
             replace(second, placement=shift.inverse() @ second.placement),
         )
-        return Robot(replace(model, bodies=bodies), "reference").inverse_dynamics(q, v, a)
+        return Robot(replace(model, bodies=bodies), backend="reference").inverse_dynamics(q, v, a)
 
-    found = AxisSensitivity(Robot(model, backend), "joint0")(q, v, a)
+    found = AxisSensitivity(Robot(model, backend=backend), "joint0")(q, v, a)
     expected = np.stack([derivative(lambda t, e=e: displaced(t * e), step=1e-3) for e in np.eye(6)], axis=-1)
     assert_close(found, expected, 1e-8)
 
@@ -375,7 +376,7 @@ def check_identities(robot: Robot, q: Array, v: Array) -> None:
 @every_backend
 def test_reactions_friction_and_payloads_count_on_the_bodies_of_the_model(backend):
     model = mixed_tree(8, n=4)
-    robot, rough = Robot(model, backend), Robot(model, backend, friction=True)
+    robot, rough = Robot(model, backend=backend), Robot(model, backend=backend, friction=True)
     rng = np.random.default_rng(8)
     q, v, a = random_state(model, rng)
     reactions = robot.joint_reactions(q, v, a)
@@ -404,7 +405,7 @@ def _friction(model: Model, v: Array) -> Array:
 
 @every_backend
 def test_a_batch_is_its_samples(backend):
-    robot = Robot(mixed_tree(9, n=4), backend)
+    robot = Robot(mixed_tree(9, n=4), backend=backend)
     q, v, a = random_states(robot.model, np.random.default_rng(9), 5)
     tau = robot.inverse_dynamics(q, v, a)
     by_q = robot.inverse_dynamics_derivatives(q, v, a)[0]
@@ -423,7 +424,7 @@ def test_a_chain_can_follow_another(backend):
     n, ratio, offset = kind.nv, -0.7, 0.2
     leader = replace(second, joint=replace(second.joint, q_index=0, v_index=0))
     follower = replace(first, joint=replace(first.joint, mimic=Mimic("joint1", ratio, offset)))
-    robot, pair = Robot(replace(free, bodies=(follower, leader)), backend), Robot(free, backend)
+    robot, pair = Robot(replace(free, bodies=(follower, leader)), backend=backend), Robot(free, backend=backend)
     q, v, a = rng.normal(size=(3, n))
     both = [np.concatenate([ratio * x + shift, x]) for x, shift in ((q, offset), (v, 0.0), (a, 0.0))]
     J = np.vstack([ratio * np.eye(n), np.eye(n)])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.joint_state import JointStateReader
+from rbd_dynamics.joint_states.reader import JointStateReader
 
 MS = 1_000_000
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bags import Message, needs_rosbags, serialised
 
-from rbd_dynamics.control.joint_state_layout import FIELDS, layout_of
+from rbd_dynamics.joint_states.layout import FIELDS, layout_of
 
 pytestmark = needs_rosbags
 NAMES = ("a", "elbow", "wrist_3")

@@ -122,7 +122,7 @@ def coupling(tree, model, free):
 
 def check(backend, tree, base, samples):
     model, free = load_urdf(urdf(tree, True), base=base), load_urdf(urdf(tree, False), base=base)
-    robot, uncoupled = Robot(model, backend), Robot(free, "reference")
+    robot, uncoupled = Robot(model, backend=backend), Robot(free, backend="reference")
     P, q0 = coupling(tree, model, free)
     rng = np.random.default_rng(3)
     for _ in range(samples):
@@ -166,13 +166,13 @@ def test_machine_code_of_coupled_robots(name):
 @pytest.mark.parametrize("backend", BACKENDS[:2])
 def test_wrenches_and_masks_of_coupled_robots_in_batches(tree, backend):
     model = load_urdf(urdf(tree, True))
-    robot = Robot(model, backend)
+    robot = Robot(model, backend=backend)
     rng = np.random.default_rng(1)
     q, v, a = (np.stack(x) for x in zip(*(random_state(model, rng) for _ in range(5))))
     tau, wrench = rng.normal(size=(5, model.nv)), rng.normal(size=(5, 6))
     masks = rng.random((5, model.nv)) < 0.5
     frame = tree[-1][2]
-    found = robot.hybrid_dynamics(q, v, a, tau, masks, {frame: wrench})
+    found = robot.hybrid_dynamics(q, v, a, tau, masks, f_ext={frame: wrench})
     for k in range(5):
         bias = robot.bias(q[k], v[k]) - robot.jacobian(q[k], frame).T @ wrench[k]
         expected = hybrid_by_partition(robot.mass_matrix(q[k]), bias, a[k], tau[k], masks[k])
@@ -182,8 +182,8 @@ def test_wrenches_and_masks_of_coupled_robots_in_batches(tree, backend):
 
 def test_a_mimic_of_zero_is_a_locked_joint_with_no_share():
     joints = [("a", "base", "l1", "revolute", None, 1, 0), ("b", "l1", "l2", "revolute", "a", 0.0, 0.4)]
-    coupled = Robot(load_urdf(urdf(joints, True)), "reference")
-    locked = Robot(load_urdf(urdf(joints, False), locked={"b": 0.4}), "reference")
+    coupled = Robot(load_urdf(urdf(joints, True)), backend="reference")
+    locked = Robot(load_urdf(urdf(joints, False), locked={"b": 0.4}), backend="reference")
     q, v, a = random_state(coupled.model, np.random.default_rng(0))
     assert_close(coupled.inverse_dynamics(q, v, a), locked.inverse_dynamics(q, v, a))
     assert_close(coupled.forward_dynamics(q, v, a), locked.forward_dynamics(q, v, a))

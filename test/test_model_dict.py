@@ -51,7 +51,9 @@ def test_random_trees_come_back_as_they_were(seed, tmp_path):
     found = rbd.load_yaml(tmp_path / "robot.yaml")
     assert same(found, model)
     q = model.random(seed)
-    np.testing.assert_array_equal(Robot(found, "reference").gravity(q), Robot(model, "reference").gravity(q))
+    np.testing.assert_array_equal(
+        Robot(found, backend="reference").gravity(q), Robot(model, backend="reference").gravity(q)
+    )
 
 
 @needs_pinocchio

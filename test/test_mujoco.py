@@ -107,7 +107,7 @@ def test_both_have_the_same_mass_and_joints(twin):
 
 @pytest.mark.parametrize("backend", ["reference", "llvm"])
 def test_dynamics_agree(twin, backend):
-    robot = Robot(twin.model, backend)
+    robot = Robot(twin.model, backend=backend)
     rng = np.random.default_rng(11)
     for _ in range(5):
         q, v, a = random_state(twin.model, rng)
@@ -126,7 +126,7 @@ def test_their_forward_dynamics_is_ours(twin):
     """qacc under applied forces; not where a mimic couples joints that are free there."""
     if any(body.joint.mimic for body in twin.model.bodies):
         return
-    robot = Robot(twin.model, "reference")
+    robot = Robot(twin.model, backend="reference")
     rng = np.random.default_rng(12)
     for _ in range(5):
         q, v, tau = random_state(twin.model, rng)
@@ -139,7 +139,7 @@ def test_their_forward_dynamics_is_ours(twin):
 
 
 def test_energies_center_of_mass_and_frames_agree(twin):
-    robot = Robot(twin.model, "reference")
+    robot = Robot(twin.model, backend="reference")
     twin.mujoco.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
     rng = np.random.default_rng(13)
     for _ in range(3):

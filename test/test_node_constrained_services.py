@@ -223,7 +223,7 @@ def test_every_kernel_of_named_constraints_is_there_after_configuration(robot, t
     file.write_text(FILE)
     own, prefix = Robot(robot.model), Prefix("", robot.model)
     known = services.KnownConstraints(str(file), own, prefix)
-    known.compile(lambda name, number, total: None)
+    known.compile(progress=lambda name, number, total: None)
     monkeypatch.setattr(own, "custom_kernel", lambda name, *_: pytest.fail(f"{name} is compiled in a call"))
     for names in ([], ["point"], ["again"], ["table"]):
         for answer, kind, objective in (
@@ -256,7 +256,7 @@ def test_external_wrenches(ask, robot, state):
                    external_wrenches=[wrench("forearm_link", z=7.0)])  # fmt: skip
     of = [load_constraints(FILE, robot.model)["point"]]
     f_ext = {"forearm_link": [0.0, 0.0, 0.0, 0.0, 0.0, 7.0]}
-    expected = robot.constrained_forward_dynamics(q, v, tau - friction(robot, v), of, f_ext)
+    expected = robot.constrained_forward_dynamics(q, v, tau - friction(robot, v), of, f_ext=f_ext)
     np.testing.assert_allclose(np.reshape(response.accelerations, (3, 6)), expected.a, rtol=1e-9)
     np.testing.assert_allclose(np.reshape(response.multipliers, (3, 3)), expected.multipliers, rtol=1e-9)
 

@@ -114,10 +114,10 @@ def test_external_wrenches_for_all_or_for_each_sample(call, robot, n):
     f_ext = {"hand": each, "fore": shared}
     answer = call("InverseDynamics", accelerations=a, terms=["inertia", "coriolis", "gravity"], **fields)
     assert answer.success, answer.message
-    expected = robot.inverse_dynamics(q, v, a, f_ext)
+    expected = robot.inverse_dynamics(q, v, a, f_ext=f_ext)
     np.testing.assert_allclose(read(answer.efforts, n), expected, rtol=1e-11, atol=1e-12)
     answer = call("ForwardDynamics", efforts=a, **fields)
-    expected = robot.forward_dynamics(q, v, a - robot.friction_torque(v), f_ext)
+    expected = robot.forward_dynamics(q, v, a - robot.friction_torque(v), f_ext=f_ext)
     np.testing.assert_allclose(read(answer.accelerations, n), expected, rtol=1e-11, atol=1e-12)
 
 

@@ -13,7 +13,6 @@ from ros_nodes import Ros, needs_ros, wait_until
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.simulation import start_position
 
 pytestmark = needs_ros
 STEP = 2_000_000  # ns
@@ -246,7 +245,7 @@ def test_what_the_simulator_carries_is_seen(ros):
 
         wait_until(lambda: largest() > 5.0, "the brakes, which carry the robot")
         robot = Robot(load_urdf(ARM))
-        hold = Float64MultiArray(data=robot.gravity(start_position(robot.model)).tolist())
+        hold = Float64MultiArray(data=robot.gravity(robot.model.start_position()).tolist())
         commands.publish(hold)  # brakes off
         wait_until(lambda: largest() < 0.4, "a robot that carries itself")
         assert load(payload=load_of(3.0)).success

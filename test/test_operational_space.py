@@ -15,9 +15,7 @@ from robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, ran
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.kinematics import joint_motion
-from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
-from rbd_dynamics.model.model import Frame, Model
-from rbd_dynamics.operational_space import (
+from rbd_dynamics.analysis.operational_space import (
     TRANSLATION,
     dynamic_manipulability,
     dynamically_consistent_inverse,
@@ -28,6 +26,8 @@ from rbd_dynamics.operational_space import (
     torque_null_space,
     weighted_pseudoinverse,
 )
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
+from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial import adjoint, pose_inverse, transform_wrench
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
@@ -84,7 +84,7 @@ def test_a_wrench_accelerates_the_frame_by_the_inverse() -> None:
     """Extra acceleration J a of the frame per wrench on it: J M^-1 J^T."""
     robot, q = seven_joints()
     wrench, rest = np.array([0.3, -0.1, 0.5, 2.0, 1.0, -3.0]), np.zeros(7)
-    with_wrench = robot.forward_dynamics(q, rest, rest, {"tool": wrench})
+    with_wrench = robot.forward_dynamics(q, rest, rest, f_ext={"tool": wrench})
     gained = robot.jacobian(q, "tool") @ (with_wrench - robot.forward_dynamics(q, rest, rest))
     found = effective_inertia(robot, q, "tool")
     assert_close(found.inverse @ wrench, gained, 1e-9)
@@ -269,13 +269,13 @@ def test_along_its_freedoms_a_reaction_is_the_torque(model: Model) -> None:
     robot = reference(model)
     q, v, a = moderate_state(model, np.random.default_rng(6))
     push = {model.frame_names[-1]: np.arange(1.0, 7.0)}
-    F = robot.joint_reactions(q, v, a, push)
+    F = robot.joint_reactions(q, v, a, f_ext=push)
     tau = rotor_inertia(model) * a
     for body, wrench in zip(model.bodies, F):
         motion = joint_motion(body, q.tolist())
         for dof, column in zip(motion.dofs, motion.columns):
             tau[dof] += np.dot(column, wrench)
-    assert_close(tau, robot.inverse_dynamics(q, v, a, push), 1e-10)
+    assert_close(tau, robot.inverse_dynamics(q, v, a, f_ext=push), 1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -310,11 +310,11 @@ def test_reactions_compile_and_take_batches_and_wrenches() -> None:
     q, v, a = (np.stack(column) for column in zip(*states))
     wrench = np.arange(6.0)
     slow, fast = reference(model), rbd.Robot(model)
-    batch, pushed = fast.joint_reactions(q, v, a), fast.joint_reactions(q, v, a, {"tool": wrench})
+    batch, pushed = fast.joint_reactions(q, v, a), fast.joint_reactions(q, v, a, f_ext={"tool": wrench})
     assert batch.shape == (3, len(model.bodies), 6)
     for k, state in enumerate(states):
         assert_close(batch[k], slow.joint_reactions(*state), 1e-9)
-        assert_close(pushed[k], slow.joint_reactions(*state, {"tool": wrench}), 1e-9)
+        assert_close(pushed[k], slow.joint_reactions(*state, f_ext={"tool": wrench}), 1e-9)
     # the last body hands on what pushes it
     on_body = adjoint(pose_inverse(fast.pose(q[0], "tool")) @ fast.pose(q[0], model.body_names[-1])).T @ wrench
     assert_close(batch[0, -1] - pushed[0, -1], on_body, 1e-9)

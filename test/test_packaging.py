@@ -24,7 +24,7 @@ PACKAGES = {
 }
 SERVICES = sorted(path.stem for path in (ROOT / "rbd_dynamics_interfaces" / "srv").glob("*.srv"))
 #: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
-OPTIONAL = {"llvmlite", "numba", "rosbags", "xacro", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
+OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
 OPTIONAL |= {"lz4", "compression", "backports"}  # come with rosbags, or with Python
 #: Name of the import: name of the rosdep key.
 ROSDEP = {
@@ -33,6 +33,9 @@ ROSDEP = {
     "yaml": "python3-yaml",
     "rich": "python3-rich",
     "matplotlib": "python3-matplotlib",
+    "urdf_parser_py": "urdfdom_py",
+    "hypothesis": "python3-hypothesis",
+    "pytest": "python3-pytest",
 }
 
 
@@ -40,16 +43,19 @@ def manifest(package: str) -> ElementTree.Element:
     return ElementTree.parse(PACKAGES[package][0] / "package.xml").getroot()
 
 
-def setup_arguments() -> dict[str, object]:
-    """What setup.py hands to setuptools, without building anything."""
+def setup_arguments(*command: str) -> dict[str, object]:
+    """What setup.py hands to setuptools when it is called for a command, without building anything."""
     code = "import setuptools, json; setuptools.setup = lambda **k: print(json.dumps(k)); exec(open('setup.py').read())"
-    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )  # fmt: skip
     arguments: dict[str, object] = json.loads(answer.stdout)
     return arguments
 
 
 def console_scripts() -> dict[str, str]:
-    points = setup_arguments()["entry_points"]["console_scripts"]  # type: ignore[index]
+    """All executables by name: those of a build for ROS."""
+    points = setup_arguments("develop", "--help")["entry_points"]["console_scripts"]  # type: ignore[index]
     return dict(re.fullmatch(r"(\S+) = (\S+)", point).groups() for point in points)  # type: ignore[union-attr]
 
 
@@ -67,13 +73,15 @@ def test_manifest_is_valid(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_manifest_says_how_to_build_licence_and_maintainer(package: str) -> None:
+def test_manifest_says_how_to_build_licence_maintainer_and_author(package: str) -> None:
     root = manifest(package)
     assert root.findtext("export/build_type") == PACKAGES[package][1]
     assert root.findtext("license") == "Apache-2.0"
     email = root.find("maintainer").get("email")  # type: ignore[union-attr]
     assert re.fullmatch(r"[\w.-]+@[\w-]+(\.[\w-]+)+", email or "")
-    assert "Apache License" in (PACKAGES[package][0] / "LICENSE").read_text()
+    licence = PACKAGES[package][0] / root.find("license").get("file", "")  # type: ignore[union-attr]
+    assert "Apache License" in licence.read_text()
+    assert root.findtext("author") == setup_arguments()["author"]
 
 
 def test_colcon_sees_both_packages_with_their_types() -> None:
@@ -123,14 +131,15 @@ def test_everything_that_belongs_in_share_is_installed() -> None:
 def test_entry_point_exists(name: str) -> None:
     module, function = console_scripts()[name].split(":")
     if ".nodes." in module:
+        assert module.endswith(f".{name}")
         pytest.importorskip("rclpy", reason="nodes need ROS 2")
     assert callable(getattr(importlib.import_module(module), function))
 
 
-def imports(path: Path) -> set[str]:
-    """Top-level names of all absolute imports of a file, also those inside functions."""
+def imports(tree: ast.AST) -> set[str]:
+    """Top-level names of all absolute imports in a syntax tree, also those inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -142,8 +151,25 @@ def test_every_import_is_declared() -> None:
     declared = {element.text for element in manifest("rbd_dynamics").iter("exec_depend")}
     files = [*(ROOT / "rbd_dynamics").rglob("*.py"), *(ROOT / "launch").glob("*.py")]
     for path in files:
-        for name in imports(path) - OPTIONAL:
+        for name in imports(ast.parse(path.read_text())) - OPTIONAL:
             assert ROSDEP.get(name, name) in declared, f"{path.relative_to(ROOT)} imports {name}: add it to package.xml"
+
+
+def test_every_import_of_the_tests_is_declared() -> None:
+    """Those that no test can do without; what a test asks for itself, it skips without."""
+    root = manifest("rbd_dynamics")
+    declared = {element.text for kind in ("exec_depend", "test_depend") for element in root.iter(kind)}
+    ours = {path.stem for path in (ROOT / "test").glob("*.py")}
+    for path in sorted((ROOT / "test").glob("*.py")):
+        top = ast.parse(path.read_text())
+        top.body = [node for node in top.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name in imports(top) - ours:
+            assert ROSDEP.get(name, name) in declared, f"test/{path.name} imports {name}: add it to package.xml"
+
+
+def test_interfaces_are_there_before_the_build() -> None:
+    """setup.py looks for them: colcon builds them first, and bloom has them installed."""
+    assert "rbd_dynamics_interfaces" in {element.text for element in manifest("rbd_dynamics").iter("build_depend")}
 
 
 def test_only_nodes_import_ros() -> None:
@@ -151,7 +177,7 @@ def test_only_nodes_import_ros() -> None:
     for path in (ROOT / "rbd_dynamics").rglob("*.py"):
         room = path.relative_to(ROOT / "rbd_dynamics").parts[0]
         if room not in ("nodes", "demo", "demo.py", "cli.py"):
-            assert not imports(path) & ros, f"{path.relative_to(ROOT)} must work without ROS"
+            assert not imports(ast.parse(path.read_text())) & ros, f"{path.relative_to(ROOT)} must work without ROS"
 
 
 def test_library_imports_without_ros() -> None:

@@ -45,10 +45,10 @@ def test_a_load_is_as_if_it_were_part_of_the_robot(backend):
         for load in loads:
             robot.set_payload(*load)
         model = with_load(with_load(robot.model, *loads[0]), *loads[1])
-        for ours, expected in zip(everything(robot, *state), everything(Robot(model, backend), *state)):
+        for ours, expected in zip(everything(robot, *state), everything(Robot(model, backend=backend), *state)):
             assert_close(ours, expected, 1e-10)
         robot.set_payload("tool1", 0.0)
-        one = Robot(with_load(robot.model, *loads[1]), backend)
+        one = Robot(with_load(robot.model, *loads[1]), backend=backend)
         for ours, expected in zip(everything(robot, *state), everything(one, *state)):
             assert_close(ours, expected, 1e-10)
         robot.set_payload("link0", 0.0)
@@ -65,8 +65,8 @@ def test_a_load_is_the_same_as_a_link_in_the_description():
     box = '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'
     link = f"""<link name="load"><inertial><origin xyz="0.1 0.2 -0.1"/><mass value="2.5"/>{box}</inertial></link>
       <joint name="grip" type="fixed"><parent link="tool0"/><child link="load"/></joint></robot>"""
-    loaded = Robot(load_urdf(text.replace("</robot>", link)), "reference")
-    robot = Robot(load_robot("ur5_robot"), "reference")
+    loaded = Robot(load_urdf(text.replace("</robot>", link)), backend="reference")
+    robot = Robot(load_robot("ur5_robot"), backend="reference")
     robot.set_payload("tool0", 2.5, (0.1, 0.2, -0.1), BOX)
     state = random_state(robot.model, np.random.default_rng(0))
     for ours, expected in zip(everything(robot, *state), everything(loaded, *state)):
@@ -89,7 +89,7 @@ def test_a_second_load_at_a_frame_takes_the_place_of_the_first(backend):
 @every_backend
 def test_a_load_of_one_robot_is_not_one_of_another(backend):
     robot, rng = next(trees(backend))
-    other = Robot(robot.model, backend)
+    other = Robot(robot.model, backend=backend)
     state = random_state(robot.model, rng)
     expected = everything(other, *state)
     robot.set_payload("tool1", 2.0)
@@ -100,29 +100,30 @@ def test_a_load_of_one_robot_is_not_one_of_another(backend):
 @needs_pinocchio
 @every_backend
 def test_a_load_on_what_is_fixed_to_the_world_moves_only_the_center_of_mass(backend):
-    robot = Robot(load_robot("ur5_robot"), backend)
+    robot = Robot(load_robot("ur5_robot"), backend=backend)
     state = random_state(robot.model, np.random.default_rng(0))
     before = everything(robot, *state)
     robot.set_payload("base_link", 10.0, (0.0, 0.0, 1.0))
     after = everything(robot, *state)
     for ours, expected in zip(after[:-2], before[:-2]):
         np.testing.assert_array_equal(ours, expected)
-    expected = everything(Robot(with_load(robot.model, "base_link", 10.0, (0.0, 0.0, 1.0)), backend), *state)
+    expected = everything(Robot(with_load(robot.model, "base_link", 10.0, (0.0, 0.0, 1.0)), backend=backend), *state)
     assert_close(after[-1], expected[-1])
     assert_close(after[-2], expected[-2])
 
 
 @needs_pinocchio
 def test_no_kernel_is_compiled_for_a_load(monkeypatch):
+    from rbd_dynamics.compiler import backends
+
     robot = Robot(load_robot("ur5_robot"))
     state = random_state(robot.model, np.random.default_rng(0))
     everything(robot, *state)
-    from rbd_dynamics.compiler import kernels
 
     def refuse(*args):
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(kernels, "build", refuse)
+    monkeypatch.setattr(backends, "build", refuse)
     robot.set_payload("tool0", 2.0)
     everything(robot, *state)
 

@@ -10,10 +10,15 @@ import pytest
 from robots import load_robot, needs_pinocchio, random_state, random_tree
 
 import rbd_dynamics as rbd
-from rbd_dynamics.base_parameters import base_parameters
+from rbd_dynamics.analysis.base_parameters import base_parameters
+from rbd_dynamics.analysis.sensitivity import (
+    AxisSensitivity,
+    hybrid_sensitivity,
+    inertial_sensitivity,
+    payload_sensitivity,
+)
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.sensitivity import AxisSensitivity, hybrid_sensitivity, inertial_sensitivity, payload_sensitivity
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 TREES = [random_tree(seed, 5, base="floating" if seed % 2 else "fixed") for seed in range(8)]

@@ -27,7 +27,7 @@ AXES = [(0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]
 
 def arm(joints: int = 3, **options: object) -> rbd.Robot:
     """A chain of bodies of random inertia; its last frame is "tool"."""
-    return rbd.Robot(robot_of([Revolute(AXES[k % 3]) for k in range(joints)], **options), "reference")
+    return rbd.Robot(robot_of([Revolute(AXES[k % 3]) for k in range(joints)], **options), backend="reference")
 
 
 def state(robot: rbd.Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -192,7 +192,7 @@ def test_the_projection_in_the_contact_depends_on_the_inertia() -> None:
     """001 gives P_w = diag(1, 1, 0, 1, 1, 1) for a hand on a sphere: only if M has no coupling to the normal."""
     builder = rbd.ModelBuilder("hand", gravity=(0.0, 0.0, 0.0))
     builder.add_body("hand", None, rbd.joints.Floating(), mass=0.5, com=(0.05, 0.0, 0.0), inertia=1e-3 * np.eye(3))
-    robot = rbd.Robot(builder.build(), "reference")
+    robot = rbd.Robot(builder.build(), backend="reference")
     q = robot.model.neutral()
     normal = ConstraintSet(robot.model, [FrameConstraint("touch", "hand", directions=("z",))])
     P_w, _ = robot.force_projection(q, normal)
@@ -208,7 +208,7 @@ def test_a_constrained_lagrangian_misses_what_is_not_integrable() -> None:
     for name, axis in (("r1", (1.0, 0.0, 0.0)), ("r2", (0.0, 1.0, 0.0)), ("s", (0.0, 0.0, 1.0))):
         builder.add_body(name, parent, Prismatic(axis), mass=float(name == "s"))
         parent = name
-    robot = rbd.Robot(builder.build(), "reference")
+    robot = rbd.Robot(builder.build(), backend="reference")
     rows = PfaffianRows("screw", lambda q: [[0.0, -q[0], 1.0]], ("s",))
     r1, r1d, r2d = 0.7, 0.4, -1.3
     q, v = np.array([r1, 0.2, -0.5]), np.array([r1d, r2d, r1 * r2d])
@@ -296,7 +296,7 @@ def test_euler_steps_take_the_rate_itself() -> None:
     """002 prints x_k = x_{k-1} + h f'(x_{k-1}); of a slider with damping, v' = f(v) = -v, only f comes near exp(-t)."""
     builder = rbd.ModelBuilder("slider", gravity=(0.0, 0.0, 0.0))
     builder.add_body("slider", None, Prismatic(), mass=1.0, damping=1.0)
-    robot, h = rbd.Robot(builder.build(), "reference", friction=True), 1e-2
+    robot, h = rbd.Robot(builder.build(), backend="reference", friction=True), 1e-2
     euler = ExplicitEuler(robot, h, robot.forward_dynamics)
     q, v = np.zeros(1), np.ones(1)
     for _ in range(100):
@@ -355,7 +355,7 @@ def test_product_with_the_conjugate_is_the_transposed_map() -> None:
 
 def test_coriolis_term_of_the_manipulator_form_takes_velocities() -> None:
     """004's last equation reads C vdot in our text; it is C v."""
-    robot = rbd.Robot(random_tree(3, 4, base="floating", kinds=("revolute",)), "reference")
+    robot = rbd.Robot(random_tree(3, 4, base="floating", kinds=("revolute",)), backend="reference")
     q, v, a = state(robot)
     form = manipulator_form(robot, q, v)
     tau = robot.inverse_dynamics(q, v, a)

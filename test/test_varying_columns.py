@@ -7,7 +7,7 @@ Every quantity is checked against simpler ones, down to the poses, whose differe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from varying_kinds import VARYING, Eccentric, LooseBall, NoChain, PoseOnly, Wobb
 
 from rbd_dynamics import Model, ModelBuilder, ModelError, Robot, load_yaml, save_yaml, spatial
 from rbd_dynamics.algorithms.world_frame import world_frame
+from rbd_dynamics.analysis.sensitivity import AxisSensitivity
 from rbd_dynamics.closed_forms import PoeKinematics, kinematics_jacobian, lagrange
 from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.constraints import (
@@ -35,9 +36,9 @@ from rbd_dynamics.constraints import (
 )
 from rbd_dynamics.model.joints import Cam, Helical, JointKind, Prismatic, Revolute, Screw, Universal
 from rbd_dynamics.model.model import Limits, Mimic
+from rbd_dynamics.model.passive_forces import Elastic, Spring
 from rbd_dynamics.replay.identification.samples import torque_unit
 from rbd_dynamics.screws import articulated_tree, projected_motion
-from rbd_dynamics.sensitivity import AxisSensitivity
 from rbd_dynamics.simulation.integrators import RungeKutta4
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import sin, sqrt
@@ -64,7 +65,7 @@ class State:
 
     def __init__(self, model: Model, backend: Any = "reference", seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
-        self.robot, self.model, nv = Robot(model, backend), model, model.nv
+        self.robot, self.model, nv = Robot(model, backend=backend), model, model.nv
         q, self.v, self.a = random_state(model, rng)
         self.q = model.integrate(model.neutral(), 0.3 * model.difference(model.neutral(), q))
         self.x, self.b, self.tau = rng.normal(size=(3, nv))
@@ -164,19 +165,19 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
     "factor_apply": lambda r, s: [r.factor_apply(s.q, s.x), r.factor_apply(s.q, s.x, transposed=True)],
     "factor_solve": lambda r, s: [r.factor_solve(s.q, s.x), r.factor_solve(s.q, s.x, transposed=True)],
     "force_projection": lambda r, s: r.force_projection(s.q, s.constraints),
-    "forward_dynamics": lambda r, s: r.forward_dynamics(s.q, s.v, s.tau, s.f_ext),
+    "forward_dynamics": lambda r, s: r.forward_dynamics(s.q, s.v, s.tau, f_ext=s.f_ext),
     "forward_dynamics_derivatives": lambda r, s: r.forward_dynamics_derivatives(s.q, s.v, s.tau),
     "frame_derivatives": lambda r, s: r.frame_derivatives(s.q, s.v, s.a, s.tool),
     "friction_torque": lambda r, s: r.friction_torque(s.v),
     "gravity": lambda r, s: r.gravity(s.q),
-    "hybrid_dynamics": lambda r, s: r.hybrid_dynamics(s.q, s.v, s.a, s.tau, s.prescribed, s.f_ext),
+    "hybrid_dynamics": lambda r, s: r.hybrid_dynamics(s.q, s.v, s.a, s.tau, s.prescribed, f_ext=s.f_ext),
     "hybrid_dynamics_derivatives": lambda r, s: r.hybrid_dynamics_derivatives(s.q, s.v, s.a, s.tau, s.prescribed),
-    "inverse_dynamics": lambda r, s: r.inverse_dynamics(s.q, s.v, s.a, s.f_ext),
+    "inverse_dynamics": lambda r, s: r.inverse_dynamics(s.q, s.v, s.a, f_ext=s.f_ext),
     "inverse_dynamics_derivatives": lambda r, s: r.inverse_dynamics_derivatives(s.q, s.v, s.a),
     "inverse_effective_inertia": lambda r, s: r.inverse_effective_inertia(s.q, s.tool),
     "jacobian": lambda r, s: r.jacobian(s.q, s.tool),
     "jacobian_dot": lambda r, s: r.jacobian_dot(s.q, s.v, s.tool),
-    "joint_reactions": lambda r, s: r.joint_reactions(s.q, s.v, s.a, s.f_ext),
+    "joint_reactions": lambda r, s: r.joint_reactions(s.q, s.v, s.a, f_ext=s.f_ext),
     "kinetic_energy": lambda r, s: r.kinetic_energy(s.q, s.v),
     "kinetic_energy_regressor": lambda r, s: r.kinetic_energy_regressor(s.q, s.v),
     "mass_factor": lambda r, s: r.mass_factor(s.q),
@@ -189,10 +190,14 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
     "project_configuration": lambda r, s: r.project_configuration(s.q, [s.nearby]),
     "quasi_velocity_coriolis": lambda r, s: r.quasi_velocity_coriolis(s.q, s.v),
     "regressor": lambda r, s: r.regressor(s.q, s.v, s.a),
+    "spring_torque": lambda r, s: r.spring_torque(s.q),
 }
 
 #: what computes nothing of a state, or is a part of all of the above
-NO_DYNAMICS = {"compile", "compile_constrained", "custom_kernel", "inertia_input", "inertial_parameters", "set_payload"}
+NO_DYNAMICS = {
+    "body_wrenches", "compile", "compile_constrained", "constrained", "constrained_kernel", "custom_kernel",
+    "inertia_input", "inertial_parameters", "set_payload",
+}  # fmt: skip
 
 
 def test_every_public_method_is_checked():
@@ -267,7 +272,7 @@ def external(s: State) -> Array:
 
 def check_inverse_dynamics(s: State) -> None:
     assert_close(s.robot.inverse_dynamics(s.q, s.v, s.a), newton_euler(s, s.a), IDENTITIES)
-    with_wrenches = s.robot.inverse_dynamics(s.q, s.v, s.a, s.f_ext)
+    with_wrenches = s.robot.inverse_dynamics(s.q, s.v, s.a, f_ext=s.f_ext)
     assert_close(with_wrenches, newton_euler(s, s.a) - external(s), IDENTITIES)
     # the power goes into the energies
     energy = derivative(
@@ -355,7 +360,7 @@ def check_joint_reactions(s: State) -> None:
         if parent >= 0:
             to_child = spatial.adjoint(np.linalg.inv(poses[index]) @ poses[parent])
             wrenches[parent] = wrenches[parent] + to_child.T @ wrenches[index]
-    assert_close(s.robot.joint_reactions(s.q, s.v, s.a, s.f_ext), np.array(wrenches), IDENTITIES)
+    assert_close(s.robot.joint_reactions(s.q, s.v, s.a, f_ext=s.f_ext), np.array(wrenches), IDENTITIES)
 
 
 def check_inverse_effective_inertia(s: State) -> None:
@@ -365,15 +370,15 @@ def check_inverse_effective_inertia(s: State) -> None:
 
 
 def check_forward_dynamics(s: State) -> None:
-    tau = s.robot.inverse_dynamics(s.q, s.v, s.a, s.f_ext)
-    assert_close(s.robot.forward_dynamics(s.q, s.v, tau, s.f_ext), s.a, 1e-9)
+    tau = s.robot.inverse_dynamics(s.q, s.v, s.a, f_ext=s.f_ext)
+    assert_close(s.robot.forward_dynamics(s.q, s.v, tau, f_ext=s.f_ext), s.a, 1e-9)
 
 
 def check_hybrid_dynamics(s: State) -> None:
-    tau = s.robot.inverse_dynamics(s.q, s.v, s.a, s.f_ext)
+    tau = s.robot.inverse_dynamics(s.q, s.v, s.a, f_ext=s.f_ext)
     for prescribed in (s.prescribed, ~s.prescribed, s.prescribed | True):
         a, t = np.where(prescribed, s.a, 7.0), np.where(prescribed, 7.0, tau)
-        found = s.robot.hybrid_dynamics(s.q, s.v, a, t, prescribed, s.f_ext)
+        found = s.robot.hybrid_dynamics(s.q, s.v, a, t, prescribed, f_ext=s.f_ext)
         assert_close(found[0], s.a, 1e-9)
         assert_close(found[1], tau, 1e-9)
 
@@ -493,8 +498,22 @@ def check_friction_torque(s: State) -> None:
         speed = ratio * s.v[own]
         expected[own] += ratio * (joint.damping * speed + joint.friction * np.tanh(speed / 1e-2))
     assert_close(s.robot.friction_torque(s.v), expected, 1e-12)
-    rough = Robot(s.model, "reference", friction=True)
+    rough = Robot(s.model, backend="reference", friction=True)
     assert_close(rough.bias(s.q, s.v), s.robot.bias(s.q, s.v) + expected, IDENTITIES)
+
+
+def check_spring_torque(s: State) -> None:
+    """Springs hang on q whatever S is; kinds without coordinates have none."""
+    assert not np.any(s.robot.spring_torque(s.q))
+    bodies = [
+        replace(body, joint=replace(body.joint, passive=(Spring(20.0, 0.3),) * body.joint.kind.velocity_is_rate))
+        for body in s.model.bodies
+    ]
+    sprung = Robot(replace(s.model, bodies=tuple(bodies)), backend="reference")
+    held = s.along(lambda q: sprung.potential_energy(q) - s.robot.potential_energy(q))
+    assert_close(sprung.spring_torque(s.q), held, DIFFERENCES)
+    by_q = sprung.inverse_dynamics_derivatives(s.q, s.v, s.a)[0]
+    assert_close(by_q, s.along(lambda q: sprung.inverse_dynamics(q, s.v, s.a)), DIFFERENCES)
 
 
 def check_constraint_terms(s: State) -> None:
@@ -503,7 +522,7 @@ def check_constraint_terms(s: State) -> None:
 
     found, holonomic = terms(s.q), s.constraints.holonomic
     assert_close(found.A[holonomic], s.along(lambda q: terms(q).h)[holonomic], DIFFERENCES)
-    assert_close(found.rates, s.in_time(lambda q: terms(q).A) @ s.v, DIFFERENCES)
+    assert_close(found[2], s.in_time(lambda q: terms(q).A) @ s.v, DIFFERENCES)
 
 
 def stabilised(s: State) -> tuple[Array, Array]:
@@ -662,7 +681,7 @@ def test_backends_agree(name, backend, states):
 @every_backend
 def test_a_batch_is_its_samples(backend, states):
     model = states("chains between").model
-    robot, rng = Robot(model, backend), np.random.default_rng(3)
+    robot, rng = Robot(model, backend=backend), np.random.default_rng(3)
     q, v, a = (np.stack(x) for x in zip(*(random_state(model, rng) for _ in range(4))))
     batches = [robot.inverse_dynamics(q, v, a), *robot.inverse_dynamics_derivatives(q, v, a)]
     for k in range(4):
@@ -695,7 +714,7 @@ def under_gravity(*kinds: JointKind, mass: float = 2.0, armature: float = 0.3) -
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     for k, kind in enumerate(kinds):
         builder.add_body(f"link{k}", f"link{k - 1}" if k else None, kind, mass=mass, armature=armature)
-    return Robot(builder.build(), "reference")
+    return Robot(builder.build(), backend="reference")
 
 
 def test_follower_of_an_eccentric_cam():
@@ -781,7 +800,7 @@ def test_a_linear_cam_is_a_screw_and_costs_as_much():
 def test_motion_without_torque_keeps_its_energy(name, states):
     """But for the integrator's error, which is of fourth order."""
     model = states(name).model
-    robot = Robot(model, "python")
+    robot = Robot(model, backend="python")
     steps = (2e-3, 1e-3)
     lost = []
     for h in steps:
@@ -840,7 +859,7 @@ def test_sensitivity_to_the_axis_of_a_cam():
             where = Transform.of(pose.rotation, pose.p)
             load = {"mass": inertia.mass, "com": com, "inertia": own}
             builder.add_body(name, parent, kind, joint_name=f"j{name}", placement=where, **load)
-        return Robot(builder.build(), "reference")
+        return Robot(builder.build(), backend="reference")
 
     found = AxisSensitivity(robot(np.zeros(6)), "jone")(q, v, a)
     moved = [derivative(lambda t, e=e: robot(t * e).inverse_dynamics(q, v, a), 1e-3) for e in np.eye(6)]
@@ -854,7 +873,7 @@ def test_sensitivity_to_the_axis_of_a_cam():
 def test_a_dwell_without_rotor_inertia_is_singular(backend):
     builder = ModelBuilder()
     builder.add_body("follower", None, Cam(cosine=(0.05,)), joint_name="cam", mass=1.0)
-    robot = Robot(builder.build(), backend)
+    robot = Robot(builder.build(), backend=backend)
     assert robot.mass_matrix([0.0]) == 0.0
     with pytest.raises(ArithmeticError):
         robot.forward_dynamics([0.0], [0.0], [1.0])
@@ -1032,7 +1051,7 @@ def test_a_kind_with_other_numbers_than_freedoms_says_how_they_move():
 
 def test_couplings_and_followers_need_a_coordinate():
     model = varying_tree(3, ("eccentric", "wobble"))
-    robot = Robot(model, "reference")
+    robot = Robot(model, backend="reference")
     with pytest.raises(ValueError, match="joint0.*not the rate of its position"):
         robot.constraint_terms(model.neutral(), [0.1, 0.2], [JointCoupling("c", {"joint0": 1.0})])
     builder = ModelBuilder()
@@ -1066,8 +1085,25 @@ def test_kernels_of_like_kinds_with_other_code_are_told_apart(backend, tmp_path,
         for factor in (1.0, 2.0, 1.0):
             builder = ModelBuilder()
             builder.add_body("link", None, make(factor), joint_name="joint", mass=1.0, armature=0.1)
-            found.append(float(Robot(builder.build(), backend).mass_matrix([0.5])[0, 0]))
+            found.append(float(Robot(builder.build(), backend=backend).mass_matrix([0.5])[0, 0]))
         np.testing.assert_allclose(found, [1.1, 4.1, 1.1])
+
+    def stiff(factor: float) -> Elastic:
+        class Stop(Elastic):
+            def energy(self, q: Any) -> Any:
+                return factor * q * q
+
+            def __repr__(self) -> str:
+                return "Stop()"
+
+        return Stop()
+
+    found = []
+    for factor in (1.0, 2.0):
+        builder = ModelBuilder()
+        builder.add_body("link", None, Prismatic(), joint_name="joint", mass=1.0, passive=[stiff(factor)])
+        found.append(float(Robot(builder.build(), backend=backend).spring_torque([0.5])[0]))
+    np.testing.assert_allclose(found, [1.0, 2.0])
 
 
 def test_a_mimic_of_a_cam_is_the_chain_rule():
@@ -1083,7 +1119,10 @@ def test_a_mimic_of_a_cam_is_the_chain_rule():
             )  # fmt: skip
         return builder.build()
 
-    free, held = Robot(model(None), "reference"), Robot(model(Mimic("joint0", ratio, offset)), "reference")
+    free, held = (
+        Robot(model(None), backend="reference"),
+        Robot(model(Mimic("joint0", ratio, offset)), backend="reference"),
+    )
     q, v, a = np.random.default_rng(9).normal(size=(3, 1))
     J = np.array([[1.0], [ratio]])
     both = (np.array([q[0], ratio * q[0] + offset]), J @ v, J @ a)

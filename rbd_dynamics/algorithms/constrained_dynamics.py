@@ -30,6 +30,17 @@ ZERO_ROW = 1e-12
 RANK_TOLERANCE = 1e-7
 
 
+class Rows(NamedTuple):
+    """Rows of constraints at one state: h, A and Adot v. Rows without h have zeros there."""
+
+    position: list[Scalar]
+    matrix: list[list[Scalar]]
+    bias: list[Scalar]
+
+    def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
+        return Rows(*(a + b for a, b in zip(self, other)))
+
+
 class Basis(NamedTuple):
     """Columns X = Q R, with Q orthonormal or zero where a column was dropped."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import body_poses, velocities
+from rbd_dynamics.algorithms.passive_forces import spring_energy
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal
@@ -27,11 +28,11 @@ def kinetic_energy(model: Model, inertias: Sequence[RigidInertia], q: Sequence[S
 def potential_energy(
     model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
 ) -> Scalar:
-    """-sum m g . c in J, zero where the centre of mass is at the height of the world's origin.
+    """-sum m g . c and what the springs hold, in J; zero at the world's origin with springs at rest.
 
     `fixed` is the inertia of what is fixed to the world, at its origin.
     """
-    return -1.0 * dot3(model.gravity, _first_moment(model, inertias, fixed, q))
+    return -1.0 * dot3(model.gravity, _first_moment(model, inertias, fixed, q)) + spring_energy(model, q)
 
 
 def center_of_mass(model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]) -> Vec3:

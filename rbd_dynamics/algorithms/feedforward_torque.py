@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_friction import joint_friction
+from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, less, sin, where
@@ -30,18 +30,18 @@ def feedforward_torque(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Torques of the joints at `dofs`, with and without limits.
 
-    (weighted terms of) M a_d + C v + N + friction(v_d) + kp (q_d - q) + kd (v_d - v), where M, C and N
-    are at the measured (q, v) or at the desired state. All joints have one degree of freedom; those
+    (weighted terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v), where M, C, N
+    and the springs are at the measured (q, v) or at the desired state. All joints have one degree of freedom; those
     that are not controlled are as measured, without acceleration. Computed torque has the PD inside, as
     acceleration: M (a_d + kp (q_d - q) + kd (v_d - v)) + ...
 
     motion: row by row, (6, joints): the desired position of joint k is the sum of motion[i, k] t[0]^i.
-    weights: 0 or 1 for inertia, Coriolis, gravity, friction; 1 for evaluation at the desired state; 1 for
+    weights: 0 or 1 for inertia, Coriolis, gravity, springs, friction; 1 for evaluation at the desired state; 1 for
     computed torque.
     gains: kp of each joint, then kd. continuous: joints whose position error counts modulo one turn.
     """
     count = len(dofs)
-    inertial, coriolis, gravity, frictional, at_desired, computed = weights
+    inertial, coriolis, gravity, springs, frictional, at_desired, computed = weights
     desired = [polynomial(motion[k::count], t[0]) for k in range(count)]
 
     # feedback, as torque or as acceleration
@@ -62,14 +62,15 @@ def feedforward_torque(
     # model
     gx, gy, gz = model.gravity
     weighted = replace(model, gravity=(gravity * gx, gravity * gy, gravity * gz))
-    tau = inverse_dynamics(weighted, inertias, q_at, [coriolis * rate for rate in v_at], a)
-    friction = joint_friction(model, speed)
+    tau = inverse_dynamics(weighted, inertias, q_at, [coriolis * rate for rate in v_at], a, springs=False)
+    held, friction = spring_torque(model, q_at), friction_torque(model, speed)
 
     # together, within limits
     efforts: list[Scalar] = []
     wanted: list[Scalar] = []
     for dof, pd, limit in zip(dofs, feedback, limits):
-        wanted.append(tau[dof] + frictional * friction[dof] + (1.0 - computed) * pd)
+        passive = springs * held[dof] + frictional * friction[dof]
+        wanted.append(tau[dof] + passive + (1.0 - computed) * pd)
         efforts.append(_within(wanted[-1], limit))
     return efforts, wanted
 

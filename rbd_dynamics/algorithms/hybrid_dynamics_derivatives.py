@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import derivatives_in_world_frame
+from rbd_dynamics.algorithms.passive_forces import add_passive_slopes, add_passive_torque
 from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
 from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
 from rbd_dynamics.model.model import Model
@@ -42,11 +43,11 @@ def forward_dynamics_derivatives(
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     tau: Sequence[Scalar],
-    damping: Sequence[Scalar] | None = None,
+    friction: bool = False,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """d qdd / dq, d qdd / dv and d qdd / dtau = M^-1, each (nv, nv)."""
     unused, free = [0.0] * model.nv, [False] * model.nv
-    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, damping)[:3]
+    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, friction)[:3]
 
 
 def hybrid_dynamics_derivatives(
@@ -57,17 +58,14 @@ def hybrid_dynamics_derivatives(
     a: Sequence[Scalar],
     tau: Sequence[Scalar],
     prescribed: Sequence[Scalar],
-    damping: Sequence[Scalar] | None = None,
+    friction: bool = False,
 ) -> HybridDerivatives:
-    """Derivatives at the solution of `hybrid_dynamics` with the same arguments.
-
-    damping (nv): slope of the joints' friction by their speed, where there is any; `tau` is then
-    the torque that friction leaves.
-    """
+    """Derivatives at the solution of `hybrid_dynamics` with the same arguments."""
     n = range(model.nv)
     free = [where(p, 0.0, 1.0) for p in prescribed]
     at_rest = world_frame(model, inertias, q, v)
     M, bias = mass_and_bias(model, at_rest)
+    bias = add_passive_torque(model, bias, q, v if friction else None)
 
     # the acceleration: identity rows for what is prescribed
     given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
@@ -78,8 +76,7 @@ def hybrid_dynamics_derivatives(
 
     world = world_frame(model, inertias, q, v, qdd)
     dq, dv, _ = derivatives_in_world_frame(model, world)
-    for k, slope in enumerate(damping or ()):
-        dv[k][k] = dv[k][k] + slope
+    add_passive_slopes(model, dq, dv, q, v if friction else None)
 
     def by_state(d: Matrix) -> tuple[Matrix, Matrix]:
         columns = [factor.solve([-1.0 * free[i] * d[i][k] for i in n]) for k in n]
@@ -114,7 +111,7 @@ def hybrid_dynamics_derivatives(
 
 
 def mass_and_bias(model: Model, world: WorldFrame) -> tuple[Matrix, list[Scalar]]:
-    """M (nv, nv), with rotor inertia, and the torque (nv) of a world-frame state."""
+    """M (nv, nv), with rotor inertia, and the torque (nv) of a world-frame state, without passive forces."""
     M: Matrix = [[0.0] * model.nv for _ in range(model.nv)]
     for other, own in world.pairs(model):
         value = dot6(other.s, world.subtrees[own.body].inertia * own.s)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_dynamics.algorithms.kinematics import BodyState, accelerations, base_acceleration, velocities
+from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar
@@ -20,8 +21,10 @@ def inverse_dynamics(
     a: Sequence[Scalar],
     f_ext: Sequence[Vec6] | None = None,
     gravity: bool = True,
+    springs: bool = True,
+    friction: bool = False,
 ) -> list[Scalar]:
-    """tau (nv) that produces the acceleration a: M a + C v + N - J^T f_ext, with rotor inertia.
+    """tau (nv) that produces the acceleration a: M a + C v + N - J^T f_ext, with rotor inertia and passive forces.
 
     `inertias` are the bodies', in order; `f_ext` is the external wrench on each body, in its frame.
     """
@@ -37,7 +40,8 @@ def inverse_dynamics(
     for state, wrench in zip(reversed(states), reversed(wrenches)):
         for dof, column in zip(state.motion.dofs, state.motion.columns):
             tau[dof] = tau[dof] + dot6(column, wrench)
-    return add_rotor_torque(model, tau, a)
+    tau = add_rotor_torque(model, tau, a)
+    return add_passive_torque(model, tau, q if springs else None, v if friction else None)
 
 
 def joint_reactions(

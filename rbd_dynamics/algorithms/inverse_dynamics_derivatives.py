@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
+from rbd_dynamics.algorithms.passive_forces import add_passive_slopes
 from rbd_dynamics.algorithms.world_frame import Column, CoriolisInertia, WorldFrame, world_frame
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -22,8 +23,9 @@ def inverse_dynamics_derivatives(
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     a: Sequence[Scalar],
+    friction: bool = False,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """d tau / dq, d tau / dv and d tau / da = M, each (nv, nv).
+    """d tau / dq, d tau / dv and d tau / da = M, each (nv, nv), with passive forces.
 
     The derivative by q is along the tangent: column k is the rate of tau as the configuration moves
     with body velocity e_k (`Model.integrate`), v and a kept as they are.
@@ -32,11 +34,13 @@ def inverse_dynamics_derivatives(
     gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn. Where
     S depends on q, the joint's own columns S(q) change as well and meet the subtree's wrench.
     """
-    return derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a))
+    dq, dv, da = derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a))
+    add_passive_slopes(model, dq, dv, q, v if friction else None)
+    return dq, dv, da
 
 
 def derivatives_in_world_frame(model: Model, world: WorldFrame) -> tuple[Matrix, Matrix, Matrix]:
-    """The same from a world-frame state at the acceleration in question."""
+    """The same from a world-frame state at the acceleration in question, without passive forces."""
     dq, dv, da = ([[0.0] * model.nv for _ in range(model.nv)] for _ in range(3))
 
     def add(matrix: Matrix, row: Column, column: Column, value: Scalar) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.catalog import QUATERNION_TOLERANCE
+from rbd_dynamics.kernels.inputs import QUATERNION_TOLERANCE
 from rbd_dynamics.model.model import Model
 
 Array = NDArray[np.float64]

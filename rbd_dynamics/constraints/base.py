@@ -17,9 +17,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from rbd_dynamics.constraints.kinematics import Kinematics, moving_pose
+from rbd_dynamics.algorithms.constrained_dynamics import Rows
+from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_pose
 from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
@@ -30,17 +31,6 @@ from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6, wrench_to_parent
 WORLD_FRAME = "world"
 
 UNITS: tuple[Vec6, ...] = tuple(tuple(float(i == k) for i in range(6)) for k in range(6))
-
-
-class Rows(NamedTuple):
-    """Rows of constraints at one state: h, A and Adot v. Rows without h have zeros there."""
-
-    position: list[Scalar]
-    matrix: list[list[Scalar]]
-    bias: list[Scalar]
-
-    def __add__(self, other: Rows) -> Rows:  # type: ignore[override]
-        return Rows(*(a + b for a, b in zip(self, other)))
 
 
 class Constraint(ABC):

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
 from rbd_dynamics.compiler.trace import Graph
-from rbd_dynamics.constraints.base import Constraint, PairConstraint, Rows
-from rbd_dynamics.constraints.kinematics import Kinematics
+from rbd_dynamics.constraints.base import Constraint, PairConstraint
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
@@ -107,7 +108,7 @@ class ConstraintSet:
 
     def matrix_rate(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[list[Scalar]]:
         """Adot (rows, nv) over generic scalars: for Adot w with another w than v."""
-        moving = Kinematics(self._tree, q, v).configuration(v)
+        moving = moving_configuration(self._tree, q, v)
         rows = self.rows(moving, [0.0] * self.model.nv, parameters)
         return [[rate_of(x, moving[0].level) for x in row] for row in rows.matrix]
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rbd_dynamics.constraints.base import Constraint, Rows
-from rbd_dynamics.constraints.kinematics import Kinematics
+from rbd_dynamics.algorithms.constrained_dynamics import Rows
+from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
+from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -97,7 +98,7 @@ class HolonomicRows(Constraint):
         nv = kinematics.model.nv
 
         def along(v: Sequence[Scalar], derivative: Callable[..., Scalar]) -> list[Scalar]:
-            moving = kinematics.configuration(v)
+            moving = moving_configuration(kinematics.model, kinematics.q, v)
             return [derivative(value, moving[0].level) for value in self.function(moving)]
 
         columns = [along([float(i == k) for i in range(nv)], rate_of) for k in range(nv)]
@@ -128,7 +129,7 @@ class PfaffianRows(Constraint):
         return (False,) * len(self.labels)
 
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
-        moving = kinematics.configuration(kinematics.v)
+        moving = moving_configuration(kinematics.model, kinematics.q, kinematics.v)
         rates = [[rate_of(x, moving[0].level) for x in row] for row in self.function(moving)]
         _check_count(self.name, len(rates), self.labels)
         for row in rates:

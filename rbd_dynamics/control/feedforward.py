@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, TERMS, checked_terms
-from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, SPRING, TERMS, checked_terms
+from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
@@ -25,7 +27,7 @@ LAWS = ("feedforward", "computed_torque")
 
 
 class Feedforward:
-    """tau = (chosen terms of) M a_d + C v + N + friction(v_d) + kp (q_d - q) + kd (v_d - v), within limits.
+    """tau = (chosen terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v), within limits.
 
     Computed torque has the feedback inside: M (a_d + kp (q_d - q) + kd (v_d - v)) + ..., so that the error
     obeys e'' + kd e' + kp e = 0 at every joint.
@@ -46,7 +48,7 @@ class Feedforward:
         robot: Robot,
         joints: Sequence[str] = (),
         *,
-        terms: Iterable[str] = (INERTIA, CORIOLIS, GRAVITY),
+        terms: Iterable[str] = (INERTIA, CORIOLIS, GRAVITY, SPRING),
         evaluate_at: EvaluateAt = "measured",
         kp: ArrayLike = (),
         kd: ArrayLike = (),
@@ -76,7 +78,7 @@ class Feedforward:
         """Change what may change while it runs. Raises ValueError, and then changes nothing.
 
         Parameters:
-            terms: of "inertia", "coriolis", "gravity", "friction".
+            terms: of "inertia", "coriolis", "gravity", "spring", "friction".
             evaluate_at: "measured" or "desired" state.
             kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each joint; of
                 computed torque in 1/s^2 and 1/s.
@@ -124,24 +126,31 @@ class Feedforward:
 
     def _build(self) -> Evaluation:
         model, count = self.robot.model, len(self.joints)
-        continuous = tuple(self.continuous.tolist())
-        dofs = tuple(self.index.tolist())
+        dofs, continuous = tuple(self.index.tolist()), tuple(self.continuous.tolist())
+        own = {
+            argument.name: argument
+            for argument in (
+                Argument("motion", (POWERS, count)),
+                Argument("t", (1,)),
+                Argument("weights", (len(TERMS) + 2,), shared=True),
+                Argument("gains", (2, count), shared=True),
+                Argument("limits", (count,), shared=True),
+                Argument("efforts", (count,)),
+                Argument("wanted", (count,)),
+            )
+        }
+        sizes = sizes_of(model)
         signature = Signature(
-            (
-                Argument("q", (model.nq,)), Argument("v", (model.nv,)),
-                Argument("motion", (POWERS, count)), Argument("t", (1,)),
-                Argument("weights", (len(TERMS) + 2,), shared=True), Argument("gains", (2, count), shared=True),
-                Argument("limits", (count,), shared=True), Argument("inertia", (len(model.bodies), 10), shared=True),
-            ),
-            (Argument("efforts", (count,)), Argument("wanted", (count,))),
-        )  # fmt: skip
+            arguments("q v motion t weights gains limits inertia", sizes, own),
+            arguments("efforts wanted", sizes, own),
+        )
 
-        def law(*inputs: Sequence[Scalar]) -> list[Sequence[Scalar]]:
-            *others, numbers = inputs
-            bodies = [RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)]
-            return list(feedforward_torque(model, bodies, dofs, continuous, *others))
+        def law(x: Inputs) -> tuple[Sequence[Scalar], ...]:
+            given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.limits)
+            return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
 
-        return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, law)
+        function = function_of(model, signature, law)
+        return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, function)
 
 
 def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0) -> Array:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
-from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.hybrid_control import (
     ControlledRows,
     actuated_torque,
@@ -22,11 +21,14 @@ from rbd_dynamics.algorithms.hybrid_control import (
     multipliers_of,
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
-from rbd_dynamics.constraints.kernels import State
-from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
@@ -216,30 +218,21 @@ class HybridController:
         return [nv, nv, k, k, m, m, m, m, nv, ()]
 
     def _build(self) -> Evaluation:
-        model, m, k = self.robot.model, self.m, self.k
-        words = {
-            "q": (model.nq,), "v": (model.nv,), "theta": (k,), "rate": (k,), "acceleration": (k,), "force": (m,),
-            "approach": (m,), "measured": (m,), "integral": (m,), "posture": (model.nv,),
-            "gains": (len(self._numbers),), "limits": (model.nv,), "parameters": (len(self._rows.parameters),),
-            "inertia": (len(model.bodies), 10),
-        }  # fmt: skip
-        shared = ("gains", "limits", "parameters", "inertia")
-        signature = Signature(
-            tuple(Argument(word, shape, shared=word in shared) for word, shape in words.items()),
-            tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes())),
-        )
-        tree = expanded(model)
-
-        def function(*vectors: Vector) -> list[Vector]:
-            given = dict(zip(words, vectors))
-            given["inertia"] = tree.spread(given["inertia"], 10)
-            state = State(tree.model, self._rows, self.robot.friction, given)
-            return [*self._law(state), state.checks]
-
-        variant = repr((self.law, self._rows.key, m, self.actuated.tolist(), self.robot.friction))
+        m, k = (self.m,), (self.k,)
+        sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
+        own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
+        own |= {"posture": (self.robot.model.nv,)}
+        shared = {"gains": self._numbers.shape, "limits": self.effort_limits.shape}
+        named = {name: Argument(name, shape) for name, shape in own.items()}
+        named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
+        outputs = tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes()))
+        signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
+        friction = self.robot.friction
+        function = function_of(self.robot.model, signature, self._law, friction, constraints=self._rows)
+        variant = repr((self.law, self._rows.key, self.m, self.actuated.tolist(), friction))
         return self.robot.custom_kernel("hybrid_position_force", variant, signature, function)
 
-    def _law(self, x: State) -> list[Vector]:
+    def _law(self, x: Inputs) -> list[Vector]:
         """Over generic scalars, in the order of `HybridOutput`."""
         m, k = self.m, self.k
         kp, kd = x.gains[:k], x.gains[k : 2 * k]
@@ -267,8 +260,8 @@ class HybridController:
             torque = gauge_invariant_torque(
                 rows, rates_of_matrix, C, x.v, stopping, reference, reference_rate, kd[0], pull
             )
-            rest = [0.0] * x.model.nv
-            bias = x.plus_friction(inverse_dynamics(x.model, x.inertias, x.q, rest, rest))
+            static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
+            bias = add_passive_torque(x.model, static, None, x.v if x.friction else None)
 
         integral = [
             clamped_integral(before + dt * (is_ - should), ki, limit)
@@ -281,7 +274,7 @@ class HybridController:
         within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
         return [within, tau, theta, rates[m:], h, rates[:m], force, integral, lacking, [rows.all.rank]]
 
-    def _posture(self, x: State, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
+    def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
         """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
         pull = [-1.0 * damping * rate for rate in x.v]
         for joint in x.model.joints:
@@ -321,17 +314,15 @@ class MultiplierSensor:
                 )
         self.robot, self.constraints, self.frame = robot, constraints, frame
         self._out = np.zeros(len(constraints))
-        signature = Signature(
-            (
-                Argument("q", (model.nq,)),
-                Argument("wrench", (6,)),
-                Argument("parameters", (len(constraints.parameters),), shared=True),
-            ),
-            (Argument("multipliers", (len(constraints),)),),
-        )
-        self._kernel = robot.custom_kernel(
-            "multiplier_sensor", repr((constraints.key, frame)), signature, self._function
-        )
+        sizes = sizes_of(model, len(constraints), len(constraints.parameters))
+        signature = Signature(arguments("q wrench parameters", sizes), arguments("multipliers", sizes))
+
+        def sensed(x: Inputs) -> list[Vector]:
+            rows = constraints.wrench_rows(x.q, x.parameters[2:], x.frame)
+            return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
+
+        function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
+        self._kernel = robot.custom_kernel("multiplier_sensor", repr((constraints.key, frame)), signature, function)
         self._call = self._kernel.fast
 
     def multipliers(self, q: Array, wrench: Array) -> Array:
@@ -340,9 +331,3 @@ class MultiplierSensor:
         if self._call(*inputs, self._out) is None:
             self._kernel(inputs, self._out)
         return self._out
-
-    def _function(self, q: Vector, wrench: Vector, parameters: Vector) -> list[Vector]:
-        tree = expanded(self.robot.model).model
-        state = State(tree, self.constraints, False, {"q": q, "parameters": parameters})
-        rows = self.constraints.wrench_rows(state.q, parameters[2:], tree.frame(self.frame))
-        return [multipliers_of([row for one in rows.values() for row in one], wrench), state.checks]

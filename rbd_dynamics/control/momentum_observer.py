@@ -12,14 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.catalog import Inputs
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
-from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_friction import joint_friction
-from rbd_dynamics.algorithms.mass_matrix import mass_matrix
+from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.evaluation import Evaluation
+from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
@@ -112,26 +112,17 @@ def _filter(rate: Array, dt: float) -> tuple[Array, Array]:
 
 
 def _terms_kernel(robot: Robot) -> Evaluation:
-    """q, v -> M v, and C^T v - N - friction."""
-    model = robot.model
-    tree = expanded(model)
-    signature = Signature(
-        (
-            Argument("q", (model.nq,)), Argument("v", (model.nv,)),
-            Argument("inertia", (len(model.bodies), 10), shared=True),
-        ),
-        (Argument("momentum", (model.nv,)), Argument("known", (model.nv,))),
-    )  # fmt: skip
+    """q, v -> M v, and C^T v - N - springs - friction."""
+    own = {name: Argument(name, (robot.model.nv,)) for name in ("momentum", "known")}
+    sizes = sizes_of(robot.model)
+    signature = Signature(arguments("q v inertia", sizes), arguments("momentum known", sizes, own))
 
-    def function(q: Vector, v: Vector, inertia: Vector) -> list[Vector]:
-        x = Inputs(tree.model, {"q": q, "v": v, "inertia": tree.spread(inertia, 10)})
-        bodies, rest = x.inertias, [0.0] * model.nv
-        momentum = [dot(row, v) for row in mass_matrix(tree.model, bodies, x.q)]
-        C = coriolis_matrix(tree.model, bodies, x.q, v)
-        gravity = inverse_dynamics(tree.model, bodies, x.q, rest, rest)
-        known = [dot(column, v) - n for column, n in zip(zip(*C), gravity)]
-        if robot.friction:
-            known = [k - f for k, f in zip(known, joint_friction(tree.model, v))]
-        return [momentum, known, x.checks]
+    def terms(x: Inputs) -> list[Vector]:
+        C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
+        static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
+        passive = add_passive_torque(x.model, static, None, x.v if x.friction else None)
+        momentum = [dot(row, x.v) for row in x.mass_matrix()]
+        return [momentum, [dot(column, x.v) - n for column, n in zip(zip(*C), passive)]]
 
+    function = function_of(robot.model, signature, terms, robot.friction)
     return robot.custom_kernel("momentum_observer", "", signature, function)

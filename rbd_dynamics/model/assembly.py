@@ -17,6 +17,7 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
 from rbd_dynamics.model.tree import resolve_mimics
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
@@ -118,7 +119,14 @@ def checked_vector(value: Any, size: int, where: str) -> tuple[float, ...]:
 
 
 def checked_joint(
-    name: str, kind: Any, limits: Limits, damping: Any, friction: Any, armature: Any, mimic: Mimic | None
+    name: str,
+    kind: Any,
+    limits: Limits,
+    damping: Any,
+    friction: Any,
+    armature: Any,
+    mimic: Mimic | None,
+    passive: Sequence[Any] = (),
 ) -> Joint:
     """A joint without a place in q and v."""
     where = f"joint {name!r}"
@@ -143,7 +151,14 @@ def checked_joint(
         multiplier = checked_number(mimic.multiplier, f"{where}: mimic multiplier")
         mimic = Mimic(leader, multiplier, checked_number(mimic.offset, f"{where}: mimic offset"))
     numbers = (own["damping"], own["friction"], own["armature"])
-    return Joint(name, kind, 0, 0, Limits(lower, upper, velocity, effort), *numbers, mimic=mimic)
+    for force in passive:
+        if not isinstance(force, PassiveForce):
+            raise ModelError(f"{where}: {force!r} is not a passive force, as in Spring(100.0)")
+        if isinstance(force, Elastic) and not kind.velocity_is_rate:
+            raise ModelError(
+                f"{where} is {kind.name}: a {force.name} needs a velocity that is the rate of the position"
+            )
+    return Joint(name, kind, 0, 0, Limits(lower, upper, velocity, effort), *numbers, mimic, tuple(passive))
 
 
 def checked_pose(value: Any, where: str) -> Transform:

@@ -21,6 +21,7 @@ from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.passive_forces import PassiveForce
 from rbd_dynamics.model.payload import symmetric_matrix
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -68,6 +69,7 @@ class ModelBuilder:
         friction: float = 0.0,
         armature: float = 0.0,
         mimic: Mimic | None = None,
+        passive: Sequence[PassiveForce] = (),
     ) -> None:
         """A link that a joint moves.
 
@@ -80,13 +82,14 @@ class ModelBuilder:
             damping, friction, armature: of each degree of freedom of the joint; N s/m or N m s/rad,
                 N or N m, kg or kg m^2 (rotor inertia as seen at the joint).
             mimic: the joint that this one follows, which may come later.
+            passive: what else each degree of freedom does by itself, as in `(Spring(100.0, rest=0.2),)`.
         """
         where = f"link {checked_name(name, 'link')!r}"
         joint_name = checked_name(f"{name}_joint" if joint_name is None else joint_name, f"{where}: joint")
         if any(body.joint.name == joint_name for body in self._bodies):
             raise ModelError(f"joint {joint_name!r} is defined twice")
         numbers = (damping, friction, armature)
-        moving = checked_joint(joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic)
+        moving = checked_joint(joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive)
         carrier, pose = self._place(name, parent, placement)
         load = self._inertia(name, mass, com, inertia)
         self._add_frame(name, len(self._bodies), IDENTITY)

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.model.description import INERTIA_ENTRIES, Description, Inertial
+from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Sym3

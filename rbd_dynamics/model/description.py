@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a URDF says that matters to dynamics, as plain data, with every number checked.
 
-Only links, their inertials, joints and rotor inertias of transmissions are read; visuals,
-collisions, materials, sensors and simulator tags are passed over, so nothing in them can make a
-robot unusable. Nothing raises here: what is wrong is added to a list of findings, and the element
-gets a harmless value, so that one run finds everything.
+Only links, their inertials, joints and rotor inertias of transmissions are read, through
+urdf_parser_py; visuals, collisions, materials, sensors and simulator tags are passed over, so
+nothing in them can make a robot unusable. Nothing raises here: what is wrong is added to a list of
+findings, and the element gets a harmless value, so that one run finds everything.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from __future__ import annotations
 import math
 import os
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from rbd_dynamics.model.elements import Reader, child_of, local_tag, parse_robot
+from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.transmissions import rotor_inertias
+from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
-INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 @dataclass(frozen=True)
@@ -98,41 +99,25 @@ def read_description(source: str | os.PathLike[str], findings: Findings) -> Desc
 
 def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
     name = Reader(element, "a link", findings).name("name")
-    where = f"link {name!r}"
-    inertial = child_of(element, "inertial", where, findings)
-    return LinkDescription(name, None if inertial is None else _read_inertial(inertial, where, findings))
+    parsed = parse_link(element, name, findings)
+    return LinkDescription(name, _inertial(parsed.inertial) if parsed and parsed.inertial else None)
 
 
-def _read_inertial(element: ET.Element, where: str, findings: Findings) -> Inertial:
-    mass_element = child_of(element, "mass", where, findings)
-    inertia_element = child_of(element, "inertia", where, findings)
-    origin = child_of(element, "origin", where, findings)
-    com: Vec3 = (0.0, 0.0, 0.0)
-    rotation: Mat3 | None = None
-    if origin is not None:
-        com, rotation = _read_origin(origin, where, findings)
-    mass = 0.0
-    if mass_element is None:
-        findings.error(where, "its <inertial> has no <mass>")
-    else:
-        mass = Reader(mass_element, where, findings).number("value")
-    rotational: Sym3 = (0.0,) * 6
-    if inertia_element is None:
-        findings.error(where, "its <inertial> has no <inertia>", "give zeros for a point mass")
-    else:
-        reader = Reader(inertia_element, where, findings)
-        rotational = tuple(reader.number(entry) for entry in INERTIA_ENTRIES)
-    return Inertial(mass, com, rotate_sym(rotation, rotational) if rotation is not None else rotational)
+def _inertial(parsed: Any) -> Inertial:
+    com, rotation = _placement(parsed.origin)
+    rotational: Sym3 = tuple(getattr(parsed.inertia, entry) for entry in INERTIA_ENTRIES)
+    return Inertial(parsed.mass, com, rotational if rotation is None else rotate_sym(rotation, rotational))
 
 
-def _read_origin(element: ET.Element, where: str, findings: Findings) -> tuple[Vec3, Mat3 | None]:
+def _placement(origin: Any) -> tuple[Vec3, Mat3 | None]:
     """Position and rotation, None for no rotation."""
-    reader = Reader(element, where, findings)
-    xyz = reader.vector("xyz", (0.0, 0.0, 0.0))
-    roll, pitch, yaw = map(_as_meant, reader.vector("rpy", (0.0, 0.0, 0.0)))
+    if origin is None:
+        return (0.0, 0.0, 0.0), None
+    x, y, z = origin.xyz
+    roll, pitch, yaw = map(_as_meant, origin.rpy)
     if (roll, pitch, yaw) == (0.0, 0.0, 0.0):
-        return xyz, None
-    return xyz, without_rounding(rotation_from_rpy(roll, pitch, yaw))
+        return (x, y, z), None
+    return (x, y, z), without_rounding(rotation_from_rpy(roll, pitch, yaw))
 
 
 def _as_meant(angle: float) -> float:
@@ -159,36 +144,32 @@ def without_rounding(rotation: Mat3) -> Mat3:
 
 
 def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Findings) -> JointDescription | None:
-    reader = Reader(element, "a joint", findings)
-    name = reader.name("name")
+    name = Reader(element, "a joint", findings).name("name")
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
     if kind and kind not in JOINT_TYPES:
         findings.error(where, f"has the unknown type {kind!r}", f"known: {', '.join(JOINT_TYPES)}")
-    ends = [_read_end(element, tag, where, findings) for tag in ("parent", "child")]
-    if not name or kind not in JOINT_TYPES or not all(ends):
+    ends = {tag: _read_end(element, tag, where, findings) for tag in ("parent", "child")}
+    if not name or kind not in JOINT_TYPES or not all(ends.values()):
         return None
-    origin = child_of(element, "origin", where, findings)
-    placement = IDENTITY
-    if origin is not None:
-        p, rotation = _read_origin(origin, where, findings)
-        placement = Transform(() if rotation is None else (rotation,), p)
-    joint = JointDescription(name, kind, ends[0], ends[1], placement)
+    parsed = parse_joint(element, name, kind == "fixed", ends, findings)
+    if parsed is None:
+        return None
+    p, rotation = _placement(parsed.origin)
+    placement = Transform(() if rotation is None else (rotation,), p)
+    joint = JointDescription(name, kind, parsed.parent, parsed.child, placement)
     if kind == "fixed":
         return joint
-    damping, friction, armature = _read_dynamics(element, where, findings)
-    return JointDescription(
-        name,
-        "spherical" if kind == "ball" else kind,
-        ends[0],
-        ends[1],
-        placement,
-        _read_axis(element, kind, where, findings),
-        _read_limits(element, kind, where, findings),
-        damping,
-        friction,
-        armatures.get(name, 0.0) if armature is None else armature,
-        _read_mimic(element, where, findings),
+    damping, friction, armature = _dynamics(parsed.dynamics, first_child(element, "dynamics"), where, findings)
+    return replace(
+        joint,
+        type="spherical" if kind == "ball" else kind,
+        axis=_axis(parsed.axis, first_child(element, "axis"), kind, where, findings),
+        limits=_limits(parsed.limit, first_child(element, "limit"), kind, where, findings),
+        damping=damping,
+        friction=friction,
+        armature=armatures.get(name, 0.0) if armature is None else armature,
+        mimic=parsed.mimic and Mimic(parsed.mimic.joint, parsed.mimic.multiplier, parsed.mimic.offset),
     )
 
 
@@ -200,68 +181,57 @@ def _read_end(element: ET.Element, tag: str, where: str, findings: Findings) -> 
     return Reader(end, where, findings).name("link")
 
 
-def _read_axis(element: ET.Element, kind: str, where: str, findings: Findings) -> Vec3:
+def _axis(xyz: Any, element: ET.Element | None, kind: str, where: str, findings: Findings) -> Vec3:
     """The unit axis; (1, 0, 0) where none is given, as URDF says."""
-    axis = child_of(element, "axis", where, findings)
-    if axis is None:
+    if element is None:
         if kind not in ("floating", "spherical", "ball"):
             findings.warning(where, "has no <axis>", "URDF's default is x, (1, 0, 0)")
         return 1.0, 0.0, 0.0
-    x, y, z = Reader(axis, where, findings).vector("xyz")
+    x, y, z = xyz
     length = math.hypot(x, y, z)
     if length < 1e-9:
-        findings.error(where, f"<axis> xyz={axis.get('xyz')!r} has no direction")
+        findings.error(where, f"<axis> xyz={element.get('xyz')!r} has no direction")
         return 1.0, 0.0, 0.0
     if abs(length - 1.0) > 1e-3:
         findings.note(where, f"<axis> has length {length:.6g}", "it is normalised")
     return x / length, y / length, z / length
 
 
-def _read_limits(element: ET.Element, kind: str, where: str, findings: Findings) -> Limits:
-    limit = child_of(element, "limit", where, findings)
+def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findings: Findings) -> Limits:
     bounded = kind in ("revolute", "prismatic")
-    if limit is None:
+    if element is None:
         if bounded:
             findings.warning(where, "has no <limit>", "its position, speed and effort count as unlimited")
         return Limits()
-    reader = Reader(limit, where, findings)
-    lower, upper = reader.number("lower", 0.0, infinite=True), reader.number("upper", 0.0, infinite=True)
-    if lower > upper and bounded:
+    lower, upper = (limit.lower, limit.upper) if bounded else (-math.inf, math.inf)
+    if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
-    velocity = _not_negative(reader, "velocity", infinite=True, default=math.inf)
-    effort = _not_negative(reader, "effort", infinite=True, default=math.inf)
-    if not bounded:
-        lower, upper = -math.inf, math.inf
-    return Limits(lower, upper, velocity, effort)
+    for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
+        _check_not_negative(value, element, key, where, findings)
+    return Limits(lower, upper, limit.velocity, limit.effort)
 
 
-def _read_dynamics(element: ET.Element, where: str, findings: Findings) -> tuple[float, float, float | None]:
-    """Damping, Coulomb friction and rotor inertia seen at the joint (None where not given here)."""
-    dynamics = child_of(element, "dynamics", where, findings)
-    if dynamics is None:
+def _dynamics(
+    dynamics: Any, element: ET.Element | None, where: str, findings: Findings
+) -> tuple[float, float, float | None]:
+    """Damping, Coulomb friction and rotor inertia seen at the joint (None where not given here).
+
+    Rotor inertia is no part of URDF, so urdf_parser_py does not know it.
+    """
+    if element is None:
         return 0.0, 0.0, None
-    reader = Reader(dynamics, where, findings)
-    damping, friction = (_not_negative(reader, key) for key in ("damping", "friction"))
-    if "armature" in dynamics.keys():
-        return damping, friction, _not_negative(reader, "armature")
-    for key in ("rotor_inertia", "rotorInertia"):
-        if key in dynamics.keys():
-            ratio = reader.number("gear_ratio", 1.0)
-            return damping, friction, _not_negative(reader, key) * ratio**2
-    return damping, friction, None
+    for key, value in (("damping", dynamics.damping), ("friction", dynamics.friction)):
+        _check_not_negative(value, element, key, where, findings)
+    reader = Reader(element, where, findings)
+    for key in ("armature", "rotor_inertia", "rotorInertia"):
+        if key in element.keys():
+            ratio = 1.0 if key == "armature" else reader.number("gear_ratio", Number(default="1"))
+            inertia = reader.number(key, Number())
+            _check_not_negative(inertia, element, key, where, findings)
+            return dynamics.damping, dynamics.friction, inertia * ratio**2
+    return dynamics.damping, dynamics.friction, None
 
 
-def _not_negative(reader: Reader, key: str, infinite: bool = False, default: float = 0.0) -> float:
-    value = reader.number(key, default, infinite)
+def _check_not_negative(value: float, element: ET.Element, key: str, where: str, findings: Findings) -> None:
     if value < 0.0:
-        tag = local_tag(reader.element)
-        reader.findings.error(reader.where, f"<{tag}> {key}={reader.element.get(key)!r} is negative")
-    return value
-
-
-def _read_mimic(element: ET.Element, where: str, findings: Findings) -> Mimic | None:
-    mimic = child_of(element, "mimic", where, findings)
-    if mimic is None:
-        return None
-    reader = Reader(mimic, where, findings)
-    return Mimic(reader.name("joint"), reader.number("multiplier", 1.0), reader.number("offset", 0.0))
+        findings.error(where, f"<{local_tag(element)}> {key}={element.get(key)!r} is negative")

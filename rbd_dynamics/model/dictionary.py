@@ -26,6 +26,7 @@ from rbd_dynamics.model.assembly import (
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.passive_forces import PassiveForce
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
@@ -127,6 +128,8 @@ def _joint_dict(joint: Joint) -> dict[str, Any]:
     if limits:
         data["limits"] = limits
     data |= {key: float(getattr(joint, key)) for key in _JOINT_NUMBERS if getattr(joint, key) != 0.0}
+    if joint.passive:
+        data["passive"] = [force.to_dict() for force in joint.passive]
     if joint.mimic is not None:
         multiplier, offset = float(joint.mimic.multiplier), float(joint.mimic.offset)
         data["mimic"] = {"leader": joint.mimic.leader, "multiplier": multiplier, "offset": offset}
@@ -248,7 +251,7 @@ def _body(name: Any, places: Mapping[str, int], where: str, hint: str = "") -> i
 def _joint(entry: _Entry) -> Joint:
     name = checked_name(entry.get("name"), entry.where)
     entry = _Entry(entry.data, f"joint {name!r}")
-    own = {"name", "limits", "mimic", *_JOINT_NUMBERS}
+    own = {"name", "limits", "mimic", "passive", *_JOINT_NUMBERS}
     try:
         kind = JointKind.from_dict({key: value for key, value in entry.data.items() if key not in own})
     except ModelError as error:
@@ -259,7 +262,15 @@ def _joint(entry: _Entry) -> Joint:
         follows = entry.part("mimic").only("leader", "multiplier", "offset")
         mimic = Mimic(follows.get("leader"), follows.get("multiplier", 1.0), follows.get("offset", 0.0))
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
-    return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic)
+    passive = [_passive_force(item, entry.where) for item in entry.items("passive")]
+    return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
+
+
+def _passive_force(item: Any, where: str) -> PassiveForce:
+    try:
+        return PassiveForce.from_dict(item)
+    except ModelError as error:
+        raise ModelError(f"{where}: passive: {error}") from None
 
 
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XML elements of a robot description: parsed with the place of every fault, numbers checked."""
+"""XML elements of a robot description: safely parsed with the place of every fault, names and numbers checked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.spatial.so3 import Vec3
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
+
+
+class _HasDoctype(Exception):
+    pass
+
+
+class _Builder(ET.TreeBuilder):
+    """Stops at a document type: it can grow a text without bound, fetch files, and set attributes that nobody wrote."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise _HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
 
 
 def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Element | None:
@@ -40,7 +50,10 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
             findings.error(where, "is empty")
             return None
     try:
-        root = ET.fromstring(text)
+        root = ET.fromstring(text, ET.XMLParser(target=_Builder()))
+    except _HasDoctype:
+        findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
+        return None
     except (ET.ParseError, ValueError, LookupError) as error:
         position = getattr(error, "position", None)
         reason = str(error).split(":")[0]
@@ -63,29 +76,42 @@ def local_tag(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
+def first_child(element: ET.Element, tag: str) -> ET.Element | None:
+    """The first child of that tag."""
+    return next((child for child in element if local_tag(child) == tag), None)
+
+
 def child_of(element: ET.Element, tag: str, where: str, findings: Findings) -> ET.Element | None:
     """The first child of that tag; more than one is worth a warning."""
-    found = [child for child in element if local_tag(child) == tag]
-    if len(found) > 1:
-        findings.warning(where, f"has {len(found)} <{tag}> elements", "the first counts")
-    return found[0] if found else None
+    count = sum(local_tag(child) == tag for child in element)
+    if count > 1:
+        findings.warning(where, f"has {count} <{tag}> elements", "the first counts")
+    return first_child(element, tag)
+
+
+@dataclass(frozen=True)
+class Number:
+    """What an attribute has to hold: so many numbers.
+
+    default: what a missing one counts as; None: it must be there.
+    infinite: "inf" is a number, too, and so is one that is too large for a float.
+    """
+
+    count: int = 1
+    default: str | None = None
+    infinite: bool = False
+
+    def __str__(self) -> str:
+        return "a number" if self.count == 1 else f"{self.count} numbers"
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the attributes of one element; `where` names the link or joint in findings."""
+    """Checks the attributes of one element; `where` names the link or joint in findings."""
 
     element: ET.Element
     where: str
     findings: Findings
-
-    def number(self, attribute: str, default: float | None = None, infinite: bool = False) -> float:
-        """A number; without a default a missing attribute is an error, and then NaN is returned."""
-        return self._numbers(attribute, 1, None if default is None else (default,), infinite)[0]
-
-    def vector(self, attribute: str, default: Vec3 | None = None) -> Vec3:
-        x, y, z = self._numbers(attribute, 3, default, infinite=False)
-        return x, y, z
 
     def name(self, attribute: str) -> str:
         text = self.element.get(attribute)
@@ -94,31 +120,30 @@ class Reader:
             return ""
         return text if self._expanded(attribute, text) else ""
 
-    def _numbers(
-        self, attribute: str, count: int, default: tuple[float, ...] | None, infinite: bool
-    ) -> tuple[float, ...]:
-        unknown = (math.nan,) * count
-        text = self.element.get(attribute)
+    def words(self, attribute: str, expected: Number) -> str:
+        """The attribute's text, which `float` reads word by word, all nan if something is wrong with it."""
+        text = self.element.get(attribute, expected.default)
         if text is None:
-            if default is None:
-                self._error(f"has no {attribute!r}")
-            return unknown if default is None else default
-        if not self._expanded(attribute, text):
-            return unknown
-        words = text.split()
-        plural = "a number" if count == 1 else f"{count} numbers"
-        if len(words) != count:
-            self._error(f"{attribute}={text!r} is not {plural}")
-            return unknown
-        for word in words:
-            if not (_NUMBER.fullmatch(word) or (infinite and _INFINITE.fullmatch(word))):
-                self._error(f"{attribute}={text!r} is not {plural if infinite or count > 1 else 'a finite number'}")
-                return unknown
-        values = tuple(float(word) for word in words)
-        if not infinite and not all(map(math.isfinite, values)):
-            self._error(f"{attribute}={text!r} is not finite")
-            return unknown
-        return values
+            self._error(f"has no {attribute!r}")
+        elif self._expanded(attribute, text) and self._numbers(attribute, text, expected):
+            return text
+        return " ".join(["nan"] * expected.count)
+
+    def number(self, attribute: str, expected: Number) -> float:
+        return float(self.words(attribute, expected))
+
+    def _numbers(self, attribute: str, text: str, expected: Number) -> bool:
+        words, infinite = text.split(), expected.infinite
+        if len(words) != expected.count:
+            fault = f"is not {expected}"
+        elif not all(_NUMBER.fullmatch(word) or (infinite and _INFINITE.fullmatch(word)) for word in words):
+            fault = f"is not {expected if infinite or expected.count > 1 else 'a finite number'}"
+        elif not infinite and not all(math.isfinite(float(word)) for word in words):
+            fault = "is not finite"
+        else:
+            return True
+        self._error(f"{attribute}={text!r} {fault}")
+        return False
 
     def _expanded(self, attribute: str, text: str) -> bool:
         leftover = "${" in text or "$(" in text

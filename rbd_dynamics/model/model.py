@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -62,6 +63,14 @@ class Joint:
     friction: float = 0.0  # Coulomb, N or N m
     armature: float = 0.0  # rotor inertia seen at the joint, kg or kg m^2
     mimic: Mimic | None = None
+    passive: tuple[PassiveForce, ...] = ()  # what else it does by itself: springs
+
+    @property
+    def forces(self) -> tuple[PassiveForce, ...]:
+        """All that it does by itself, damping and friction included."""
+        viscous = (Damping(self.damping),) if self.damping else ()
+        dry = (Coulomb(self.friction),) if self.friction else ()
+        return (*viscous, *dry, *self.passive)
 
 
 @dataclass(frozen=True)
@@ -167,6 +176,14 @@ class Model:
     def neutral(self) -> Array:
         """Zero position of every joint, identity quaternions: (nq,)."""
         return np.concatenate([np.zeros(0), *(joint.kind.neutral() for joint in self.joints)])
+
+    def start_position(self) -> Array:
+        """The neutral configuration (nq,), moved into the limits where it is outside."""
+        q = self.neutral()
+        for joint in self.joints:
+            if joint.kind.nq == 1 and not joint.limits.lower <= 0.0 <= joint.limits.upper:
+                q[joint.q_index] = 0.5 * (joint.limits.lower + joint.limits.upper)
+        return q
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
         """A random configuration (nq,): within the limits where they are finite, else within pi rad or 1 m.

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from rbd_dynamics.model.elements import Reader, local_tag
+from rbd_dynamics.model.elements import Number, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.urdf_parser import parse_transmission
 
 
 def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
@@ -35,14 +36,16 @@ def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
             for e in owner
             if local_tag(e) in ("gear_ratio", "mechanicalReduction")
         ]
-        inertia = _value_of(inertias[0], where, findings)
+        inertia = float(_value_of(inertias[0], where, findings))
         if inertia < 0.0:
             findings.error(where, f"has the negative rotor inertia {inertia:g}")
-        joint = joints[0].get("name", "")
-        found[joint] = found.get(joint, 0.0) + inertia * (ratios[0] ** 2 if ratios else 1.0)
+        parsed = parse_transmission(joints[0].get("name", ""), ratios[0] if ratios else "1", where, findings)
+        if parsed is not None:
+            (joint,), (actuator,) = parsed.joints, parsed.actuators
+            found[joint.name] = found.get(joint.name, 0.0) + inertia * actuator.mechanicalReduction**2
     return found
 
 
-def _value_of(element: ET.Element, where: str, findings: Findings) -> float:
+def _value_of(element: ET.Element, where: str, findings: Findings) -> str:
     holder = ET.Element(local_tag(element), {"value": element.get("value") or (element.text or "").strip()})
-    return Reader(holder, where, findings).number("value")
+    return Reader(holder, where, findings).words("value", Number())

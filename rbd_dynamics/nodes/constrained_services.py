@@ -166,7 +166,7 @@ def forward_dynamics(robot: Robot, x: ConstrainedRequest, request: Any, response
     """ConstrainedForwardDynamics. Raises Impossible where rows contradict each other."""
     tau = x.rates("efforts", request.efforts) - friction
     found = robot.constrained_hybrid_dynamics(
-        x.q, x.v, np.zeros_like(tau), tau, np.zeros(robot.model.nv, bool), x.constraints, x.f_ext
+        x.q, x.v, np.zeros_like(tau), tau, np.zeros(robot.model.nv, bool), x.constraints, f_ext=x.f_ext
     )
     x.check_residual(found.residual, found.a, "constraint row {row} contradicts the rows before it")
     response.accelerations = x.layout.flat(found.a)
@@ -178,7 +178,7 @@ def hybrid_dynamics(robot: Robot, x: ConstrainedRequest, request: Any, response:
     prescribed = x.layout.flags("prescribed", request.prescribed)
     a = np.where(prescribed, x.rates("accelerations", request.accelerations), 0.0)
     tau = np.where(prescribed, 0.0, x.rates("efforts", request.efforts))
-    found = robot.constrained_hybrid_dynamics(x.q, x.v, a, tau - friction, prescribed, x.constraints, x.f_ext)
+    found = robot.constrained_hybrid_dynamics(x.q, x.v, a, tau - friction, prescribed, x.constraints, f_ext=x.f_ext)
     x.check_residual(found.residual, found.a, "the prescribed motion, or a row before, violates constraint row {row}")
     response.accelerations = x.layout.flat(found.a)
     response.efforts = x.layout.flat(np.where(prescribed, found.tau + friction, tau))
@@ -192,14 +192,14 @@ def inverse_dynamics(robot: Robot, x: ConstrainedRequest, request: Any, response
     a, passive = x.rates("accelerations", request.accelerations), x.rates("efforts", request.efforts)
     # what friction takes is needed on top, and at joints without actuator it is a passive torque
     found = robot.constrained_inverse_dynamics(
-        x.q, x.v, a, x.constraints, actuated, request.objective or "torque",
-        np.where(actuated, 0.0, passive - friction), x.f_ext,
+        x.q, x.v, a, x.constraints, actuated=actuated, objective=request.objective or "torque",
+        tau=np.where(actuated, 0.0, passive - friction), f_ext=x.f_ext,
     )  # fmt: skip
     x.check_residual(found.residual, a, "the motion violates constraint row {row}")
     _check_actuators(robot.model, x, found.lacking, found.tau)
     # its own rank is of the rows as joints without actuator feel them; redundant are rows for all joints
     still, none = np.zeros_like(a), np.zeros(robot.model.nv, bool)
-    rank = robot.constrained_hybrid_dynamics(x.q, x.v, still, still, none, x.constraints, {}).rank
+    rank = robot.constrained_hybrid_dynamics(x.q, x.v, still, still, none, x.constraints, f_ext={}).rank
     response.efforts = x.layout.flat(np.where(actuated, found.tau + friction, passive))
     x.answer(response, found.multipliers, rank, found.residual)
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.terms import FRICTION, inverse_dynamics_terms
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import constrained_services, process
 from rbd_dynamics.nodes.constrained_services import forward_dynamics, hybrid_dynamics, inverse_dynamics
@@ -66,7 +66,7 @@ class DynamicsServerNode(ManagedNode):
             names = [prefix.outside(name) for name in model.joint_names]
             reader = JointStateReader(names, [], initial=model.neutral())
         known = constrained_services.KnownConstraints(values["constraints_file"], robot, prefix)
-        known.compile(progress)
+        known.compile(progress=progress)
         return Engine(model, robot, prefix, reader, known)
 
     def adopt(self, engine: Engine) -> None:
@@ -131,7 +131,7 @@ class DynamicsServerNode(ManagedNode):
         v = layout.rates("velocities", request.velocities, len(q))
         tau = layout.rates("efforts", request.efforts, len(q)) - self._friction(engine, v)
         f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
-        response.accelerations = layout.flat(engine.robot.forward_dynamics(q, v, tau, f_ext))
+        response.accelerations = layout.flat(engine.robot.forward_dynamics(q, v, tau, f_ext=f_ext))
         response.joint_names = layout.names
 
     def _hybrid_dynamics(self, engine: Engine, request: Any, response: Any) -> None:
@@ -143,7 +143,7 @@ class DynamicsServerNode(ManagedNode):
         tau = np.where(prescribed, 0.0, layout.rates("efforts", request.efforts, len(q)))
         f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
         friction = self._friction(engine, v)
-        a_all, moving = engine.robot.hybrid_dynamics(q, v, a, tau - friction, prescribed, f_ext)
+        a_all, moving = engine.robot.hybrid_dynamics(q, v, a, tau - friction, prescribed, f_ext=f_ext)
         tau_all = np.where(prescribed, moving + friction, tau)
         response.accelerations, response.efforts = layout.flat(a_all), layout.flat(tau_all)
         response.joint_names = layout.names

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
 from rbd_dynamics.control.feedforward import Feedforward
-from rbd_dynamics.control.joint_state import JointStateReader
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix
@@ -24,7 +24,6 @@ from rbd_dynamics.nodes.managed_node import check_common
 from rbd_dynamics.nodes.messages import nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.simulation import start_position
 
 TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits", "law")  # of the controller, may change while it runs
 
@@ -57,7 +56,7 @@ class FeedforwardNode(TorqueNode):
         joints = [prefix.inside(name) for name in values["joints"]]
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints, **{name: values[name] for name in TUNING})
-        initial = start_position(model)
+        initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
         reader = JointStateReader(outside, required, values["missing_velocity"], initial)

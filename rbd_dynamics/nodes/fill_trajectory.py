@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
-from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import Prefix
 from rbd_dynamics.nodes.messages import points_of
 from rbd_dynamics.nodes.samples import flat, wrenches

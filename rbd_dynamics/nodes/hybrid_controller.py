@@ -21,8 +21,8 @@ from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
 from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
-from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, message_of
@@ -32,7 +32,6 @@ from rbd_dynamics.nodes.managed_node import check_common
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.simulation import start_position
 
 Array = NDArray[np.float64]
 
@@ -103,7 +102,7 @@ class HybridControllerNode(TorqueNode):
         supervisor.desired[:] = values["desired_force"] or 0.0
         _apply(values, controller, supervisor, joints)
         outside = [prefix.outside(name) for name in model.joint_names]
-        reader = JointStateReader(outside, outside, values["missing_velocity"], start_position(model))
+        reader = JointStateReader(outside, outside, values["missing_velocity"], model.start_position())
         # the first calls, out of the way
         controller.step(reader.q, reader.v, np.zeros(controller.k))
         sensor.multipliers(reader.q, np.zeros(6))

@@ -14,9 +14,9 @@ from rbd_dynamics.control.feedforward import EVALUATE_AT
 from rbd_dynamics.control.feedforward import LAWS as FEEDFORWARD_LAWS
 from rbd_dynamics.control.hybrid_position_force import LAWS
 from rbd_dynamics.control.hybrid_task import SURFACES
-from rbd_dynamics.control.joint_state import MISSING_VELOCITY
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.control.trajectory import INTERPOLATIONS
+from rbd_dynamics.joint_states.reader import MISSING_VELOCITY
 from rbd_dynamics.nodes.parameters import Parameter
 from rbd_dynamics.simulation.simulation import INTEGRATORS, STABILIZATIONS
 

@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.residual_monitor import ResidualMonitor
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix
@@ -25,7 +25,6 @@ from rbd_dynamics.nodes.managed_node import LATCHED, ManagedNode, check_common
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.simulation import start_position
 
 Array = NDArray[np.float64]
 
@@ -77,11 +76,11 @@ class MonitorNode(ManagedNode):
         # the first calls, out of the way
         rest = np.zeros(model.nv)
         for time in (0.0, 1e-3):
-            monitor.update(start_position(model), rest, rest, time)
+            monitor.update(model.start_position(), rest, rest, time)
         monitor.reset()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in names]
-        reader = JointStateReader(outside, required, values["missing_velocity"], start_position(model))
+        reader = JointStateReader(outside, required, values["missing_velocity"], model.start_position())
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:

@@ -2,7 +2,7 @@
 """Joint states straight out of their serialised form: most of a message is the same as in the one before it.
 
 Making a Python message of each costs more than all the dynamics. Where the numbers lie in the bytes is found once for
-each sender (`control/joint_state_layout.py`); a message that does not look like one of those seen before is
+each sender (`joint_states/layout.py`); a message that does not look like one of those seen before is
 deserialised as usual.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from rbd_dynamics.control.joint_state_layout import layout_of
+from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 
 MOST_LAYOUTS = 8  # of as many senders

@@ -18,6 +18,9 @@ INTRODUCTION = """\
 
 Written by `python -m rbd_dynamics.nodes.reference`; tests compare it with the running nodes.
 
+Each is started by its launch file or by `ros2 run rbd_dynamics NODE`. The executables come with a colcon build, in
+`lib/rbd_dynamics`; `pip install` alone brings none of them.
+
 All are life-cycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
 robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
 the node's name space, `~/` is the node's own. Parameters marked * may change while the node runs; the others only while
@@ -40,6 +43,7 @@ def markdown() -> str:
 def config(interface: Interface) -> str:
     """The parameter file of a node with all defaults, commented."""
     lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
         f"# Parameters of the node `{interface.executable}` with their defaults; `ros2 param describe` tells the same.",
         "# In launch files $(var tf_prefix) stands for the argument tf_prefix.",
         f"/**/{interface.executable}:",

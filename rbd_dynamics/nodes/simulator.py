@@ -35,7 +35,6 @@ from rbd_dynamics.simulation.simulation import (
     Simulation,
     SimulationDiverged,
     SimulationOptions,
-    start_position,
 )
 from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
 
@@ -92,7 +91,7 @@ class SimulatorNode(ManagedNode):
         model = with_joint_friction(
             model, _for_each("joint_damping", names, values), _for_each("joint_friction", names, values)
         )
-        start = start_position(model)
+        start = model.start_position()
         for name, position in zip(values["initial_joints"], values["initial_positions"]):
             start[model.joint(prefix.inside(name)).q_index] = position
         chosen = {field.name: values[field.name] for field in fields(SimulationOptions)}

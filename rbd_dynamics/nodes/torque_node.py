@@ -13,8 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.joint_state import JointStateReader
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.managed_node import ManagedNode

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.passive_forces import Friction
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import Contact
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
@@ -89,7 +90,7 @@ class Simulation:
             methods: dict[str, type[ExplicitEuler | RungeKutta4 | Adaptive]]
             methods = {"explicit_euler": ExplicitEuler, "rk4": RungeKutta4, "adaptive": Adaptive}
             self._integrator = methods[self.options.integrator](self._rough, h, self._acceleration)
-        self.start = start_position(model) if q is None else np.array(q, dtype=float)
+        self.start = model.start_position() if q is None else np.array(q, dtype=float)
         self.steps = 0
         self.reset()
 
@@ -188,14 +189,5 @@ class Simulation:
         self.steps += 1
 
 
-def start_position(model: Model) -> Array:
-    """The neutral position, moved into the limits where it is outside."""
-    q = model.neutral()
-    for joint in model.joints:
-        if joint.kind.nq == 1 and not joint.limits.lower <= 0.0 <= joint.limits.upper:
-            q[joint.q_index] = 0.5 * (joint.limits.lower + joint.limits.upper)
-    return q
-
-
 def _has_friction(model: Model) -> bool:
-    return any(body.joint.damping or body.joint.friction for body in model.bodies)
+    return any(isinstance(force, Friction) for body in model.bodies for force in body.joint.forces)

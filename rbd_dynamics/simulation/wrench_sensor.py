@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.expansion import expanded
-from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.compiler.program import Signature
 from rbd_dynamics.constraints import ConstraintSet, PairConstraint
-from rbd_dynamics.constraints.kernels import State
+from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, add6, scale6
@@ -38,24 +39,18 @@ class WrenchSensor:
             for c in constraints.constraints
             if isinstance(c, PairConstraint) and c.frame != "world" and model.frame(c.frame).body == body
         ]
-        tree = expanded(model).model
-        signature = Signature(
-            (
-                Argument("q", (model.nq,)), Argument("multipliers", (len(constraints),)),
-                Argument("parameters", (len(constraints.parameters),), shared=True),
-            ),
-            (Argument("wrench", (6,)),),
-        )  # fmt: skip
+        sizes = sizes_of(model, len(constraints), len(constraints.parameters))
+        signature = Signature(arguments("q multipliers parameters", sizes), arguments("wrench", sizes))
 
-        def function(q: Vector, multipliers: Vector, parameters: Vector) -> list[Vector]:
-            state = State(tree, constraints, False, {"q": q, "parameters": parameters})
-            rows = constraints.wrench_rows(state.q, parameters[2:], tree.frame(frame))
+        def sensed(x: Inputs) -> list[Vector]:
+            rows = constraints.wrench_rows(x.q, x.parameters[2:], x.frame)
             total = ZERO6
             for name in here:
-                for row, multiplier in zip(rows[name], multipliers[constraints.slice_of(name)]):
+                for row, multiplier in zip(rows[name], x.multipliers[constraints.slice_of(name)]):
                     total = add6(total, scale6(multiplier, row))
-            return [total, state.checks]
+            return [total]
 
+        function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
         self._kernel = robot.custom_kernel("wrench_sensor", repr((constraints.key, here, frame)), signature, function)
 
     def wrench(self, q: Array, multipliers: Array) -> Array:

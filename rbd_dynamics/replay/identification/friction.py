@@ -21,9 +21,9 @@ import scipy.optimize
 import scipy.stats
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.identification import least_squares
 from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.least_squares import Solution, solve

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.base_parameters import BaseParameters, base_parameters
+from rbd_dynamics.analysis.base_parameters import BaseParameters, base_parameters
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.identification.corrected_urdf import corrected_urdf

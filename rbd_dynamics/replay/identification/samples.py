@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.joint_friction import COULOMB_SPEED
 from rbd_dynamics.control.terms import (
     CORIOLIS,
     FRICTION,
@@ -26,6 +25,7 @@ from rbd_dynamics.control.terms import (
     inverse_dynamics_terms,
 )
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.segments import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot

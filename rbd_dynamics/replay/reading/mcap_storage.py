@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import Struct, error
 from typing import BinaryIO
 
-from rbd_dynamics.control.joint_state_layout import Encoding
+from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type
 

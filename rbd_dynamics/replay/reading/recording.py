@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbd_dynamics.control.joint_state_layout import layout_of
+from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.joint_state_layout import Encoding
+from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.replay.log import Log
 
 

@@ -70,15 +70,16 @@ class Kinematics:
         columns = [sub6(own, twist_to_child(pose, other)) for own, other in zip(b.columns, a.columns)]
         return RelativeMotion(pose, twist, bias, columns)
 
-    def configuration(self, v: Sequence[Scalar]) -> list[Jet]:
-        """q as it moves with the constant velocity v: jets of a new variable, all of one level."""
-        level = level_above(*self.q, *v)
-        moving: list[Jet] = []
-        for joint in self.model.joints:
-            q = self.q[joint.q_index : joint.q_index + joint.kind.nq]
-            first, second = joint.kind.rates(q, v[joint.v_index : joint.v_index + joint.kind.nv])
-            moving += [Jet(x, d, dd, level) for x, d, dd in zip(q, first, second)]
-        return moving
+
+def moving_configuration(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Jet]:
+    """q as it moves with the constant velocity v: jets of a new variable, all of one level."""
+    level = level_above(*q, *v)
+    moving: list[Jet] = []
+    for joint in model.joints:
+        own = q[joint.q_index : joint.q_index + joint.kind.nq]
+        first, second = joint.kind.rates(own, v[joint.v_index : joint.v_index + joint.kind.nv])
+        moving += [Jet(x, d, dd, level) for x, d, dd in zip(own, first, second)]
+    return moving
 
 
 def moving_pose(pose: Transform, twist: Sequence[Scalar]) -> Transform:

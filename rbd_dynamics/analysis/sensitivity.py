@@ -133,9 +133,8 @@ def _with_virtual_joints(robot: Robot, index: int) -> tuple[Robot, list[int], li
             bodies.append(body)
         renumbered[k] = len(bodies) - 1
     numbered, dofs = _numbered(bodies)
-    extended = Robot(
-        Model(model.name, tuple(numbered), gravity=model.gravity, base=model.base), robot.backend, robot.friction
-    )
+    tree = Model(model.name, tuple(numbered), gravity=model.gravity, base=model.base)
+    extended = Robot(tree, backend=robot.backend, friction=robot.friction)
     real = [dof for joint in model.joints for dof in dofs[joint.name]]
     return extended, real, dofs[_VIRTUAL[0]], dofs[_VIRTUAL[1]]
 

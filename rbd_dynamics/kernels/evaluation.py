@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.algorithms.catalog import QUATERNION_TOLERANCE
-from rbd_dynamics.compiler.kernels import FunctionKernel, Kernel
+from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
+from rbd_dynamics.kernels.inputs import QUATERNION_TOLERANCE
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Model
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of kernels' arguments, each with its shape: one table for all kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.compiler.program import Argument
+from rbd_dynamics.model.model import Model
+
+Shape = Sequence[int | str]
+
+
+class _Named(NamedTuple):
+    """shape: of numbers and of names of sizes (`sizes_of`); the flags as in `Argument`."""
+
+    shape: Shape
+    shared: bool = False
+    boolean: bool = False
+
+
+def _each(names: str, *shape: int | str, **flags: bool) -> dict[str, _Named]:
+    return {name: _Named(shape, **flags) for name in names.split()}
+
+
+_TABLE: dict[str, _Named] = {
+    # state, input, motion
+    **_each("q", "nq"),
+    **_each("v a tau x product", "nv"),
+    **_each("prescribed actuated", "nv", boolean=True),
+    # what belongs to the bodies: ten inertial parameters, a wrench; of what is fixed to the world
+    **_each("inertia", "bodies", 10, shared=True),
+    **_each("fixed_inertia", 10, shared=True),
+    **_each("f_ext reactions", "bodies", 6),
+    # scalars and points
+    **_each("energy rank"),
+    **_each("point", 3),
+    **_each("wrench momentum", 6),
+    # matrices
+    **_each("M dq dv da dtau", "nv", "nv"),
+    **_each("a_dq a_dv a_dtau a_dinput tau_dq tau_dv tau_dinput", "nv", "nv"),
+    **_each("pose", 4, 4),
+    **_each("J twist_dq rate_dq rate_dv", 6, "nv"),
+    **_each("point_J", 3, "nv"),
+    **_each("inverse_effective_inertia", 6, 6),
+    **_each("regressor", "nv", "inertial parameters"),
+    **_each("energy_regressor", "inertial parameters"),
+    # constraints
+    **_each("parameters", "parameters", shared=True),
+    **_each("target multipliers residual h Adot_v", "rows"),
+    **_each("lacking", "nv"),
+    **_each("A multipliers_dq multipliers_dv multipliers_dtau", "rows", "nv"),
+}
+
+#: how many numbers a vector holds for each body, one body after the other
+PER_BODY = {"inertia": 10, "f_ext": 6, "reactions": 6, "regressor": 10, "energy_regressor": 10}
+
+
+def sizes_of(model: Model, rows: int = 0, parameters: int = 0) -> dict[str, int]:
+    """What the names in shapes stand for; `rows` and `parameters` are a constraint set's."""
+    bodies = len(model.bodies)
+    own = {"nq": model.nq, "nv": model.nv, "bodies": bodies, "inertial parameters": 10 * bodies}
+    return {**own, "rows": rows, "parameters": parameters}
+
+
+def arguments(names: str, sizes: Mapping[str, int], own: Mapping[str, Argument] | None = None) -> tuple[Argument, ...]:
+    """The arguments of these names, which stand in the table or are a kernel's `own`. Raises KeyError for others."""
+    found = []
+    for name in names.split():
+        if own and name in own:
+            found.append(own[name])
+        elif name in _TABLE:
+            shape, shared, boolean = _TABLE[name]
+            extents = tuple(extent if isinstance(extent, int) else sizes[extent] for extent in shape)
+            found.append(Argument(name, extents, shared, boolean))
+        else:
+            raise KeyError(f"no argument named {name!r}; known: {', '.join(_TABLE)}")
+    return tuple(found)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model bound to a backend: its kernels, its payloads, its wrenches. What `Robot` and `Constrained` stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.compiler import backends
+from rbd_dynamics.compiler.backends import Backend
+from rbd_dynamics.compiler.fingerprint import fingerprint
+from rbd_dynamics.compiler.program import Function, Signature
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.inputs import RowSource
+from rbd_dynamics.kernels.specialise import specialise
+from rbd_dynamics.model.model import WORLD, Limits, Model
+from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import wrench_to_parent
+
+Array = NDArray[np.float64]
+Wrenches = Mapping[str, ArrayLike]
+
+#: "numba" is an older name of "llvm"
+BACKENDS = ("llvm", "numba", "python", "reference")
+
+
+class BoundModel:
+    """Parameters as for `Robot`."""
+
+    def __init__(self, model: Model, *, backend: Backend | None = None, friction: bool = False) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
+        if backend is not None and backend not in BACKENDS:
+            raise ValueError(f"backend {backend!r} is none of {', '.join(BACKENDS)}")
+        self.model = model
+        self.backend: Backend = backend or backends.best_backend()
+        self.friction = friction
+        self._payloads: dict[str, tuple[int, RigidInertia]] = {}
+        self._inertia, self._fixed = self._inertial_parameters()
+        self._identity = _identity(model, friction)
+        self._forget_kernels()
+
+    def _forget_kernels(self) -> None:
+        self._kernels: dict[str, Evaluation] = {}
+        self._constrained_kernels: dict[str, dict[str, Evaluation]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: without kernels, which they find in the cache when they need them."""
+        forgotten = ("_kernels", "_fast_", "_constrained")
+        return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget_kernels()
+
+    # --- kernels ----------------------------------------------------------------------------------
+
+    def compile(self, *names: str, progress: Callable[[str, int, int], None] | None = None) -> None:
+        """Make kernels ahead of use, so that no call waits for a compiler.
+
+        Parameters:
+            names: of methods ("inverse_dynamics", "mass_matrix"...), with "_f_ext" for the variant
+                with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0".
+            progress: called as progress(name, number, total) before each kernel.
+
+        Raises KeyError for an unknown name.
+        """
+        for number, name in enumerate(names, start=1):
+            if progress is not None:
+                progress(name, number, len(names))
+            self._evaluation(name)
+
+    def _evaluation(self, name: str) -> Evaluation:
+        found = self._kernels.get(name)
+        if found is None:
+            signature, function = specialise(self.model, name, self.friction)
+            kernel = backends.build(self.backend, name, self._identity, signature, function)
+            found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
+        return found
+
+    def constrained_kernel(self, name: str, constraints: RowSource, key: str) -> Evaluation:
+        """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""
+        found = self._constrained_kernels.setdefault(key, {})
+        if name not in found:
+            signature, function = specialise(self.model, name, self.friction, constraints)
+            found[name] = self.custom_kernel(name, key, signature, function)
+        return found[name]
+
+    def custom_kernel(self, name: str, variant: str, signature: Signature, function: Function) -> Evaluation:
+        """A kernel of a function of one's own over generic scalars, made and cached like the robot's.
+
+        `variant` is a text that tells functions of that name apart, for this model. Where the function
+        needs inertias, make `inertia_input` an input: payloads then need no other kernel.
+        """
+        kernel = backends.build(self.backend, name, f"{self._identity}\0{variant}", signature, function)
+        return Evaluation(name, self.model, kernel, function)
+
+    @property
+    def inertia_input(self) -> Array:
+        """`inertial_parameters` for kernels: not a copy, so not to be written to."""
+        return self._inertia
+
+    def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
+        """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
+        return (self._kernels.get(name) or self._evaluation(name))(inputs, out)
+
+    # --- payload ----------------------------------------------------------------------------------
+
+    def set_payload(
+        self,
+        frame: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> None:
+        """Attach a rigid load to a frame, in place of the one attached there before; mass 0 detaches it.
+
+        com (3,): its centre of mass in the frame, m. inertia (3, 3) or (ixx, ixy, ixz, iyy, iyz,
+        izz): about its centre of mass, in the frame's axes, kg m^2. No kernel is compiled; a call
+        that is under way in another thread uses either all of the old or all of the new load.
+        Raises KeyError for an unknown frame, ModelError for an impossible load.
+        """
+        body, load = payload_inertia(self.model, frame, mass, com, inertia)
+        payloads = dict(self._payloads)
+        payloads.pop(frame, None)
+        if load.mass != 0.0:
+            payloads[frame] = (body, load)
+        self._payloads = payloads
+        self._inertia, self._fixed = self._inertial_parameters()
+
+    @property
+    def inertial_parameters(self) -> Array:
+        """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
+        return self._inertia.copy()
+
+    def _inertial_parameters(self) -> tuple[Array, Array]:
+        """(bodies, 10), and (10,) of what is fixed to the world, with the payloads."""
+        inertias = [*(body.inertia for body in self.model.bodies), self.model.fixed_inertia]  # last: WORLD
+        for body, load in self._payloads.values():
+            inertias[body] = inertias[body] + load
+        parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
+        return parameters[:-1], parameters[-1]
+
+    # --- wrenches ---------------------------------------------------------------------------------
+
+    def body_wrenches(self, f_ext: Wrenches) -> Array:
+        """Wrenches on frames as one on each body, in the body's frame: (bodies, 6) or (N, bodies, 6).
+
+        f_ext: {frame name: wrench (m, f) (6,) or (N, 6) that acts on the robot, in that frame}.
+        """
+        given: dict[str, Array] = {}
+        samples: dict[str, int] = {}
+        for name, value in f_ext.items():
+            try:
+                wrench = given[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"f_ext[{name!r}]: {error}") from None
+            if wrench.ndim not in (1, 2) or wrench.shape[-1] != 6:
+                raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (N, 6)")
+            if not np.isfinite(wrench).all():
+                raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
+            if wrench.ndim == 2:
+                samples[name] = len(wrench)
+        if len(set(samples.values())) > 1:
+            text = ", ".join(f"f_ext[{name!r}] has {count}" for name, count in samples.items())
+            raise ValueError(f"numbers of samples differ: {text}")
+        total = np.zeros((*list(samples.values())[:1], len(self.model.bodies), 6))
+        for name, wrench in given.items():
+            frame = self.model.frame(name)
+            if frame.body != WORLD:
+                parts = wrench_to_parent(frame.placement, tuple(wrench[..., k] for k in range(6)))
+                total[..., frame.body, :] += np.stack(np.broadcast_arrays(*parts), axis=-1)
+        return total
+
+
+def _identity(model: Model, friction: bool) -> str:
+    """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
+    bodies = [
+        (body.parent, body.placement, replace(body.joint, name="", limits=Limits()), fingerprint(body.joint))
+        for body in model.bodies
+    ]
+    frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
+    return repr((bodies, frames, model.gravity, friction))

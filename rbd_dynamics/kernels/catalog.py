@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The algorithms of one robot as kernels: named functions of named vectors.
+
+To make an algorithm a kernel, add a function and a line to `CATALOG` here; `arguments.py` has the names of vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum, passive_forces
+from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, center_of_mass_jacobian_dot
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
+from rbd_dynamics.algorithms.factor_products import mass_factor_products
+from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
+from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
+from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
+    forward_dynamics_derivatives,
+    hybrid_dynamics_derivatives,
+)
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics, joint_reactions
+from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
+from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.spatial.scalar import Scalar
+
+Vector = Sequence[Scalar]
+Algorithm = Callable[[Inputs], Sequence[Any]]
+
+
+class Entry(NamedTuple):
+    """A kernel: names of what goes in and out, and the function, which returns the outputs in order, each flat.
+
+    of: what it is for besides the robot: a frame ("pose:tool0") or a set of constraints. wrenches: there
+    is also a kernel "name_f_ext" with external wrenches.
+    """
+
+    inputs: str
+    outputs: str
+    function: Algorithm
+    of: Literal["robot", "frame", "constraints"] = "robot"
+    wrenches: bool = False
+
+
+def _gravity(x: Inputs) -> Any:
+    return [inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still, springs=False)]
+
+
+def _coriolis(x: Inputs) -> Any:
+    return [inverse_dynamics(x.model, x.inertias, x.q, x.v, x.still, gravity=False, springs=False)]
+
+
+def _forward(x: Inputs) -> Any:
+    return [forward_dynamics(x.model, x.inertias, x.q, x.v, x.tau, x.wrenches, x.friction)]
+
+
+def _hybrid(x: Inputs) -> Any:
+    return hybrid_dynamics(x.model, x.inertias, x.q, x.v, x.a, x.tau, x.prescribed, x.wrenches, x.friction)
+
+
+def _inverse_derivatives(x: Inputs) -> Any:
+    return map(flat, inverse_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.a, x.friction))
+
+
+def _forward_derivatives(x: Inputs) -> Any:
+    return map(flat, forward_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.tau, x.friction))
+
+
+def _hybrid_derivatives(x: Inputs) -> Any:
+    inputs = (x.q, x.v, x.a, x.tau, x.prescribed)
+    return map(flat, hybrid_dynamics_derivatives(x.model, x.inertias, *inputs, x.friction))
+
+
+def _mass_matrix_inverse(x: Inputs) -> Any:
+    return [flat(mass_factor.mass_matrix_inverse(x.model, x.inertias, x.q))]
+
+
+def _mass_factor(x: Inputs) -> Any:
+    return [flat(mass_factor.mass_factor(x.model, x.inertias, x.q))]
+
+
+def _factor(product: str) -> Algorithm:
+    return lambda x: [getattr(mass_factor_products(x.model, x.inertias, x.q), product)(x.x)]
+
+
+def _quasi_velocity_coriolis(x: Inputs) -> Any:
+    return [flat(quasi_velocity_coriolis(x.model, x.inertias, x.q, x.v))]
+
+
+def _joint_reactions(x: Inputs) -> Any:
+    return [flat(joint_reactions(x.model, x.inertias, x.q, x.v, x.a, x.wrenches))]
+
+
+def _coriolis_matrix(x: Inputs) -> Any:
+    return [flat(coriolis_matrix(x.model, x.inertias, x.q, x.v))]
+
+
+def _centroidal_momentum_matrix(x: Inputs) -> Any:
+    return [_rows(momentum.centroidal_momentum_matrix(x.model, x.inertias, x.q))]
+
+
+def _potential_energy(x: Inputs) -> Any:
+    return [[energy.potential_energy(x.model, x.inertias, x.fixed, x.q)]]
+
+
+def _center_of_mass_jacobian(x: Inputs) -> Any:
+    return [_rows(center_of_mass_jacobian(x.model, x.inertias, x.fixed, x.q))]
+
+
+def _center_of_mass_jacobian_dot(x: Inputs) -> Any:
+    return [_rows(center_of_mass_jacobian_dot(x.model, x.inertias, x.fixed, x.q, x.v))]
+
+
+def _pose(x: Inputs) -> Any:
+    pose = frames.frame_pose(x.model, x.q, x.frame)
+    r, p = pose.rotation, pose.p
+    return [[*r[0:3], p[0], *r[3:6], p[1], *r[6:9], p[2], 0.0, 0.0, 0.0, 1.0]]
+
+
+def _frame_derivatives(x: Inputs) -> Any:
+    return map(_rows, frame_derivatives(x.model, x.q, x.v, x.a, x.frame))
+
+
+def _inverse_effective_inertia(x: Inputs) -> Any:
+    return [flat(inverse_effective_inertia(x.model, x.inertias, x.q, x.frame))]
+
+
+CATALOG: dict[str, Entry] = {
+    "inverse_dynamics": Entry("q v a inertia", "tau", lambda x: [x.inverse_dynamics(x.v, x.a)], wrenches=True),
+    "forward_dynamics": Entry("q v tau inertia", "a", _forward, wrenches=True),
+    "hybrid_dynamics": Entry("q v a tau prescribed inertia", "a tau", _hybrid, wrenches=True),
+    "mass_matrix": Entry("q inertia", "M", lambda x: [flat(x.mass_matrix())]),
+    "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives),
+    "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives),
+    "hybrid_dynamics_derivatives": Entry(
+        "q v a tau prescribed inertia", "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput", _hybrid_derivatives
+    ),
+    "mass_matrix_inverse": Entry("q inertia", "M", _mass_matrix_inverse),
+    "mass_factor": Entry("q inertia", "M", _mass_factor),
+    "factor_apply": Entry("q x inertia", "product", _factor("times")),
+    "factor_apply_transposed": Entry("q x inertia", "product", _factor("times_transposed")),
+    "factor_solve": Entry("q x inertia", "product", _factor("solve")),
+    "factor_solve_transposed": Entry("q x inertia", "product", _factor("solve_transposed")),
+    "quasi_velocity_coriolis": Entry("q v inertia", "M", _quasi_velocity_coriolis),
+    "joint_reactions": Entry("q v a inertia", "reactions", _joint_reactions, wrenches=True),
+    "coriolis_matrix": Entry("q v inertia", "M", _coriolis_matrix),
+    "regressor": Entry("q v a", "regressor", lambda x: [flat(regressor(x.model, x.q, x.v, x.a))]),
+    "kinetic_energy_regressor": Entry(
+        "q v", "energy_regressor", lambda x: [kinetic_energy_regressor(x.model, x.q, x.v)]
+    ),
+    "potential_energy_regressor": Entry("q", "energy_regressor", lambda x: [potential_energy_regressor(x.model, x.q)]),
+    "momentum": Entry("q v inertia", "momentum", lambda x: [momentum.momentum(x.model, x.inertias, x.q, x.v)]),
+    "centroidal_momentum_matrix": Entry("q inertia", "J", _centroidal_momentum_matrix),
+    "centroidal_momentum_bias": Entry(
+        "q v inertia", "momentum", lambda x: [momentum.centroidal_momentum_bias(x.model, x.inertias, x.q, x.v)]
+    ),
+    "bias": Entry("q v inertia", "tau", lambda x: [x.bias()]),
+    "gravity": Entry("q inertia", "tau", _gravity),
+    "coriolis": Entry("q v inertia", "tau", _coriolis),
+    "friction": Entry("v", "tau", lambda x: [passive_forces.friction_torque(x.model, x.v)]),
+    "springs": Entry("q", "tau", lambda x: [passive_forces.spring_torque(x.model, x.q)]),
+    "kinetic_energy": Entry(
+        "q v inertia", "energy", lambda x: [[energy.kinetic_energy(x.model, x.inertias, x.q, x.v)]]
+    ),
+    "potential_energy": Entry("q inertia fixed_inertia", "energy", _potential_energy),
+    "center_of_mass": Entry(
+        "q inertia fixed_inertia", "point", lambda x: [energy.center_of_mass(x.model, x.inertias, x.fixed, x.q)]
+    ),
+    "center_of_mass_jacobian": Entry("q inertia fixed_inertia", "point_J", _center_of_mass_jacobian),
+    "center_of_mass_jacobian_dot": Entry("q v inertia fixed_inertia", "point_J", _center_of_mass_jacobian_dot),
+    "pose": Entry("q", "pose", _pose, of="frame"),
+    "jacobian": Entry("q", "J", lambda x: [_rows(frames.frame_jacobian(x.model, x.q, x.frame))], of="frame"),
+    "jacobian_dot": Entry(
+        "q v", "J", lambda x: [_rows(frames.frame_jacobian_dot(x.model, x.q, x.v, x.frame))], of="frame"
+    ),
+    "frame_derivatives": Entry("q v a", "twist_dq rate_dq rate_dv", _frame_derivatives, of="frame"),
+    "inverse_effective_inertia": Entry(
+        "q inertia", "inverse_effective_inertia", _inverse_effective_inertia, of="frame"
+    ),
+}
+
+
+def flat(matrix: Sequence[Vector]) -> list[Scalar]:
+    """Row by row."""
+    return [entry for row in matrix for entry in row]
+
+
+def _rows(columns: Sequence[Vector]) -> list[Scalar]:
+    """Of a matrix by its columns."""
+    return [entry for row in zip(*columns) for entry in row]

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an algorithm to the function that a compiler takes: for one robot, over flat vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.compiler.program import Argument, Function, Signature
+from rbd_dynamics.kernels.arguments import PER_BODY, arguments, sizes_of
+from rbd_dynamics.kernels.catalog import CATALOG, Algorithm
+from rbd_dynamics.kernels.constrained import CONSTRAINED
+from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
+from rbd_dynamics.model.model import Model
+
+_WITH_WRENCHES = "_f_ext"
+
+
+def specialise(
+    model: Model, name: str, friction: bool = False, constraints: RowSource | None = None
+) -> tuple[Signature, Function]:
+    """Signature and function of a kernel of the catalog; "_f_ext" at the end adds external wrenches.
+
+    Raises KeyError for an unknown name, also of a frame.
+    """
+    base, _, frame = name.partition(":")
+    known = CATALOG if constraints is None else CONSTRAINED
+    entry = known.get(base) or known.get(base.removesuffix(_WITH_WRENCHES))
+    wrenches = entry is not None and base not in known
+    if entry is None or (wrenches and not entry.wrenches) or bool(frame) != (entry.of == "frame"):
+        names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in known.items())
+        raise KeyError(f"no algorithm named {name!r}; known: {names}")
+    words = entry.inputs.split()
+    if wrenches:
+        words.insert(words.index("inertia"), "f_ext")
+    rows = 0 if constraints is None else len(constraints)
+    sizes = sizes_of(model, rows, 0 if constraints is None else len(constraints.parameters))
+    signature = Signature(arguments(" ".join(words), sizes), arguments(entry.outputs, sizes))
+    return signature, function_of(model, signature, entry.function, friction, frame, constraints)
+
+
+def function_of(
+    model: Model,
+    signature: Signature,
+    algorithm: Algorithm,
+    friction: bool = False,
+    frame: str = "",
+    constraints: RowSource | None = None,
+) -> Function:
+    """An algorithm over `Inputs` as a function of flat vectors.
+
+    The algorithm sees the expanded tree, in which chains are single joints; what goes in and out is for
+    the bodies of the model itself.
+    """
+    tree = expanded(model)
+    place = tree.model.frame(frame) if frame else None
+
+    def spread(argument: Argument, vector: Vector) -> Vector:
+        return tree.spread(vector, PER_BODY[argument.name]) if argument.name in PER_BODY else vector
+
+    def gathered(argument: Argument, vector: Vector) -> Vector:
+        return tree.gather(vector, PER_BODY[argument.name]) if argument.name in PER_BODY else vector
+
+    def function(*vectors: Vector) -> Sequence[Vector]:
+        named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
+        given = Inputs(tree.model, named, friction, place, constraints)
+        results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, algorithm(given))]
+        return [*results, given.checks]
+
+    return function
