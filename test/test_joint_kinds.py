@@ -17,13 +17,12 @@ from robots import ALL_KINDS, needs_pinocchio, random_inertia, random_state, ran
 from scipy.linalg import expm
 
 from rbd_dynamics import Model, ModelError, Robot, spatial
-from rbd_dynamics.algorithms import energy, frames, momentum
+from rbd_dynamics.algorithms import energy, frames
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
-from rbd_dynamics.algorithms.world_frame import world_frame
 from rbd_dynamics.analysis.sensitivity import AxisSensitivity
 from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.model.joints import (
@@ -452,14 +451,10 @@ def test_expansion_keeps_coordinates_frames_and_mass():
     assert len(spread) == 10 * len(tree.bodies) and list(expanded(model).gather(spread, 10)) == rows
 
 
-def test_what_needs_constant_columns_refuses_others():
-    model = mixed_tree(12, n=3)
-    q, v, _ = random_state(model, np.random.default_rng(12))
-    inertias = [body.inertia for body in model.bodies]
-    with pytest.raises(ValueError, match="joint 'joint.' is .*expanded"):
-        world_frame(model, inertias, q.tolist(), v.tolist())
-    with pytest.raises(ValueError, match="expanded"):
-        momentum.momentum(model, inertias, q.tolist(), v.tolist())
+def test_a_chain_of_one_joint_keeps_its_name():
+    model = single_joint([(ProductOfExponentials(((*Z, *O3),)), IDENTITY, RigidInertia(1.0))])
+    (body,) = expanded(model).model.bodies
+    assert (body.name, body.joint.name, body.joint.kind) == ("link0", "joint0", Screw((*Z, *O3)))
 
 
 # --- what cannot be ------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ LOAD = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": np.eye(3)}
         ),
         (
             lambda b: b.add_body(
-                "x", "base", ProductOfExponentials(((0, 0, 1, 0, 0, 0),)), **LOAD, mimic=Mimic("elbow")
+                "x", "base", ProductOfExponentials(((0, 0, 1, 0, 0, 0),) * 2), **LOAD, mimic=Mimic("elbow")
             ),
             "joint 'x_joint': is product_of_exponentials and cannot mimic",
         ),
