@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from built import moderate_state, robot_of
-from mixed_trees import mixed_tree
-from oracles import assert_close, derivative, every_backend
+from helpers.built import moderate_state, robot_of
+from helpers.mixed_trees import mixed_tree
+from helpers.oracles import assert_close, derivative, every_backend
 
 from rbd_dynamics import Limits, Mimic, ModelBuilder, ModelError, Robot, joints, load_yaml, model_from_dict, save_yaml
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
