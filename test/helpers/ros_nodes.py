@@ -112,7 +112,7 @@ class Ros:
     def client(self, kind: Any, name: str) -> Callable[..., Any]:
         """A function that calls a service: fields of the request in, response out."""
         client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
-        assert client.wait_for_service(PATIENCE), f"no service {name}"
+        assert client.wait_for_service(PATIENCE), f"waited {PATIENCE:g} s in vain for service {name}"
 
         def call(request: Any = None, **fields: Any) -> Any:
             future = client.call_async(request or kind.Request(**fields))
