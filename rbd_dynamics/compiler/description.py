@@ -114,11 +114,16 @@ class Description:
     def _add_instance(self, value: Any) -> None:
         """An object of a class written in Python, all of whose state is in its dictionary."""
         cls = type(value)
+        if cls.__module__ in ("typing", "types"):  # a type as annotations have it
+            self.lines.append(f"type {value!r}")
+            return
         for base in cls.__mro__:
             native = not base.__flags__ & 1 << 9
             if (native and base is not object) or "__slots__" in vars(base) and vars(base)["__slots__"]:
                 raise Indescribable(f"a {cls.__module__}.{cls.__qualname__}")
         self.add(cls)
+        if not hasattr(value, "__dict__"):
+            raise Indescribable(f"a {cls.__module__}.{cls.__qualname__}")
         state = {k: v for k, v in vars(value).items() if not isinstance(_static(cls, k), functools.cached_property)}
         self._add(f"object {len(state)}", *(x for item in state.items() for x in item))
 

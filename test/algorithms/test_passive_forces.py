@@ -176,7 +176,7 @@ def test_a_mass_on_a_spring_swings_as_its_closed_form_and_keeps_its_energy():
     simulation = Simulation(model, q=np.array([0.6, 0.0]), options=options)
     robot, start = Robot(model), float(Robot(model).potential_energy(np.array([0.6, 0.0])))
     for _ in range(10_000):
-        simulation.step()
+        simulation.advance()
     time = simulation.time
     assert_close(simulation.q[:1], np.array([0.1 + 0.5 * np.cos(2.0 * time)]), 1e-9)
     total = float(robot.potential_energy(simulation.q) + robot.kinetic_energy(simulation.q, simulation.v))

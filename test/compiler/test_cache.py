@@ -51,7 +51,7 @@ def torque(text=ARM, **options):
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.name != "CACHEDIR.TAG")
+    return sorted(path for path in folder.iterdir() if path.suffix in (".o", ".py"))
 
 
 # --- hits and misses ----------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_the_signature_is_a_part_of_the_key(folder):
     robot = Robot(load_urdf(ARM), backend="llvm")
     for size in (1, 2, 3):
         signature = Signature((Argument("x", (size,)),), (Argument("y", (size,)),))
-        kernel = robot.custom_kernel("double", "", signature, lambda x: [[2 * value for value in x]])
+        kernel = robot.custom_kernel("double", signature, lambda x: [[2 * value for value in x]])
         np.testing.assert_array_equal(kernel([np.arange(1.0, size + 1)], None), 2 * np.arange(1.0, size + 1))
     assert len(entries(folder)) == 3
 
@@ -228,31 +228,6 @@ def test_an_empty_setting_turns_it_off(tmp_path, monkeypatch, compiled):
     torque()
     assert len(compiled) == 2
     assert not list(tmp_path.iterdir())
-
-
-def test_the_version_depends_on_all_code_that_makes_kernels(tmp_path, monkeypatch):
-    import rbd_dynamics
-
-    package = tmp_path / "rbd_dynamics"
-    shutil.copytree(Path(rbd_dynamics.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(rbd_dynamics, "__file__", str(package / "__init__.py"))
-    versions = set()
-    try:
-        rooms = ("spatial", "model", "algorithms", "compiler")
-        sources = [source for room in rooms for source in sorted((package / room).rglob("*.py"))]
-        assert len(sources) > 20
-        for source in [None, *sources]:
-            if source is not None:
-                source.write_text(source.read_text() + "# changed\n")
-            cache.code_version.cache_clear()
-            versions.add(cache.code_version())
-        assert len(versions) == len(sources) + 1
-        monkeypatch.setattr(rbd_dynamics, "__version__", "9.9.9")
-        cache.code_version.cache_clear()
-        assert cache.code_version().startswith("9.9.9-")
-    finally:
-        monkeypatch.undo()
-        cache.code_version.cache_clear()
 
 
 # --- processes ----------------------------------------------------------------------------------------

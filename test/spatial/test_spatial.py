@@ -369,7 +369,7 @@ def test_the_same_formulas_compile(backend, monkeypatch):
     twists[3, :3] = [1e-160, 0, 0]
     expected = np.array([_compiled(x.tolist()) for x in twists])
     signature = Signature((Argument("x", (6,)),), (Argument("y", (expected.shape[1],)),))
-    built = backends.build(backend, "lie", "lie-test", signature, lambda x: [_compiled(x)])
+    built = backends.build(backend, "lie", signature, lambda x: [_compiled(x)])
     found = np.empty_like(expected)
     built.many(len(twists), [twists], [found])
     np.testing.assert_allclose(found, expected, atol=1e-13)
