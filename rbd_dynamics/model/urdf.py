@@ -57,6 +57,8 @@ def load_urdf(
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
     `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
 
+    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names.
+
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
         base: "floating" adds the floating joint "root_joint" that moves the root link.
@@ -294,7 +296,7 @@ def _assemble(
         q_index, v_index = starts[mimic.leader if mimic else name]
         parent = WORLD if mover.parent is None else index[mover.parent]
         numbers = (joint.limits, joint.damping, joint.friction, joint.armature)
-        moving = Joint(name, _kind(joint), q_index, v_index, *numbers, mimic=mimic)
+        moving = Joint(name, _kind(joint), q_index, v_index, *numbers, mimic, joint.passive)
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
 
     return Model(
