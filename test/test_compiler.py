@@ -29,8 +29,8 @@ serial = itertools.count()
 def no_cache():
     """Kernels of these tests are not kept: their functions have no identity."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "load", lambda key: None)
-        patch.setattr(cache, "store", lambda key, data: None)
+        patch.setattr(cache, "load", lambda name, key: None)
+        patch.setattr(cache, "store", lambda name, key, data: None)
         yield
 
 

@@ -360,8 +360,8 @@ def _compiled(twist):
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_the_same_formulas_compile(backend, monkeypatch):
-    monkeypatch.setattr(cache, "load", lambda key: None)
-    monkeypatch.setattr(cache, "store", lambda key, data: None)
+    monkeypatch.setattr(cache, "load", lambda name, key: None)
+    monkeypatch.setattr(cache, "store", lambda name, key, data: None)
     rng = np.random.default_rng(2)
     twists = rng.normal(size=(40, 6))
     twists[0], twists[1, :3] = 0.0, 0.0

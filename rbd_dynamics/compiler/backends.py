@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import logging
 import sys
 import sysconfig
@@ -88,11 +87,11 @@ def build(backend: Backend, name: str, identity: str, signature: Signature, func
     if backend == "reference":
         return FunctionKernel(function, signature)
     if backend == "python":
-        key = _key("python", name, identity) + ".py"
-        cached = cache.load(key)
+        entry = _entry("python", ".py", name, identity, signature)
+        cached = cache.load(*entry)
         source = cached.decode() if cached is not None else emit_python(trace(function, signature))
         if cached is None:
-            cache.store(key, source.encode())
+            cache.store(*entry, source.encode())
         return FunctionKernel(load_python(source), signature)
     problem = _llvm_problem()
     if problem is not None:
@@ -100,17 +99,18 @@ def build(backend: Backend, name: str, identity: str, signature: Signature, func
     from rbd_dynamics.compiler import native
 
     with _compiler_lock:  # LLVM's contexts are not for several threads at once
-        key = _key(native.target_name(), name, identity) + ".o"
-        code = cache.load(key)
+        entry = _entry(native.target_name(), ".o", name, identity, signature)
+        code = cache.load(*entry)
         if code is None:
             code = native.compile_object(trace(function, signature))
-            cache.store(key, code)
+            cache.store(*entry, code)
         return native.NativeKernel(code, signature)
 
 
-def _key(target: str, name: str, identity: str) -> str:
-    digest = hashlib.sha256("\0".join((target, name, identity)).encode()).hexdigest()[:32]
-    return f"{name.partition(':')[0]}-{digest}"
+def _entry(target: str, suffix: str, name: str, identity: str, signature: Signature) -> tuple[str, str]:
+    """The name and the key of a kernel in the cache."""
+    key = repr((cache.code_version(), target, name, identity, signature))
+    return name.partition(":")[0] + suffix, key
 
 
 def _llvm_problem() -> str | None:
