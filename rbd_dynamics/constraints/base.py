@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
@@ -103,7 +103,6 @@ class PairConstraint(Constraint):
 
     frame: str
     reference: str = WORLD_FRAME
-    _: KW_ONLY
     placement: Transform = IDENTITY
     reference_placement: Transform = IDENTITY
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
@@ -31,7 +31,6 @@ class RollingBall(PairConstraint):
 
     kind: ClassVar[str] = "rolling_ball"
     one_sided: ClassVar[bool] = True
-    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     radius: float = required(1.0)
     spin: bool = True
@@ -77,7 +76,6 @@ class RollingDisk(PairConstraint):
 
     kind: ClassVar[str] = "rolling_disk"
     one_sided: ClassVar[bool] = True
-    _: KW_ONLY
     radius: float = required(1.0)
 
     def __post_init__(self) -> None:
