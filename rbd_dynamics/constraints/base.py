@@ -8,7 +8,7 @@ two frames, derive from `PairConstraint` and write either or both of
 - `velocity`: rows that are linear in the relative twist, for what has no h (rolling). They come last.
 
 A and Adot v follow from them by jets. Otherwise derive from `Constraint` and write `rows`, `holonomic` if not every
-row is the rate of an h, and `renamed` if fields name frames or joints.
+row is the rate of an h, and `renamed` if fields name frames or joints. `one_sided` says that the first row only pushes.
 
 Fields that are numbers belong into `numbers` of a pair, `parameters` of others: kernels read them at run time, so that
 another value needs no other kernel. What else a kind depends on needs no mention: sets whose rows are traced to the

@@ -21,7 +21,7 @@ class RollingBall(PairConstraint):
     """A ball about the origin of `frame` rolls on a surface that is fixed to `reference`, without slip.
 
     Parameters:
-        surface: plane, sphere or cylinder, in the reference frame.
+        surface: plane, sphere or cylinder, or one whose `value` is the distance, in the reference frame.
         radius: of the ball, m.
         spin: whether it may turn about the normal (Montana's pure rolling has none).
 
@@ -40,7 +40,7 @@ class RollingBall(PairConstraint):
         check_surface(self.surface, f"constraint {self.name!r}")
         check_positive(self.radius, f"constraint {self.name!r}: radius")
         if not self.surface.is_distance:
-            raise ValueError(f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder only")
+            raise ValueError(f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder, or what else gives a distance")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class Contact:
     Parameters:
         name: for messages.
         frame: link or joint that carries the ball.
-        surface: plane, sphere or cylinder.
+        surface: plane, sphere or cylinder, or one whose `value` is the distance.
         radius: of the ball, m; small for a point.
         friction: Coulomb's coefficient.
         restitution: part of the normal velocity with which it rebounds, 0 to 1.
