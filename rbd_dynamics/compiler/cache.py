@@ -15,13 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import logging
 import os
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
-import rbd_dynamics
 from rbd_dynamics.compiler.cache_entry import HEADER_SIZE, LARGEST, Entry
 from rbd_dynamics.compiler.cache_size import keep_within_limit, size_limit
 from rbd_dynamics.compiler.trusted_folder import NotTrusted, open_folder
@@ -37,17 +34,6 @@ Signature: 8a477f597d28d172789f06886806bc55
 """
 
 _log = logging.getLogger("rbd_dynamics")
-
-
-@functools.cache
-def code_version() -> str:
-    """Hash of the package's version and of all code that decides what a kernel contains."""
-    digest = hashlib.sha256(rbd_dynamics.__version__.encode())
-    package = Path(rbd_dynamics.__file__).parent
-    for room in ("spatial", "model", "algorithms", "compiler", "constraints", "control"):
-        for source in sorted((package / room).rglob("*.py")):
-            digest.update(source.read_bytes())
-    return f"{rbd_dynamics.__version__}-{digest.hexdigest()[:16]}"
 
 
 def load(name: str, key: str) -> bytes | None:

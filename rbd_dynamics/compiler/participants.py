@@ -8,7 +8,9 @@ it reads, so that an edited file, a class defined anew in a notebook and a patch
 
 from __future__ import annotations
 
+import dis
 import functools
+import gc
 import hashlib
 import importlib
 import sys
@@ -20,6 +22,10 @@ from rbd_dynamics.compiler.description import Description, Indescribable, is_lib
 
 #: built-in functions whose answer is not decided by their arguments
 _IMPURE = frozenset(("open", "input", "__import__", "exec", "eval", "compile", "id", "globals", "locals", "vars"))
+#: what a name may stand for that takes part itself where it is called
+_CALLED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+#: where dataclass and NamedTuple say that their methods are
+_GENERATED = "<string>"
 #: libraries whose Python functions are decided by their arguments
 _PURE = frozenset(
     "abc collections _collections_abc contextlib copy dataclasses enum functools itertools math numbers numpy "
@@ -40,6 +46,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._codes: dict[types.CodeType, str] = {}
+        self._generated: dict[types.CodeType, tuple[str, str]] = {}
         self._impure: str | None = None
 
     def run(self, function: Callable[[], Any]) -> Any:
@@ -47,19 +54,33 @@ class Recorder:
         if sys.getprofile() is not None:  # somebody else watches
             self._impure = "a profiler is running"
             return function()
+        collects = gc.isenabled()
+        gc.disable()  # finalizers of others would seem to take part
         sys.setprofile(self._note)
         try:
             return function()
         finally:
             sys.setprofile(None)
+            if collects:
+                gc.enable()
 
     def _note(self, frame: types.FrameType, event: str, argument: Any) -> None:
         if event == "call":
             code = frame.f_code
             if code not in self._codes:
                 self._codes[code] = frame.f_globals.get("__name__", "")
+                if code.co_filename == _GENERATED:
+                    self._note_class(code, frame.f_locals)
         elif event == "c_call" and argument.__name__ in _IMPURE and argument.__module__ in ("builtins", "io"):
             self._impure = f"{argument.__name__} was called"
+
+    def _note_class(self, code: types.CodeType, local: dict[str, Any]) -> None:
+        """The class that a method was generated for (by dataclass, by NamedTuple) says it all."""
+        cls = local.get("_cls") or type(local.get("self"))
+        for base in cls.__mro__:
+            if any(code is method.__code__ for method in _functions_of(base)):
+                self._generated[code] = (base.__module__, base.__qualname__)
+                return
 
     def parts(self, described: Description) -> list[Part]:
         """Everything that ran, with the classes and functions of a description. Raises Indescribable."""
@@ -69,18 +90,23 @@ class Recorder:
         classes = {(cls.__module__, cls.__qualname__): cls for cls in described.classes}
         parts = [Part(*place, class_digest(cls)) for place, cls in classes.items()]
         known.update(code for cls in described.classes for one in _functions_of(cls) for code in _codes(one.__code__))
-        places: dict[tuple[str, str], None] = {}
+        places: dict[tuple[str, str], set[types.CodeType]] = {}
         for code, module in self._codes.items():
             if code in known or code is Recorder.run.__code__:
+                continue
+            if code in self._generated:
+                places.setdefault(self._generated[code], set()).add(code)
                 continue
             if is_library(module):
                 if module.partition(".")[0] not in _PURE:
                     raise Indescribable(f"{module} took part")
                 continue
-            places.setdefault((module, _outermost(code)))
-        for place in places:
+            places.setdefault((module, _outermost(code)), set()).add(code)
+        for place, ran in places.items():
+            if place in classes:
+                continue
             found = _resolve(*place)
-            if not any(place[0] == module and code in _codes_of(found) for code, module in self._codes.items()):
+            if not ran <= _codes_of(found):
                 raise Indescribable(f"{'.'.join(place)} is not what ran")
             parts.append(Part(*place, _digest_of(found)))
         return parts
@@ -101,27 +127,54 @@ def unchanged(parts: Iterable[Iterable[str]], described: Description) -> bool:
 
 def functions_digest(described: Description) -> str:
     """Of the code of the functions of a description, which have no place to find them by. Raises Indescribable."""
-    return _sha("\0".join(function_digest(function) for function in described.functions))
+    return _sha("\0".join(map(_code_digest, described.functions)))
 
 
 # --- digests --------------------------------------------------------------------------------------
 
 
 def function_digest(function: types.FunctionType) -> str:
-    """Of its code, its defaults and the constants that it reads. Raises Indescribable."""
-    constants = Description()
-    constants.add(function.__defaults__)
-    constants.add(function.__kwdefaults__)
-    for name in _global_names(function.__code__):
+    """Of its code, its defaults, what it closes over and the constants that it reads. Raises Indescribable."""
+    contents = Description()
+    contents.add_contents(function)
+    return _sha(f"{_code_digest(function)} {contents.text} {functions_digest(contents)}")
+
+
+def _code_digest(function: types.FunctionType) -> str:
+    """Of its code and the constants that it reads. Raises Indescribable."""
+    known, constants = _knowledge(function.__code__), Description()
+    for name in known.names:
         if name in function.__globals__:
             value = function.__globals__[name]
-            constants.lines.append(name)
-            # functions and classes that are called take part themselves
-            if isinstance(value, type | types.FunctionType | types.ModuleType) or callable(value):
-                constants.lines.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}")
-            else:
+            if isinstance(value, _CALLED):
+                constants.lines.append(f"{name} {_named(value)}")
+                continue
+            try:
+                constants.lines.append(name)
                 constants.add(value)
-    return _sha(f"{_code_digest(function.__code__)} {constants.text}")
+            except Indescribable as reason:
+                if _reads(known.code, name):
+                    where = f"{function.__module__}.{function.__qualname__}"
+                    raise Indescribable(f"{where} reads {name}: {reason}") from None
+    # functions in tables
+    inner = [_knowledge(other.__code__).digest for other in constants.functions]
+    return _sha(f"{known.digest} {constants.text} {inner}")
+
+
+def _named(value: Any) -> str:
+    """What a name stands for. Functions and classes that are called take part themselves, where they are found.
+
+    One in another's place does not: it is looked at here.
+    """
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__qualname__", value.__name__)
+    if isinstance(value, types.FunctionType) and not is_library(module):
+        try:
+            itself = _resolve(module, name) is value
+        except Indescribable:
+            itself = False
+        if not itself:
+            return f"{module}.{name} {function_digest(value)}"
+    return f"{module}.{name}"
 
 
 def class_digest(cls: type[Any]) -> str:
@@ -131,7 +184,7 @@ def class_digest(cls: type[Any]) -> str:
         functions = list(_unwrapped(value))
         if functions:
             lines.append(f"{name} {' '.join(map(function_digest, functions))}")
-        elif not name.startswith("__") or name in ("__slots__",):
+        elif not name.startswith("__") or name in ("__slots__", "__match_args__"):
             constant = Description()
             try:
                 constant.add(value)
@@ -170,16 +223,27 @@ def _digest_of(found: Any) -> str:
     return _sha(" ".join(map(function_digest, functions)))
 
 
-_digests: dict[int, tuple[types.CodeType, str]] = {}  # by address; the code is kept so that no address is used twice
+class _Known(NamedTuple):
+    """What is known of a code object, which is kept so that no address is used twice."""
+
+    code: types.CodeType
+    digest: str
+    names: tuple[str, ...]  # of what it reads from its module, and of attributes; inner code included
 
 
-def _code_digest(code: types.CodeType) -> str:
-    known = _digests.get(id(code))
+_known: dict[int, _Known] = {}  # by address: their hashes take long
+
+
+def _knowledge(code: types.CodeType) -> _Known:
+    known = _known.get(id(code))
     if known is None:
-        constants = [_code_digest(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
+        inner = [_knowledge(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        constants = [_constant(value) for value in code.co_consts if not isinstance(value, types.CodeType)]
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
-        known = _digests[id(code)] = code, _sha(f"{code.co_code.hex()} {constants} {names}")
-    return known[1]
+        digest = _sha(f"{code.co_code.hex()} {constants} {names} {[one.digest for one in inner]}")
+        all_names = {*code.co_names, *(name for one in inner for name in one.names)}
+        known = _known[id(code)] = _Known(code, digest, tuple(sorted(all_names)))
+    return known
 
 
 def _constant(value: Any) -> str:
@@ -201,9 +265,13 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-@functools.cache
-def _global_names(code: types.CodeType) -> tuple[str, ...]:
-    return tuple(sorted({name for one in _codes(code) for name in one.co_names}))
+def _reads(code: types.CodeType, name: str) -> bool:
+    """Whether it reads that name from its module, rather than an attribute of that name."""
+    return any(
+        instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval == name
+        for one in _codes(code)
+        for instruction in dis.get_instructions(one)
+    )
 
 
 def _functions_of(cls: type[Any]) -> Iterator[types.FunctionType]:

@@ -69,10 +69,10 @@ class JointCoupling(Constraint):
         row: list[Scalar] = [0.0] * kinematics.model.nv
         for name, polynomial in zip(self.coefficients, self._polynomials):
             joint = kinematics.model.joint(name)
-            if joint.kind.nv != 1:
+            if not joint.kind.is_coordinate:
                 raise ValueError(
                     f"constraint {self.name!r}: joint {name!r} is {joint.kind.name}, "
-                    "it has more than one degree of freedom"
+                    "it has more than one degree of freedom, or a velocity that is not the rate of its position"
                 )
             q, v = kinematics.q[joint.q_index], kinematics.v[joint.v_index]
             value, slope, curvature = _polynomial([next(parameters) for _ in polynomial], q)
