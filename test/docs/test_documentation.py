@@ -40,7 +40,7 @@ def test_python_of_the_page_runs(page, tmp_path, monkeypatch):
     for block in blocks:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            exec(compile(block, page, "exec"), names)
+            exec(compile(block, page, "exec", dont_inherit=True), names)
 
 
 @needs_pinocchio
@@ -55,7 +55,7 @@ def test_calls_that_are_said_to_be_the_same_are(name, base, tmp_path, monkeypatc
     shutil.copy(robot_file("ur5_robot"), "robot.urdf")
     page = {}
     for block in python_blocks("docs/pinocchio.md"):
-        exec(compile(block, "docs/pinocchio.md", "exec"), page)
+        exec(compile(block, "docs/pinocchio.md", "exec", dont_inherit=True), page)
     robot = rbd.Robot(load_robot(name, base))
     root = [pin.JointModelFreeFlyer()] if base == "floating" else []
     theirs = pin.buildModelFromUrdf(str(robot_file(name)), *root)
