@@ -70,7 +70,9 @@ def constrained(robot: rbd.Robot, rows: int, rounds: int) -> list[tuple[str, ...
         "Pinocchio's derivatives": their_derivatives,
         "forward dynamics": partial(robot.constrained_forward_dynamics, q, v, tau, of, out=out),
         "hybrid dynamics": partial(robot.constrained_hybrid_dynamics, q, v, a, tau, prescribed, of, out=hybrid_out),
-        "inverse dynamics": partial(robot.constrained_inverse_dynamics, q, v, a, of, actuated, out=inverse_out),
+        "inverse dynamics": partial(
+            robot.constrained_inverse_dynamics, q, v, a, of, actuated=actuated, out=inverse_out
+        ),
         DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, q, v, tau, of, out=derivatives_out),
     }
     seconds = seconds_per_call(calls, rounds)
@@ -122,12 +124,23 @@ def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:
     table = ConstraintSet(model, [SurfaceConstraint("table", HAND, reference_placement=placed)])
     moved = FrameConstraint("tool", HAND, directions=("rx", "ry", "rz", "x", "y"), reference_placement=placed)
     task = ConstraintSet(model, [moved, JointCoupling("elbow", {ARM[0]: 1.0})])
-    controller = HybridController(robot, table, task, law)  # type: ignore[arg-type]
+    controller = HybridController(robot, table, task, law=law)  # type: ignore[arg-type]
     theta, rate, force = np.zeros(6), np.zeros(6), np.array([10.0])
     tau, a = np.empty(7), np.zeros(7)
     seconds = seconds_per_call(
         {
-            "step": partial(controller.step, q, v, theta, rate, rate, force, force, 1e-3, q),
+            "step": partial(
+                controller.step,
+                q,
+                v,
+                theta,
+                rate=rate,
+                acceleration=rate,
+                force=force,
+                measured=force,
+                dt=1e-3,
+                posture=q,
+            ),
             "inverse": partial(robot.inverse_dynamics, q, v, a, out=tau),
         },
         rounds,

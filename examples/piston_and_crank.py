@@ -33,7 +33,7 @@ def engine() -> rbd.Robot:
             name, parent, Revolute(AXIS), placement=(at, 0.0, 0.0),
             mass=MASSES[name], com=(length / 2, 0.0, 0.0), inertia=inertia,
         )  # fmt: skip
-    builder.add_frame("pin", "rod", (ROD, 0.0, 0.0))
+    builder.add_frame("pin", "rod", placement=(ROD, 0.0, 0.0))
     builder.add_body("piston", None, Prismatic((1.0, 0.0, 0.0)), mass=MASSES["piston"])
     return rbd.Robot(builder.build())
 

@@ -250,7 +250,7 @@ def _count_operations(model: Model) -> dict[str, int]:
     from rbd_dynamics.kernels.specialise import specialise
 
     def count(name: str) -> int:
-        signature, function = specialise(model, name, False)
+        signature, function = specialise(model, name, friction=False)
         return trace(function, signature).operations
 
     return {name: count(name) for name in KERNELS}

@@ -409,7 +409,7 @@ def test_wrenches_payload_and_friction_count():
     )
     close(with_wrench.a, case.kkt(case.tau + J.T @ wrench)[0])
     loaded = rbd.Robot(model)
-    loaded.set_payload("panda_hand", 3.0, (0.0, 0.0, 0.1))
+    loaded.set_payload("panda_hand", 3.0, com=(0.0, 0.0, 0.1))
     close(
         loaded.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a,
         Case(loaded, spread(model)).kkt()[0],

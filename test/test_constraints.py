@@ -307,7 +307,7 @@ def test_names_of_rows_and_slices():
         (lambda m: ConstraintSet(m, [JointCoupling("g", {"elbow": 1.0})]), KeyError, "no joint named 'elbow'"),
         (lambda m: ConstraintSet(m, [HolonomicRows("f", lambda q: [q[0], q[1]])]), ValueError, "returns 2 rows"),
         (lambda m: ConstraintSet(m, [PfaffianRows("f", lambda q: [[1.0]])]), ValueError, "row of 1 numbers"),
-        (lambda m: ConstraintSet(m, [FrameConstraint("a", "tool0")], -1.0), ValueError, "stabilization"),
+        (lambda m: ConstraintSet(m, [FrameConstraint("a", "tool0")], stabilization=-1.0), ValueError, "stabilization"),
     ],
 )
 def test_what_is_wrong_is_said(make, error, reason):

@@ -38,7 +38,7 @@ def point(mass=0.6):
 
 def simulate(model, q, contacts, v=None, constraints=None):
     options = SimulationOptions(step=STEP, start_braked=False, position_limits=False)
-    simulation = Simulation(model, q, options, constraints, contacts)
+    simulation = Simulation(model, q=q, options=options, constraints=constraints, contacts=contacts)
     if v is not None:
         simulation.v = np.asarray(v, dtype=float)
     return simulation
@@ -204,13 +204,15 @@ def test_constraint_holds_while_a_joint_stands_at_its_limit():
     from rbd_dynamics.model.model import Limits
 
     load = {"mass": 1.0, "com": (0.3, 0.0, 0.0), "inertia": 0.01 * np.eye(3)}
-    builder.add_body("upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="a", limits=Limits(-1.0, 0.5), **load)
+    builder.add_body(
+        "upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="a", limits=Limits(lower=-1.0, upper=0.5), **load
+    )
     builder.add_body("lower", "upper", Revolute((0.0, 1.0, 0.0)), joint_name="b", placement=(0.6, 0, 0), **load)
     model = builder.build()
     from rbd_dynamics.constraints import JointCoupling
 
     stuck = ConstraintSet(model, [JointCoupling("stuck", {"b": 1.0}, offset=-0.3)])
-    simulation = Simulation(model, [0.0, -0.3], SimulationOptions(start_braked=False), stuck)
+    simulation = Simulation(model, q=[0.0, -0.3], options=SimulationOptions(start_braked=False), constraints=stuck)
     simulation.advance(1500)
     np.testing.assert_allclose(simulation.q, [0.5, -0.3], atol=1e-6)
     np.testing.assert_allclose(simulation.v, 0.0, atol=1e-9)

@@ -59,7 +59,9 @@ class Press:
     def controller(self, law, kp=10.0, kd=10.0, **gains):
         """Both laws with the same closed loop: (d/dt + kd)(d/dt + kp) e = 0."""
         position = {"kp": kp * kd, "kd": kp + kd} if law == "geometric" else {"kp": kp, "kd": kd}
-        return HybridController(self.robot, self.constraints, self.task, law, gains=HybridGains(**position, **gains))
+        return HybridController(
+            self.robot, self.constraints, self.task, law=law, gains=HybridGains(**position, **gains)
+        )
 
     def terms(self, q, v):
         """M, C, N, A, Adot v, A_t, Adot_t v."""
@@ -94,7 +96,7 @@ def test_closed_loop_acceleration_and_force_are_those_of_the_theory(robot, law, 
     for _ in range(5):
         q, v = press.allowed(rng)
         theta, rate, acceleration = reference(rng, 6)
-        out = controller.step(q, v, theta, rate, acceleration, FORCE)
+        out = controller.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
         motion = robot.constrained_forward_dynamics(q, v, out.wanted, press.constraints)
         M, C, _, A, rates, A_t, rates_t = press.terms(q, v)
         np.testing.assert_allclose(motion.multipliers, FORCE, rtol=1e-9)
@@ -195,8 +197,8 @@ def test_the_two_laws_differ_by_what_the_coriolis_terms_act_on(press):
     for _ in range(5):
         q, v = press.allowed(rng)
         theta, rate, acceleration = reference(rng, 6)
-        one = geometric.step(q, v, theta, rate, acceleration, FORCE)
-        other = gauge.step(q, v, theta, rate, acceleration, FORCE)
+        one = geometric.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
+        other = gauge.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
         M, C, _, A, _, A_t, _ = press.terms(q, v)
         J = tangent(A, A_t)
         dJ = -np.linalg.solve(np.vstack([A, A_t]), matrix_rate(press, q, v) @ J)
@@ -211,7 +213,7 @@ def test_the_choice_of_the_gauge_drops_out(press):
     controller = press.controller("gauge_invariant", kp, kd)
     q, v = press.allowed(rng)
     theta, rate, acceleration = reference(rng, 6)
-    out = controller.step(q, v, theta, rate, acceleration, FORCE)
+    out = controller.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
     torques, step = [], 1e-5
     for _ in range(3):
         gauge = np.linalg.qr(rng.normal(size=(6, 6)))[0]
@@ -288,12 +290,12 @@ def test_nonholonomic_rows_follow_a_velocity(law):
     blade = ConstraintSet(robot.model, [PfaffianRows("blade", lambda q: [[0.0, 1.0, 0.0]], ("side",))])
     drive = PfaffianRows("drive", lambda q: [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], ("forward", "turn"))
     gains = HybridGains(kp=0.0, kd=5.0)
-    controller = HybridController(robot, blade, ConstraintSet(robot.model, [drive]), law, gains=gains)
+    controller = HybridController(robot, blade, ConstraintSet(robot.model, [drive]), law=law, gains=gains)
     q, v, h = np.zeros(3), np.array([0.2, 0.0, -0.5]), 1e-3
     wanted = np.array([1.0, 0.7])
     speeds = []
     for _ in range(1000):
-        out = controller.step(q, v, np.zeros(2), wanted)
+        out = controller.step(q, v, np.zeros(2), rate=wanted)
         speeds.append(v[[0, 2]].copy())
         v = v + h * robot.constrained_forward_dynamics(q, v, out.tau, blade).a
         q = robot.model.integrate(q, h * v)
@@ -321,8 +323,8 @@ def test_with_fewer_motors_the_motion_is_the_same_and_the_forces_are_nearest(rob
     force = np.array([1.0, -2.0, 3.0])
     q = POSE
     v, _, _ = robot.constraint_impulse(q, rng.uniform(-0.3, 0.3, 7), closed)
-    goal = (rng.uniform(-0.3, 0.3, 4), np.zeros(4), np.zeros(4), force)
-    one, other = full.step(q, v, *goal), some.step(q, v, *goal)
+    goal = {"theta": rng.uniform(-0.3, 0.3, 4), "force": force}
+    one, other = full.step(q, v, **goal), some.step(q, v, **goal)
     assert np.all(other.wanted[~actuated] == 0.0)
     np.testing.assert_allclose(other.lacking, 0.0, atol=1e-10)
     a = [robot.constrained_forward_dynamics(q, v, out.wanted, closed).a for out in (one, other)]
@@ -390,4 +392,4 @@ def test_limits_payload_and_bad_numbers(press):
 )
 def test_gains_that_do_not_fit(press, gains, reason):
     with pytest.raises(ValueError, match=reason):
-        HybridController(press.robot, press.constraints, press.task, "gauge_invariant", gains=HybridGains(**gains))
+        HybridController(press.robot, press.constraints, press.task, law="gauge_invariant", gains=HybridGains(**gains))

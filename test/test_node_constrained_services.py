@@ -313,7 +313,7 @@ def test_stabilization_of_the_file_prefix_and_payload(ros, robot, tmp_path):
     payload.header.frame_id, payload.inertia.m = "left_tool0", 2.0
     other = Robot(robot.model)
     gear = load_constraints(text.replace("left_", ""), robot.model)["gear"]
-    of = ConstraintSet(robot.model, [load_constraints(FILE, robot.model)["table"], gear], 4.0)
+    of = ConstraintSet(robot.model, [load_constraints(FILE, robot.model)["table"], gear], stabilization=4.0)
     with ros.start("dynamics_server", parameters, name="left_server") as node:
         forward = ros.client(srv.ConstrainedForwardDynamics, f"{node.name}/constrained_forward_dynamics")
         attach = ros.client(srv.SetPayload, f"{node.name}/set_payload")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
@@ -128,6 +128,7 @@ class SurfaceConstraint(PairConstraint):
     """
 
     kind: ClassVar[str] = "surface"
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     offset: float = 0.0
     aligned: bool = False
@@ -165,6 +166,7 @@ class RollingBall(PairConstraint):
     """
 
     kind: ClassVar[str] = "rolling_ball"
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     radius: float = 1.0
     spin: bool = True
@@ -213,6 +215,7 @@ class RollingDisk(PairConstraint):
     """
 
     kind: ClassVar[str] = "rolling_disk"
+    _: KW_ONLY
     radius: float = 1.0
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from rbd_dynamics.constraints import (
@@ -39,6 +39,7 @@ class HybridTask:
     """
 
     tool_frame: str
+    _: KW_ONLY
     tool_position: Sequence[float] = (0.0, 0.0, 0.0)
     tool_orientation: Sequence[float] = (0.0, 0.0, 0.0)
     reference: str = WORLD_FRAME

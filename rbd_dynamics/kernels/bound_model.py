@@ -77,7 +77,7 @@ class BoundModel:
     def _evaluation(self, name: str) -> Evaluation:
         found = self._kernels.get(name)
         if found is None:
-            signature, function = specialise(self.model, name, self.friction)
+            signature, function = specialise(self.model, name, friction=self.friction)
             kernel = backends.build(self.backend, name, self._identity, signature, function)
             found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
         return found
@@ -86,7 +86,7 @@ class BoundModel:
         """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""
         found = self._constrained_kernels.setdefault(key, {})
         if name not in found:
-            signature, function = specialise(self.model, name, self.friction, constraints)
+            signature, function = specialise(self.model, name, friction=self.friction, constraints=constraints)
             found[name] = self.custom_kernel(name, key, signature, function)
         return found[name]
 
@@ -114,6 +114,7 @@ class BoundModel:
         self,
         frame: str,
         mass: float,
+        *,
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
     ) -> None:
@@ -124,7 +125,7 @@ class BoundModel:
         that is under way in another thread uses either all of the old or all of the new load.
         Raises KeyError for an unknown frame, ModelError for an impossible load.
         """
-        body, load = payload_inertia(self.model, frame, mass, com, inertia)
+        body, load = payload_inertia(self.model, frame, mass, com=com, inertia=inertia)
         payloads = dict(self._payloads)
         payloads.pop(frame, None)
         if load.mass != 0.0:

@@ -60,7 +60,7 @@ def to_yaml(model: Model) -> str:
     return _HEADER + text
 
 
-def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
+def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
     """Make a model of a YAML file (a path, or the text itself); `strict` as for `load_urdf`.
 
     Raises ModelError, which names the line or the culprit.
@@ -81,7 +81,7 @@ def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
         raise ModelError(f"{where} is not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
     if not isinstance(data, dict):
         raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
-    return model_from_dict(data, strict)
+    return model_from_dict(data, strict=strict)
 
 
 # --- to a dictionary ------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _floats(numbers: Sequence[Any]) -> list[float]:
 # --- from a dictionary ----------------------------------------------------------------------------
 
 
-def model_from_dict(data: Mapping[str, Any], strict: bool = False) -> Model:
+def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
     """The model that a dictionary describes, after the same checks as a URDF's; `strict` as for `load_urdf`.
 
     Raises ModelError, which names the body, joint or frame that is wrong.
@@ -260,7 +260,9 @@ def _joint(entry: _Entry) -> Joint:
     mimic = None
     if entry.get("mimic") is not None:
         follows = entry.part("mimic").only("leader", "multiplier", "offset")
-        mimic = Mimic(follows.get("leader"), follows.get("multiplier", 1.0), follows.get("offset", 0.0))
+        mimic = Mimic(
+            follows.get("leader"), multiplier=follows.get("multiplier", 1.0), offset=follows.get("offset", 0.0)
+        )
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
     passive = [_passive_force(item, entry.where) for item in entry.items("passive")]
     return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
@@ -280,7 +282,7 @@ def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
     kind = entry.get("kind", "link")
     if kind not in ("link", "joint"):
         raise ModelError(f"{entry.where}: kind {kind!r} is neither 'link' nor 'joint'")
-    return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), _pose(entry), kind)
+    return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), kind=kind)
 
 
 def _pose(entry: _Entry) -> Transform:

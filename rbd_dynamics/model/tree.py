@@ -98,7 +98,7 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
         elif joints[leader].type not in (*SINGLE_FREEDOM, "fixed"):
             findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
         else:
-            found[joint.name] = Mimic(leader, multiplier, offset)
+            found[joint.name] = Mimic(leader, multiplier=multiplier, offset=offset)
     return found
 
 

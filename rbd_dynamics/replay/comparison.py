@@ -33,7 +33,7 @@ class Prediction:
     by_term: dict[str, Array]
 
 
-def predict(robot: Robot, segment: Segment, terms: Iterable[str] = TERMS) -> Prediction:
+def predict(robot: Robot, segment: Segment, *, terms: Iterable[str] = TERMS) -> Prediction:
     """What the model says of a segment. `robot` must be one without friction, since friction is a term."""
     return Prediction(*inverse_dynamics_by_term(robot, segment.q, segment.v, segment.a, terms))
 

@@ -89,6 +89,7 @@ class ExternalTorque:
         robot: Robot,
         names: Sequence[str],
         terms: Sequence[str],
+        *,
         low_pass: LowPass | None = None,
         friction: Friction | None = None,
         rate: float = 30.0,
@@ -97,7 +98,7 @@ class ExternalTorque:
     ) -> None:
         self.names, self.terms = tuple(names), tuple(terms)
         self._low_pass, self._friction = low_pass, friction
-        self._observer = MomentumObserver(robot, rate)
+        self._observer = MomentumObserver(robot, rate=rate)
         self._duration = duration
         self._counts = np.zeros((2, len(self.names), len(BINS) - 1), dtype=np.int64)  # standing, moving
         self._peak = np.zeros(len(self.names))
@@ -109,7 +110,7 @@ class ExternalTorque:
         self._number = -1
         self._detector: ContactDetector | None = None
         if thresholds is not None:
-            self._detector = ContactDetector(self._given(thresholds), duration)
+            self._detector = ContactDetector(self._given(thresholds), duration=duration)
 
     @property
     def calibrating(self) -> bool:
@@ -130,7 +131,7 @@ class ExternalTorque:
         rms = np.sqrt(self._squares / max(1, self._samples))
         thresholds = COARSE * np.abs(usual) + np.maximum(FACTOR * spread, LEAST * rms)
         thresholds[~self._measured | (thresholds <= 0.0)] = np.inf
-        self._detector = ContactDetector(thresholds, self._duration)
+        self._detector = ContactDetector(thresholds, duration=self._duration)
         self._counts[:] = 0
         self._peak[:] = 0.0
         self._number = -1

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 #: kinds of events and what they mean, in the order of a report
@@ -38,12 +38,13 @@ class Log:
         remarks: what a reader of the results should know; each once.
     """
 
+    _: KW_ONLY
     messages: int = 0
     samples: int = 0
     events: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
 
-    def count(self, kind: str, number: int = 1) -> None:
+    def count(self, kind: str, *, number: int = 1) -> None:
         """Note `number` events. Raises KeyError for a kind that there is not."""
         if kind not in EVENTS:
             raise KeyError(f"unknown kind of event {kind!r}")
@@ -79,4 +80,5 @@ class Log:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Log:
-        return cls(data["messages"], data["samples"], Counter(data["events"]), list(data["remarks"]))
+        counts = {"messages": data["messages"], "samples": data["samples"], "events": Counter(data["events"])}
+        return cls(**counts, remarks=list(data["remarks"]))

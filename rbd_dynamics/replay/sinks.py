@@ -126,7 +126,7 @@ class ResidualBag(_Closing):
         storage: "mcap" or "sqlite3".
     """
 
-    def __init__(self, path: Path, columns: Columns, storage: str = "mcap") -> None:
+    def __init__(self, path: Path, columns: Columns, *, storage: str = "mcap") -> None:
         require("rosbags")
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore

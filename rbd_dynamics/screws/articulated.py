@@ -63,7 +63,7 @@ class ArticulatedTree(NamedTuple):
         """s, T, U, R of a body's joint under its articulated inertia (without rotor inertia)."""
         return subspaces(self.terms[body].s, self.handles[body].A)
 
-    def joined(self, body: int, without: int | None = None) -> tuple[Array, Array]:
+    def joined(self, body: int, *, without: int | None = None) -> tuple[Array, Array]:
         """(A, d) of a body with all its branches except the child `without`."""
         A, d = self.terms[body].I, self.terms[body].p
         for child, (term, handle) in enumerate(zip(self.terms, self.handles)):
@@ -78,6 +78,7 @@ def articulated_tree(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
+    *,
     f_ext: Sequence[ArrayLike] | None = None,
     inertias: Sequence[RigidInertia] | None = None,
 ) -> ArticulatedTree:

@@ -31,7 +31,7 @@ class InboardMobility(NamedTuple):
     b: Array
 
 
-def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, whole: bool = False) -> list[InboardMobility]:
+def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, *, whole: bool = False) -> list[InboardMobility]:
     """Mobility of the world and of each body from the base to `body` (an index of model.bodies).
 
     What hangs on the path as a side branch counts as articulated inertia and bias. Of `body`
@@ -45,7 +45,7 @@ def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, whole: bool
         if after is None and not whole:
             inertia, p = tree.terms[i].I, tree.terms[i].p
         else:
-            inertia, p = tree.joined(i, after)
+            inertia, p = tree.joined(i, without=after)
         found.append(_next(tree, i, found[-1], inertia, p))
     return found
 
@@ -55,7 +55,7 @@ def mobility_before(model: Model, tree: ArticulatedTree, body: int) -> InboardMo
     last = InboardMobility(WORLD, np.zeros((6, 6)), tree.base)
     path = support(model, body)
     for i, after in zip(path[:-1], path[1:]):
-        last = _next(tree, i, last, *tree.joined(i, after))
+        last = _next(tree, i, last, *tree.joined(i, without=after))
     return last
 
 

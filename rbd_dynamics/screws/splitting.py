@@ -35,7 +35,9 @@ class JointAnswer(NamedTuple):
     body_acceleration: Array
 
 
-def split_chain(model: Model, tree: ArticulatedTree, joint: str, inboard: InboardMobility | None = None) -> JointAnswer:
+def split_chain(
+    model: Model, tree: ArticulatedTree, joint: str, *, inboard: InboardMobility | None = None
+) -> JointAnswer:
     """Acceleration and wrench at the joint of that name.
 
     `inboard`: of the parent of the joint's body without the body, as `mobility_before` returns

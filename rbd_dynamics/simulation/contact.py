@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class Contact:
 
     name: str
     frame: str
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     radius: float = 1e-3
     friction: float = 0.0

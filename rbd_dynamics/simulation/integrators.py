@@ -50,6 +50,7 @@ class SemiImplicitEuler:
         friction: bool,
         lower: Array,
         upper: Array,
+        *,
         constraints: ConstraintSet | None = None,
         contacts: Sequence[Contact] = (),
     ) -> None:
@@ -230,7 +231,7 @@ class Adaptive:
     It integrates the displacement x of q = q0 * exp(x), so quaternions stay of unit length.
     """
 
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, tolerance: float = 1e-9) -> None:
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, *, tolerance: float = 1e-9) -> None:
         self.robot, self.h, self.acceleration, self.tolerance = robot, h, acceleration, tolerance
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:

@@ -51,7 +51,9 @@ class Element:
 Make = Callable[[Element | None, str], str]
 
 
-def corrected_urdf(source: str | os.PathLike[str], model: Model, inertias: bool = True, friction: bool = True) -> str:
+def corrected_urdf(
+    source: str | os.PathLike[str], model: Model, *, inertias: bool = True, friction: bool = True
+) -> str:
     """The text of `source` with the inertias of the model's bodies, and damping and friction of its joints.
 
     Parameters:

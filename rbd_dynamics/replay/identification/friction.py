@@ -92,7 +92,7 @@ class FrictionResult:
         """The model with Coulomb and viscous friction where they are identifiable, not less than zero."""
         return with_friction(model, {found.joint: (found.coulomb.value, found.viscous.value) for found in self.joints})
 
-    def torque(self, names: Sequence[str], v: Array, offset: bool = True) -> Array:
+    def torque(self, names: Sequence[str], v: Array, *, offset: bool = True) -> Array:
         """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`.
 
         offset: with the offset, which may be something else than friction.
@@ -104,7 +104,7 @@ class FrictionResult:
             bend = None
             if joint.stribeck is not None:
                 bend = joint.stribeck.breakaway.value, joint.stribeck.speed.value
-            torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], bend)
+            torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], stribeck=bend)
         return torque
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class FrictionResult:
 
 
 def friction_curve(
-    v: Array, offset: float, coulomb: float, viscous: float, stribeck: tuple[float, float] | None = None
+    v: Array, offset: float, coulomb: float, viscous: float, *, stribeck: tuple[float, float] | None = None
 ) -> Array:
     """Torque that overcomes friction at velocities v; `stribeck`: breakaway torque and speed."""
     level: Array | float = coulomb
@@ -135,7 +135,7 @@ class FrictionIdentifier:
     """
 
     def __init__(
-        self, robot: Robot, low_pass: LowPass | None = None, terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY)
+        self, robot: Robot, *, low_pass: LowPass | None = None, terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY)
     ) -> None:
         self._prepare = Preparation(robot, low_pass, terms)
         self._names = dof_names(robot.model)

@@ -84,6 +84,7 @@ class InertiaIdentifier:
     def __init__(
         self,
         robot: Robot,
+        *,
         low_pass: LowPass | None = None,
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,

@@ -90,6 +90,7 @@ class PayloadIdentifier:
         self,
         robot: Robot,
         frame: str,
+        *,
         low_pass: LowPass | None = None,
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,

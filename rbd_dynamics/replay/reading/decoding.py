@@ -115,7 +115,7 @@ class JointStateDecoder:
         states = JointStates(np.asarray(received, np.int64), stamps, numbers, fraction)
         if good.all():
             return states
-        self._log.count("undecodable messages", int(count - good.sum()))
+        self._log.count("undecodable messages", number=int(count - good.sum()))
         return states[good]
 
     def _decode_block(

@@ -110,7 +110,7 @@ class Recording:
                 found.append(JointStateTopic(name, tuple(joints), has_velocity, has_effort))
         return found
 
-    def choose_topic(self, joints: Collection[str] = (), topic: str | None = None) -> JointStateTopic:
+    def choose_topic(self, *, joints: Collection[str] = (), topic: str | None = None) -> JointStateTopic:
         """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
 
         topic: choose this one. Raises RecordingError that says what there is instead.
@@ -139,7 +139,7 @@ class Recording:
             )
         return best
 
-    def robot_description(self, near: str | None = None) -> str | None:
+    def robot_description(self, *, near: str | None = None) -> str | None:
         """The URDF on a topic `robot_description`, rather of the namespace of topic `near`; None: there is none."""
         found = [name for name, kind in self.topics.items() if kind == STRING and name.endswith("robot_description")]
         home = (near or "/").rpartition("/")[0]
@@ -154,7 +154,7 @@ class Recording:
     # --- messages ---------------------------------------------------------------------------------
 
     def joint_states(
-        self, topic: str, joints: Sequence[str], block: int = 16384, log: Log | None = None
+        self, topic: str, joints: Sequence[str], *, block: int = 16384, log: Log | None = None
     ) -> Iterator[JointStates]:
         """All joint states of a topic, in the order they were written, for joints by name.
 
@@ -172,7 +172,7 @@ class Recording:
             log.messages += len(raw.data)
             if len(states):
                 yield states
-        log.count("lost messages", max(0, self.expected.get(topic, 0) - read))
+        log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
 
     def _decoder(self, topic: Topic, joints: Sequence[str], log: Log) -> JointStateDecoder:
         try:
