@@ -41,6 +41,7 @@ def expected_terms(robot, q, v, a, v_friction, terms):
         "inertia": robot.mass_matrix(q) @ a,
         "coriolis": robot.bias(q, v) - robot.gravity(q),
         "gravity": robot.gravity(q),
+        "spring": robot.spring_torque(q),
         "friction": robot.friction_torque(v_friction),
     }
     return sum((parts[term] for term in terms), np.zeros(3))

@@ -41,7 +41,7 @@ def lines(pitch=numbers):
 @given(lines(), st.floats(0.1, 5.0))
 def test_twists_and_wrenches_are_screws_with_a_magnitude(screw, size):
     for there, back in ((screw.twist, screws.Screw.from_twist), (screw.wrench, screws.Screw.from_wrench)):
-        found, magnitude = back(there(size))
+        found, magnitude = back(there(magnitude=size))
         assert magnitude == pytest.approx(size)
         np.testing.assert_allclose(found.axis, screw.axis, atol=1e-12)
         np.testing.assert_allclose(found.point, screw.point, atol=1e-12)
