@@ -56,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
+def replay() -> None:
+    """Entry point of the executable `replay`."""
+    sys.exit(main(["replay", *sys.argv[1:]]))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rbd_dynamics",

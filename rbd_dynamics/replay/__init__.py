@@ -18,7 +18,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Uncertainty
 from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.replay import Replay, compare
-from rbd_dynamics.replay.segments import Segment, Segments, segments
+from rbd_dynamics.replay.segmentation import Segment, Segments, segments
 from rbd_dynamics.replay.settings import Settings
 
 __all__ = [

@@ -26,7 +26,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Uncertainty
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
-from rbd_dynamics.replay.segments import Progress, Segment, Segments
+from rbd_dynamics.replay.segmentation import Progress, Segment, Segments
 from rbd_dynamics.replay.series import Series
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.sinks import Sink

@@ -324,10 +324,3 @@ def _show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path
     told += [f"{resumed} of them done before"] if resumed else []
     told += [f"in {output}: fleet.html, fleet.json, fleet.csv"] if output is not None else []
     console.print(escape(", ".join(told)))
-
-
-def main() -> None:
-    """Entry point of the executable `replay`."""
-    from rbd_dynamics.cli import main as command
-
-    sys.exit(command(["replay", *sys.argv[1:]]))

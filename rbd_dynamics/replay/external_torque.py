@@ -16,7 +16,7 @@ from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.replay.actuator_torque import actuator_torque
 from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.identification.estimates import plain
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 

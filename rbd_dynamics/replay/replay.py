@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rbd_dynamics.replay.comparison import Comparison, predict
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segments import Progress, Segments, segments
+from rbd_dynamics.replay.segmentation import Progress, Segments, segments
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.robot import Robot
 

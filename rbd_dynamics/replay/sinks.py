@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.packages import require
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 
 Array = NDArray[np.float64]
 COLUMNS = ("q", "v", "a", "tau_measured", "tau_predicted", "residual", "external")

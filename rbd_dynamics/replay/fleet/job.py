@@ -18,7 +18,7 @@ from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
 from rbd_dynamics.replay.outputs import Outputs, write_whole
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segments import Progress
+from rbd_dynamics.replay.segmentation import Progress
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.summary import summary_of
 from rbd_dynamics.robot import Robot

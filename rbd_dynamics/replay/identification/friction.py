@@ -35,7 +35,7 @@ from rbd_dynamics.replay.identification.samples import (
     torque_unit,
     with_friction,
 )
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 

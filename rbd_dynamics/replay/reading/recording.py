@@ -21,6 +21,7 @@ from rbd_dynamics.replay.reading.decoding import (
     MessageTypes,
     text_of,
 )
+from rbd_dynamics.replay.reading.opening import open_storage
 from rbd_dynamics.replay.reading.parts import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
@@ -30,7 +31,6 @@ from rbd_dynamics.replay.reading.storage import (
     Topic,
     decompressed,
     first_bytes,
-    open_storage,
     unpacked,
 )
 
