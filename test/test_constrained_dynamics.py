@@ -356,7 +356,7 @@ def test_contradiction_is_in_the_residual_of_the_later_row():
 def test_nearly_parallel_rows_around_the_threshold(angle, rank):
     robot = rbd.Robot(load_robot("ur5_robot"))
     rows = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, angle, 0.0, 0.0, 0.0, 0.0]]
-    case = Case(robot, [PfaffianRows("near", lambda q: rows, ("a", "b"))])
+    case = Case(robot, [PfaffianRows("near", lambda q: rows, labels=("a", "b"))])
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
     assert found.rank == rank
     assert np.abs(found.a[0]) < 1e-8
@@ -371,7 +371,7 @@ def test_any_rank_gives_the_minimum_norm_multipliers(seed, rows, rank):
     rng = np.random.default_rng(seed)
     robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     A = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 6))
-    case = Case(robot, [PfaffianRows("any", lambda q: A.tolist(), tuple(f"r{k}" for k in range(rows)))], 1)
+    case = Case(robot, [PfaffianRows("any", lambda q: A.tolist(), labels=tuple(f"r{k}" for k in range(rows)))], 1)
     rank = min(rank, rows)
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
     assert found.rank == rank

@@ -115,7 +115,7 @@ def test_rates_on_trees_of_every_joint_kind(seed):
     q, v, _ = random_state(model, rng)
     links = [f"link{k}" for k in range(4)]
     check(robot, [c for c in between(links[-1], links[0]) if "frame" in c.name], q, v)
-    rows = HolonomicRows("own", lambda q: [sin(q[0]) * q[-1] + q[1] * q[1], q[0] * q[1] * q[-2]], ("one", "two"))
+    rows = HolonomicRows("own", lambda q: [sin(q[0]) * q[-1] + q[1] * q[1], q[0] * q[1] * q[-2]], labels=("one", "two"))
     blades = PfaffianRows("blade", lambda q: [[q[0] * (k + 1) + q[-1] * q[-1] for k in range(model.nv)]])
     check(robot, [rows, blades], q, v)
 

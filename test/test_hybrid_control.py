@@ -287,8 +287,8 @@ def test_nonholonomic_rows_follow_a_velocity(law):
     builder = rbd.ModelBuilder("skate", gravity=(0.0, 0.0, 0.0))
     builder.add_body("skate", None, Planar(), mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.2))
     robot = rbd.Robot(builder.build())
-    blade = ConstraintSet(robot.model, [PfaffianRows("blade", lambda q: [[0.0, 1.0, 0.0]], ("side",))])
-    drive = PfaffianRows("drive", lambda q: [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], ("forward", "turn"))
+    blade = ConstraintSet(robot.model, [PfaffianRows("blade", lambda q: [[0.0, 1.0, 0.0]], labels=("side",))])
+    drive = PfaffianRows("drive", lambda q: [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], labels=("forward", "turn"))
     gains = HybridGains(kp=0.0, kd=5.0)
     controller = HybridController(robot, blade, ConstraintSet(robot.model, [drive]), law=law, gains=gains)
     q, v, h = np.zeros(3), np.array([0.2, 0.0, -0.5]), 1e-3

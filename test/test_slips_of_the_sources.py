@@ -209,7 +209,7 @@ def test_a_constrained_lagrangian_misses_what_is_not_integrable() -> None:
         builder.add_body(name, parent, Prismatic(axis), mass=float(name == "s"))
         parent = name
     robot = rbd.Robot(builder.build(), backend="reference")
-    rows = PfaffianRows("screw", lambda q: [[0.0, -q[0], 1.0]], ("s",))
+    rows = PfaffianRows("screw", lambda q: [[0.0, -q[0], 1.0]], labels=("s",))
     r1, r1d, r2d = 0.7, 0.4, -1.3
     q, v = np.array([r1, 0.2, -0.5]), np.array([r1d, r2d, r1 * r2d])
     found = robot.constrained_forward_dynamics(q, v, np.zeros(3), ConstraintSet(robot.model, [rows]))

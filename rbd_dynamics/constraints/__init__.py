@@ -2,6 +2,14 @@
 """Constraints on a robot's motion: kinds, sets of them, and what holds with them (theory.md section 7)."""
 
 from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint
+from rbd_dynamics.constraints.constrained import (
+    Constrained,
+    ConstrainedDerivatives,
+    ConstrainedHybridMotion,
+    ConstrainedMotion,
+    ConstrainedTorque,
+    ConstraintTerms,
+)
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
@@ -22,8 +30,14 @@ from rbd_dynamics.constraints.surfaces import (
 __all__ = [
     "DIRECTIONS",
     "WORLD_FRAME",
+    "Constrained",
+    "ConstrainedDerivatives",
+    "ConstrainedHybridMotion",
+    "ConstrainedMotion",
+    "ConstrainedTorque",
     "Constraint",
     "ConstraintSet",
+    "ConstraintTerms",
     "Cylinder",
     "DistanceConstraint",
     "FrameConstraint",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
@@ -88,6 +88,7 @@ class HolonomicRows(Constraint):
 
     name: str
     function: Callable[[Sequence[Scalar]], Sequence[Scalar]]
+    _: KW_ONLY
     labels: tuple[str, ...] = ("h",)
 
     @property
@@ -118,6 +119,7 @@ class PfaffianRows(Constraint):
 
     name: str
     function: Callable[[Sequence[Scalar]], Sequence[Sequence[Scalar]]]
+    _: KW_ONLY
     labels: tuple[str, ...] = ("row",)
 
     @property

@@ -66,7 +66,7 @@ def function_of(
 
     def function(*vectors: Vector) -> Sequence[Vector]:
         named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
-        given = Inputs(tree.model, named, friction, place, constraints)
+        given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints)
         results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, algorithm(given))]
         return [*results, given.checks]
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,14 @@ class JointStates:
     received: Stamps
     stamps: Stamps
     numbers: Array
+    _: KW_ONLY
     fraction: float = 1.0
 
     def __len__(self) -> int:
         return len(self.stamps)
 
     def __getitem__(self, rows: Any) -> JointStates:
-        return JointStates(self.received[rows], self.stamps[rows], self.numbers[rows], self.fraction)
+        return JointStates(self.received[rows], self.stamps[rows], self.numbers[rows], fraction=self.fraction)
 
     @property
     def position(self) -> Array:
@@ -65,7 +66,7 @@ class JointStates:
             np.concatenate([np.zeros(0, np.int64), *(part.received for part in parts)]),
             np.concatenate([np.zeros(0, np.int64), *(part.stamps for part in parts)]),
             np.concatenate([np.zeros((0, 3, joints)), *(part.numbers for part in parts)]),
-            parts[-1].fraction if parts else 1.0,
+            fraction=parts[-1].fraction if parts else 1.0,
         )
 
 
@@ -112,7 +113,7 @@ class JointStateDecoder:
                 chosen = [data[row] for row in rows.tolist()]
             block = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(rows), -1)
             self._decode_block(block, rows, data, stamps, numbers, good)
-        states = JointStates(np.asarray(received, np.int64), stamps, numbers, fraction)
+        states = JointStates(np.asarray(received, np.int64), stamps, numbers, fraction=fraction)
         if good.all():
             return states
         self._log.count("undecodable messages", number=int(count - good.sum()))
