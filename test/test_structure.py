@@ -91,7 +91,7 @@ def order() -> list[str]:
 
 
 def room_of(name: str) -> str:
-    """The folder or file below the package; "" for the package itself, which gathers names of all rooms up to replay."""
+    """The folder or file below the package; "" for the package itself, which gathers all up to replay."""
     return f"{name}.".split(".")[1]
 
 
