@@ -432,7 +432,7 @@ def test_a_kernel_of_the_package_is_known_without_tracing():
     model = load_urdf(ARM)
     for name, entry in CATALOG.items():
         whole = name if entry.of == "robot" else f"{name}:{model.frame_names[-1]}"
-        signature, function = specialise(model, whole, True)
+        signature, function = specialise(model, whole, friction=True)
         recorder = Recorder()
         recorder.run(lambda function=function, signature=signature: trace(function, signature))
         recorder._codes = {code: module for code, module in recorder._codes.items() if module != __name__}
