@@ -109,7 +109,7 @@ def drift(system: System, method: str, stabilization: str, alpha: float) -> tupl
             energies.append(np.inf)
             break
         q, v = simulation.q, simulation.v
-        h = robot.constraint_terms(q, v, constraints).h if constraints is not None else np.zeros(1)
+        h = robot.constraint_rows(q, v, constraints).h if constraints is not None else np.zeros(1)
         off.append(float(np.abs(h).max()))
         energies.append(float(robot.kinetic_energy(q, v) + robot.potential_energy(q)))
     before = float(robot.kinetic_energy(system.q, system.v) + robot.potential_energy(system.q))

@@ -234,7 +234,7 @@ def _body_table(model: Model) -> Table:
     for name, inertia, index in rows:
         mass = float(inertia.mass)
         com = " ".join(f"{float(h) / mass:.4f}" for h in inertia.moment) if mass else ""
-        links = [frame.name for frame in model.frames if frame.body == index and frame.kind == "link"]
+        links = [frame.name for frame in model.frames if frame.body == index and frame.element == "link"]
         table.add_row(escape(name), f"{mass:.6g}", com, escape(", ".join(links)))
     return table
 

@@ -17,8 +17,8 @@ from rbd_dynamics.constraints.constrained import (
     ConstrainedHybridMotion,
     ConstrainedMotion,
     ConstrainedTorque,
+    ConstraintRows,
     Constraints,
-    ConstraintTerms,
 )
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -321,9 +321,9 @@ class Robot(BoundModel):
         """`Constrained.compile`."""
         self.constrained(constraints).compile(*names)
 
-    def constraint_terms(self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any) -> ConstraintTerms:
-        """h, A and Adot v: `Constrained.terms`."""
-        return self.constrained(constraints).terms(q, v, **options)
+    def constraint_rows(self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any) -> ConstraintRows:
+        """h, A and Adot v: `Constrained.rows`."""
+        return self.constrained(constraints).rows(q, v, **options)
 
     def constrained_forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Constraints, **options: Any

@@ -299,7 +299,7 @@ def random_tree(
         placement = IDENTITY if k < 0 else random_transform(rng)
         link = f"link{k}" if k >= 0 else "base_link"
         frames.append(Frame(link, len(bodies)))
-        frames.append(Frame(name, len(bodies), kind="joint"))
+        frames.append(Frame(name, len(bodies), element="joint"))
         frames.append(Frame(f"tool{k}" if k >= 0 else "base_tool", len(bodies), placement=random_transform(rng)))
         bodies.append(Body(link, parent, placement, joint, random_inertia(rng)))
     gravity = tuple(float(g) for g in rng.normal(scale=6.0, size=3))

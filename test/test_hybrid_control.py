@@ -66,9 +66,9 @@ class Press:
     def terms(self, q, v):
         """M, C, N, A, Adot v, A_t, Adot_t v."""
         robot, held, moved = self.robot, self.constraints, self.task
-        _, A, rates = robot.constraint_terms(q, v, held)
-        _, A_t, rates_t = robot.constraint_terms(q, v, moved)
-        return robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q), A, rates, A_t, rates_t
+        _, A, Adot_v = robot.constraint_rows(q, v, held)
+        _, A_t, Adot_t_v = robot.constraint_rows(q, v, moved)
+        return robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q), A, Adot_v, A_t, Adot_t_v
 
     def allowed(self, rng):
         """A random state near the start that obeys the constraint."""
@@ -98,10 +98,10 @@ def test_closed_loop_acceleration_and_force_are_those_of_the_theory(robot, law, 
         theta, rate, acceleration = reference(rng, 6)
         out = controller.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
         motion = robot.constrained_forward_dynamics(q, v, out.wanted, press.constraints)
-        M, C, _, A, rates, A_t, rates_t = press.terms(q, v)
+        M, C, _, A, Adot_v, A_t, Adot_t_v = press.terms(q, v)
         np.testing.assert_allclose(motion.multipliers, FORCE, rtol=1e-9)
         e, de = out.theta - theta, out.rate - rate
-        dde = A_t @ motion.a + rates_t - acceleration
+        dde = A_t @ motion.a + Adot_t_v - acceleration
         if law == "geometric":
             np.testing.assert_allclose(dde, -(kp + kd) * de - kp * kd * e, rtol=1e-8, atol=1e-9)
             continue
@@ -125,7 +125,7 @@ def matrix_rate(press, q, v, step=1e-6):
     sides = []
     for sign in (1.0, -1.0):
         moved = press.robot.model.integrate(q, sign * step * v)
-        sides.append(np.vstack([press.robot.constraint_terms(moved, v, s).A for s in (press.constraints, press.task)]))
+        sides.append(np.vstack([press.robot.constraint_rows(moved, v, s).A for s in (press.constraints, press.task)]))
     return (sides[0] - sides[1]) / (2 * step)
 
 
@@ -148,7 +148,7 @@ def test_errors_die_out_at_the_rates_of_the_gains(press, law):
     fitted = np.sort(np.roots([1.0, -slope[0], -slope[1]]))
     np.testing.assert_allclose(fitted.real, [-kd, -kp], rtol=0.02)
     assert np.abs(fitted.imag).max() < 1e-6
-    assert np.abs(robot.constraint_terms(q, v, press.constraints).h).max() < 1e-9
+    assert np.abs(robot.constraint_rows(q, v, press.constraints).h).max() < 1e-9
 
 
 def closed_loop(press, controller, q, v, goal, posture=None):
@@ -229,7 +229,7 @@ def test_the_choice_of_the_gauge_drops_out(press):
 def tangent_basis(press, q, gauge):
     """V2 (nv, 6) smooth in q: the projection of fixed directions, made orthonormal, times a rotation."""
     W = press.robot.mass_factor(q)
-    A = press.robot.constraint_terms(q, np.zeros(7), press.constraints).A
+    A = press.robot.constraint_rows(q, np.zeros(7), press.constraints).A
     normal = np.linalg.solve(W, A.T)
     normal = normal / np.linalg.norm(normal)
     keep = np.argsort(np.abs(normal[:, 0]))[:6]
@@ -256,7 +256,7 @@ def aghili(press, q, v, out, wanted, kp, kd, V2, dV2):
     np.testing.assert_allclose(gam_r, -gam_r.T, atol=1e-4)  # skew
     u_r = ds + gam_r @ B @ rho - kd * B @ (de + kp * e)
     P_w, _ = robot.force_projection(q, press.constraints)
-    A_rate_v = robot.constraint_terms(q, v, press.constraints).Adot_v
+    A_rate_v = robot.constraint_rows(q, v, press.constraints).Adot_v
     normal = -A.T @ np.linalg.solve(A @ np.linalg.solve(M, A.T), A_rate_v)
     return W @ V2 @ u_r + (np.eye(7) - P_w) @ (normal + C @ v) - A.T @ FORCE + N
 
@@ -349,7 +349,7 @@ def test_multipliers_out_of_a_wrench_sensor(press, frame):
     sensor = MultiplierSensor(robot, press.constraints, frame)
     q, _ = press.allowed(np.random.default_rng(4))
     J = robot.jacobian(q, frame)
-    A = robot.constraint_terms(q, np.zeros(7), press.constraints).A
+    A = robot.constraint_rows(q, np.zeros(7), press.constraints).A
     # the wrench at the sensor that does the work of 12 N on the surface
     wrench = np.linalg.lstsq(J.T, A.T @ [12.0], rcond=None)[0]
     np.testing.assert_allclose(sensor.multipliers(q, wrench), [12.0], rtol=1e-9)

@@ -337,7 +337,7 @@ model = load_urdf(sys.argv[1], base="floating")
 names = [n if e.of == "robot" else f"{n}:{model.frame_names[-1]}" for n, e in CATALOG.items()]
 digests = {}
 for name in names:
-    signature, function = specialise(model, name, True)
+    signature, function = specialise(model, name, friction=True)
     digests[name] = program_digest(trace(function, signature))
 print(json.dumps(digests))
 """
@@ -382,7 +382,7 @@ held = ConstraintSet(model, [constraints.DistanceConstraint("rod", tool, distanc
 results = {
     "dynamics": robot.inverse_dynamics(x, x, x),
     "law": Feedforward(robot).compute(x, x, np.zeros((6, 3)), np.zeros(1)),
-    "rows": robot.constraint_terms(x, x, held).A.ravel(),
+    "rows": robot.constraint_rows(x, x, held).A.ravel(),
     "sensor": WrenchSensor(robot, held, tool).wrench(x, np.ones(1)),
     "friction": robot.friction_torque(x),
 }

@@ -265,7 +265,7 @@ def test_what_is_impossible_comes_with_its_residual(ask, robot):
     response = ask("inverse", positions=POSITIONS, accelerations=[1.0] * 6, constraints=["point"])
     assert not response.success and not len(response.efforts)
     assert list(response.row_names) == ["point.x", "point.y", "point.z"]
-    terms = robot.constraint_terms(POSITIONS, np.zeros(6), [load_constraints(FILE, robot.model)["point"]])
+    terms = robot.constraint_rows(POSITIONS, np.zeros(6), [load_constraints(FILE, robot.model)["point"]])
     np.testing.assert_allclose(response.residual, terms.A @ np.ones(6), rtol=1e-10)
 
 

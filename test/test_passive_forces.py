@@ -227,8 +227,9 @@ def test_errors_in_files_name_the_joint(data, message):
 OTHER = {
     Joint: {
         "name": "elbow", "kind": joints.Helical((0.0, 1.0, 0.0), 0.1), "q_index": 1, "v_index": 1,
-        "limits": Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0), "damping": 0.5, "friction": 0.25, "armature": 0.125,
-        "mimic": Mimic("shoulder", multiplier=2.0, offset=0.5), "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5)),
+        "limits": Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),
+        "damping": 0.5, "friction": 0.25, "armature": 0.125, "mimic": Mimic("shoulder", multiplier=2.0, offset=0.5),
+        "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5)),
     },
     Body: {
         "name": "forearm", "parent": 0, "placement": Transform.of(p=(0.1, 0.2, 0.3)), "joint": None,

@@ -243,7 +243,7 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
     motion = screws.projected_motion(tree)
     np.testing.assert_allclose(motion.qdd, qdd, atol=relative * size, rtol=relative)
     np.testing.assert_allclose(motion.accelerations, a, atol=relative * size * 10)
-    for k, (term, handle) in enumerate(zip(tree.terms, tree.handles)):
+    for k, (term, handle) in enumerate(zip(tree.states, tree.handles)):
         wrench = motion.wrenches[k]
         scale = (1 + np.abs(handle.A).max()) * size
         np.testing.assert_allclose(wrench, handle.A @ a[k] + handle.d, atol=relative * scale)
@@ -258,7 +258,7 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
         except ArithmeticError:
             assert model.name in POINT_MASSES
             continue
-        np.testing.assert_allclose(answer.acceleration, motion.qdd[tree.terms[k].dofs], atol=1e-8 * size)
+        np.testing.assert_allclose(answer.acceleration, motion.qdd[tree.states[k].dofs], atol=1e-8 * size)
         scale = 1.0 + np.abs(motion.wrenches[k]).max()
         np.testing.assert_allclose(answer.wrench, motion.wrenches[k], atol=1e-7 * scale)
         np.testing.assert_allclose(answer.body_acceleration, a[k], atol=1e-7 * size)
@@ -267,7 +267,7 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
 def body_jacobian(tree: screws.ArticulatedTree, body: int, nv: int) -> np.ndarray:
     J, carry = np.zeros((6, nv)), np.eye(6)
     while body != -1:
-        term = tree.terms[body]
+        term = tree.states[body]
         J[:, term.dofs] = carry @ term.s
         carry, body = carry @ term.X, term.parent
     return J
@@ -315,7 +315,7 @@ def test_subspace_identities_for_articulated_inertias(seed):
     q, v, tau = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
     tree = screws.articulated_tree(without, q, v, tau)
     motion = screws.projected_motion(tree)
-    for body, (term, handle) in enumerate(zip(tree.terms, tree.handles)):
+    for body, (term, handle) in enumerate(zip(tree.states, tree.handles)):
         sub = tree.subspaces(body)
         check_identities(sub, handle.A)
         check_identities(screws.subspaces(term.s, term.I), term.I, 1e-9)
@@ -349,7 +349,7 @@ def test_first_body_of_the_chain_has_the_mobility_of_its_joint():
     zero = np.zeros(model.nv)
     tree = screws.articulated_tree(model, model.neutral(), zero, zero)
     first = screws.inboard_mobility(model, tree, 0)[1]
-    s, I = tree.terms[0].s, tree.terms[0].I
+    s, I = tree.states[0].s, tree.states[0].I
     T = screws.subspaces(s, I).T
     np.testing.assert_allclose(first.Y, s @ T.T @ np.linalg.inv(I), atol=1e-10)
     assert mobility_before(model, tree, 0).body == -1

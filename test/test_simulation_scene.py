@@ -14,7 +14,8 @@ from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
 
 SCENE = """
 contacts:
-  - {name: floor, frame: tip, surface: plane, radius: 0.05, friction: 0.4, placement: {xyz: [0.0, 0.0, -0.1]}}
+  - {name: floor, frame: tip, surface: plane, radius: 0.05, friction_coefficient: 0.4,
+     placement: {xyz: [0.0, 0.0, -0.1]}}
 """
 
 
@@ -63,7 +64,7 @@ def test_sensor_reads_constraints_too():
         ("contacts:\n  - {frame: tip}\n", "contact 0: needs a `name`"),
         ("contacts:\n  - {name: a}\n", "contact 'a': `frame` is missing"),
         ("contacts:\n  - {name: a, frame: tip, mu: 0.3}\n", "contact 'a': unknown key 'mu'"),
-        ("contacts:\n  - {name: a, frame: tip, friction: -1}\n", "friction -1"),
+        ("contacts:\n  - {name: a, frame: tip, friction_coefficient: -1}\n", "friction_coefficient -1"),
         ("contacts:\n  - {name: a, frame: nowhere}\n", "no frame named 'nowhere'"),
         ("contact:\n  - {name: a}\n", "did you mean 'contacts'"),
         ("contacts: 3\n", "contacts: expected a list"),

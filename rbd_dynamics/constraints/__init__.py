@@ -8,7 +8,7 @@ from rbd_dynamics.constraints.constrained import (
     ConstrainedHybridMotion,
     ConstrainedMotion,
     ConstrainedTorque,
-    ConstraintTerms,
+    ConstraintRows,
 )
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
@@ -37,7 +37,7 @@ __all__ = [
     "ConstrainedTorque",
     "Constraint",
     "ConstraintSet",
-    "ConstraintTerms",
+    "ConstraintRows",
     "Cylinder",
     "DistanceConstraint",
     "FrameConstraint",

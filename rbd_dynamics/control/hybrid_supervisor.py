@@ -192,7 +192,7 @@ class HybridSupervisor:
         if self.force.any():
             change = limits.force_rate * max(elapsed, 0.0)
             self.force -= np.clip(self.force, -change, change)
-            tau -= self.force @ robot.constraint_terms(q, v, self.controller.constraints).A
+            tau -= self.force @ robot.constraint_rows(q, v, self.controller.constraints).A
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
 

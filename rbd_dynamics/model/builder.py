@@ -93,7 +93,7 @@ class ModelBuilder:
         carrier, pose = self._place(name, parent, placement)
         load = self._inertia(name, mass, com, inertia)
         self._add_frame(name, len(self._bodies), IDENTITY)
-        self._frames.append(Frame(joint_name, len(self._bodies), placement=IDENTITY, kind="joint"))
+        self._frames.append(Frame(joint_name, len(self._bodies), placement=IDENTITY, element="joint"))
         self._bodies.append(Body(name, carrier, pose, moving, load))
 
     def add_fixed(

@@ -115,7 +115,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     if model.fixed_inertia != RigidInertia():
         data["fixed_inertia"] = _inertia_dict(model.fixed_inertia)
     data["frames"] = [
-        {"name": frame.name, "body": body_name(frame.body), "kind": frame.kind, **_pose_dict(frame.placement)}
+        {"name": frame.name, "body": body_name(frame.body), "element": frame.element, **_pose_dict(frame.placement)}
         for frame in model.frames
     ]
     return data
@@ -197,7 +197,7 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
         frames = [_frame(item, places, number + 1) for number, item in enumerate(top.items("frames"))]
     else:
         frames = [Frame(name, k) for name, k in places.items()]
-        frames += [Frame(body.joint.name, k, kind="joint") for k, body in enumerate(bodies)]
+        frames += [Frame(body.joint.name, k, element="joint") for k, body in enumerate(bodies)]
     return assemble(
         checked_name(top.get("name", "robot"), "model"),
         bodies,
@@ -276,13 +276,15 @@ def _passive_force(item: Any, where: str) -> PassiveForce:
 
 
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
-    entry = _Entry(item, f"frame number {number}").only("name", "body", "kind", "placement")
+    entry = _Entry(item, f"frame number {number}").only("name", "body", "element", "placement")
     name = checked_name(entry.get("name"), entry.where)
     entry.where = f"frame {name!r}"
-    kind = entry.get("kind", "link")
-    if kind not in ("link", "joint"):
-        raise ModelError(f"{entry.where}: kind {kind!r} is neither 'link' nor 'joint'")
-    return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), kind=kind)
+    element = entry.get("element", "link")
+    if element not in ("link", "joint"):
+        raise ModelError(f"{entry.where}: element {element!r} is neither 'link' nor 'joint'")
+    return Frame(
+        name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), element=element
+    )
 
 
 def _pose(entry: _Entry) -> Transform:

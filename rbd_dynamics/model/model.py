@@ -95,7 +95,7 @@ class Frame:
     body: int
     _: KW_ONLY
     placement: Transform = IDENTITY  # in the body's frame
-    kind: Literal["link", "joint"] = "link"
+    element: Literal["link", "joint"] = "link"
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ class Model:
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
         found: dict[str, Frame] = {}
-        for kind in ("link", "joint"):
+        for element in ("link", "joint"):
             for frame in self.frames:
-                if frame.kind == kind:
+                if frame.element == element:
                     found.setdefault(frame.name, frame)
         return found
 

@@ -231,8 +231,8 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
             pose = pose @ _kind(joint).transform([float(x) for x in locks[joint.name]])
         pose = _flat(pose)
         if joint.name:
-            merged.frames.append((carrier, Frame(joint.name, WORLD, placement=pose, kind="joint")))
-        merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, kind="link")))
+            merged.frames.append((carrier, Frame(joint.name, WORLD, placement=pose, element="joint")))
+        merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
         inertial = inertials[joint.child]
         if inertial is not None:
             load = inertial.inertia.to_parent(pose)

@@ -109,7 +109,7 @@ class HybridControllerNode(TorqueNode):
         controller.step(reader.q, reader.v, np.zeros(controller.k))
         sensor.multipliers(reader.q, np.zeros(6))
         robot.compile("inverse_dynamics")
-        robot.compile_constrained(constraints, "constraint_terms")
+        robot.compile_constrained(constraints, "constraint_rows")
         return Engine(model, robot, supervisor, sensor, reader, prefix, joints)
 
     def adopt(self, engine: Engine) -> None:

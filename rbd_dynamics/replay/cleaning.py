@@ -105,9 +105,9 @@ class Cleaner:
             log.count("partial messages", number=int(empty_of_sampled.sum()))
             log.count("messages without positions", number=int((partial | (nothing & ~empty_of_sampled)).sum()))
             good = good & ~nothing & ~partial
-            for field, kind in enumerate(("NaN positions", "NaN velocities", "NaN efforts")):
+            for field, event in enumerate(("NaN positions", "NaN velocities", "NaN efforts")):
                 bad = good & ~complete[:, field]
-                log.count(kind, number=int(bad.sum()))
+                log.count(event, number=int(bad.sum()))
                 good = good & ~bad
         return (stamps, numbers) if good.all() else (stamps[good], numbers[good])
 

@@ -151,9 +151,9 @@ class ExternalTorque:
         self._measured |= segment.measured
         moves = (np.abs(segment.v) > MOVES).any(axis=1)
         for joint in np.flatnonzero(segment.measured):
-            for kind in (False, True):
-                seen = external[~segment.filled & (moves == kind), joint]
-                self._counts[int(kind), joint] += np.histogram(seen, BINS)[0]
+            for moving in (False, True):
+                seen = external[~segment.filled & (moves == moving), joint]
+                self._counts[int(moving), joint] += np.histogram(seen, BINS)[0]
                 self._peak[joint] = max(self._peak[joint], np.abs(seen).max(initial=0.0))
         self._squares += np.einsum("nj,nj->j", prediction.tau, prediction.tau)
         self._samples += len(segment)

@@ -108,7 +108,7 @@ class Simulation:
         """Make the kernels of constraints and contacts ahead of use."""
         for of in (self.constraints, self._euler.contact_rows):
             if of is not None:
-                self._euler.robot.compile_constrained(of, "constraint_terms")
+                self._euler.robot.compile_constrained(of, "constraint_rows")
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"

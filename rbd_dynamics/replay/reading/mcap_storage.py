@@ -55,17 +55,17 @@ class McapStorage(RecordFile):
             if len(head) < RECORD.size:
                 self._cut_off(start)
                 break
-            kind, length = RECORD.unpack(head)
-            if kind == DATA_END or (kind == 0x02 and length == 20):
+            opcode, length = RECORD.unpack(head)
+            if opcode == DATA_END or (opcode == 0x02 and length == 20):
                 break
-            if kind == 0 or length > LARGEST:
+            if opcode == 0 or length > LARGEST:
                 self._damaged(start, "no record")
                 break
             content = self._file.read(length)
             whole = len(content) == length
-            if kind == CHUNK:
+            if opcode == CHUNK:
                 content = self._unpacked(content, start, whole)
-            elif kind in (SCHEMA, CHANNEL, MESSAGE):
+            elif opcode in (SCHEMA, CHANNEL, MESSAGE):
                 content = head + content
             else:
                 content = b""
@@ -113,18 +113,18 @@ class McapStorage(RecordFile):
                     data.append(records[position + MESSAGE_HEAD.size : following])
                 position = following
                 continue
-            kind, length = RECORD.unpack_from(records, position)
+            opcode, length = RECORD.unpack_from(records, position)
             content = records[position + RECORD.size : position + RECORD.size + length]
             position += RECORD.size + length
             if position > end:
                 break
-            if kind == SCHEMA:
+            if opcode == SCHEMA:
                 number = int.from_bytes(content[:2], "little")
                 name, encoding, text = _texts(content, 2, 3)
                 self._schemas[number] = name, encoding, text
-            elif kind == CHANNEL:
+            elif opcode == CHANNEL:
                 self._take_channel(content)
-            elif kind == STATISTICS:
+            elif opcode == STATISTICS:
                 for k in range(46, len(content) - 9, 10):
                     self._counts[int.from_bytes(content[k : k + 2], "little")] = int.from_bytes(
                         content[k + 2 : k + 10], "little"

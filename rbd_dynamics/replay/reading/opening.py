@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kind of file a recording is: it tells by its first bytes, whatever its name."""
+"""Which format a recording has: it tells by its first bytes, whatever its name."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def open_storage(path: Path, log: Log) -> Storage:
     Raises RecordingError. A compressed file must be `unpacked` before.
     """
     start = first_bytes(path)
-    for kind in (Sqlite3Storage, McapStorage, Rosbag1Storage):
-        if start.startswith(kind.MAGIC):
-            return kind(path, log)
+    for storage in (Sqlite3Storage, McapStorage, Rosbag1Storage):
+        if start.startswith(storage.MAGIC):
+            return storage(path, log)
     if not start:
         raise RecordingError(f"{path} is empty")
     raise RecordingError(f"{path} is no recording: neither sqlite3, nor mcap, nor a ROS 1 bag")

@@ -95,7 +95,7 @@ class Recording:
     def joint_state_topics(self) -> list[JointStateTopic]:
         """Topics of sensor_msgs/JointState that have messages."""
         found = []
-        for name in sorted(name for name, kind in self.topics.items() if kind == JOINT_STATE):
+        for name in sorted(name for name, type_name in self.topics.items() if type_name == JOINT_STATE):
             joints: dict[str, None] = {}
             has_velocity = has_effort = False
             for message in self._first(name, SAMPLE):
@@ -123,8 +123,8 @@ class Recording:
                     return candidate
             raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {names}")
         if not found:
-            kinds = ", ".join(f"{name} ({kind})" for name, kind in sorted(self.topics.items())) or "none"
-            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {kinds}")
+            there = ", ".join(f"{name} ({type_name})" for name, type_name in sorted(self.topics.items())) or "none"
+            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {there}")
 
         def merit(candidate: JointStateTopic) -> tuple[int, bool, bool, bool, int]:
             known = len(set(candidate.joints) & set(joints)) if joints else len(candidate.joints)
@@ -141,7 +141,11 @@ class Recording:
 
     def robot_description(self, *, near: str | None = None) -> str | None:
         """The URDF on a topic `robot_description`, rather of the namespace of topic `near`; None: there is none."""
-        found = [name for name, kind in self.topics.items() if kind == STRING and name.endswith("robot_description")]
+        found = [
+            name
+            for name, type_name in self.topics.items()
+            if type_name == STRING and name.endswith("robot_description")
+        ]
         home = (near or "/").rpartition("/")[0]
         for name in sorted(found, key=lambda name: (name.rpartition("/")[0] != home, len(name), name)):
             for message in self._first(name, 1):

@@ -52,15 +52,15 @@ class Rosbag1Storage(RecordFile):
                     self._cut_off(start)
                 break
             fields, data = record
-            kind = fields["op"][0]
-            if kind == CHUNK:
+            operation = fields["op"][0]
+            if operation == CHUNK:
                 try:
                     self._take_all(decompressed(data, fields["compression"].decode()), wanted, found)
                 except Exception as problem:  # whatever a decompressor raises
                     self._damaged(start, problem)
-            elif kind == CONNECTION:
+            elif operation == CONNECTION:
                 self._take_connection(fields, data)
-            elif kind == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
+            elif operation == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
                 found.times.append(_time(fields["time"], 0))
                 found.data.append(data)
             yield from found.full(start / self._size)
@@ -112,9 +112,11 @@ class Rosbag1Storage(RecordFile):
     def _take_connection(self, fields: dict[str, bytes], data: bytes) -> None:
         number = int.from_bytes(fields["conn"], "little")
         more = _fields(data)
-        kind, definition = (more.get(name, b"").decode(errors="replace") for name in ("type", "message_definition"))
+        type_name, definition = (
+            more.get(name, b"").decode(errors="replace") for name in ("type", "message_definition")
+        )
         name = (more.get("topic") or fields["topic"]).decode(errors="replace")
-        self._topics[number] = Topic(number, name, ros2_type(kind), "ros1", definition)
+        self._topics[number] = Topic(number, name, ros2_type(type_name), "ros1", definition)
 
 
 def _time(data: bytes, start: int) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that hold messages: what every kind of file offers, and what all kinds need.
+"""Files that hold messages: what those of every format offer, and what all of them need.
 
 All are read from front to end in large blocks, so that memory stays bounded, and what is damaged is passed over.
 The formats are read directly, not with the reader of `rosbags`: that one refuses a file whose end is missing, keeps an
