@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constrained dynamics and a step of hybrid control against Pinocchio and our own inverse dynamics.
+"""Constrained dynamics and a step of hybrid position/force control against Pinocchio and our own inverse dynamics.
 
     python -m benchmarks.constrained [--quick]
 
@@ -117,7 +117,7 @@ def pinocchio_calls(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) ->
 
 
 def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:
-    """A full step of the hybrid controller: state in, torque out."""
+    """A full step of hybrid position/force control: state in, torque out."""
     model = robot.model
     q, v = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]), np.zeros(7)
     placed = pose_of(robot.pose(q, HAND))

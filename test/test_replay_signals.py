@@ -451,5 +451,5 @@ def test_logs_merge_and_go_to_json_and_back():
     assert (log.messages, log.samples, log.events, log.remarks) == (7, 3, {"gaps": 3}, ["cold"])
     assert Log.from_dict(log.to_dict()) == log
     assert log.warnings == ["cold", "3 gaps (too long to bridge: a new segment starts)"]
-    with pytest.raises(KeyError, match="unknown kind of event"):
+    with pytest.raises(KeyError, match="unknown event"):
         log.count("ghosts")

@@ -2,7 +2,7 @@
 """How torques and accelerations depend on the model's parameters (theory.md section 6; 000 section 4).
 
 Each function gives d tau / d parameters of inverse dynamics; `hybrid_sensitivity` turns that into
-the derivatives of hybrid or forward dynamics by the same parameters.
+the derivatives of hybrid dynamics or forward dynamics by the same parameters.
 """
 
 from __future__ import annotations

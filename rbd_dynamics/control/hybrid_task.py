@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The usual hybrid task as numbers: a tool, a task frame, a surface, directions held and directions moved."""
+"""The usual task of hybrid position/force control as numbers: tool, task frame, surface, directions held and moved."""
 
 from __future__ import annotations
 

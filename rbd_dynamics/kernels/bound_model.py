@@ -107,6 +107,12 @@ class BoundModel:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
         return (self._kernels.get(name) or self._evaluation(name))(inputs, out)
 
+    def _run_under(self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, out: Any) -> Any:
+        """The same with external wrenches, if there are any, and with the bodies' inertias."""
+        if f_ext is None:
+            return self._run(name, (*inputs, self._inertia), out)
+        return self._run(f"{name}_f_ext", (*inputs, self.body_wrenches(f_ext), self._inertia), out)
+
     # --- payload ----------------------------------------------------------------------------------
 
     def set_payload(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.replay.actuator_torque import actuator_torque
 from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.identification.estimates import plain
+from rbd_dynamics.replay.identification.estimates import Plain
 from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
@@ -45,7 +44,7 @@ class ContactEvent:
 
 
 @dataclass(frozen=True)
-class ExternalTorqueResult:
+class ExternalTorqueResult(Plain):
     """External torques of a recording, by joint.
 
     Attributes:
@@ -62,11 +61,6 @@ class ExternalTorqueResult:
     peak: dict[str, float]
     events: tuple[ContactEvent, ...]
     omitted: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 class ExternalTorque:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.interpolate
@@ -25,7 +24,7 @@ from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.identification import least_squares
-from rbd_dynamics.replay.identification.estimates import Estimate, plain
+from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.least_squares import Solution, solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import (
@@ -78,7 +77,7 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
-class FrictionResult:
+class FrictionResult(Plain):
     """Friction of all joints with a measured effort."""
 
     joints: tuple[JointFriction, ...]
@@ -106,11 +105,6 @@ class FrictionResult:
                 bend = joint.stribeck.breakaway.value, joint.stribeck.speed.value
             torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], stribeck=bend)
         return torque
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not identifiable is None."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 def friction_curve(
