@@ -171,7 +171,8 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
         damping=damping,
         friction=friction,
         armature=armatures.get(name, 0.0) if armature is None else armature,
-        mimic=parsed.mimic and Mimic(parsed.mimic.joint, parsed.mimic.multiplier, parsed.mimic.offset),
+        mimic=parsed.mimic
+        and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
         passive=_spring(first_child(element, "dynamics"), kind, where, findings),
     )
 
@@ -211,7 +212,7 @@ def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findi
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower, upper, limit.velocity, limit.effort)
+    return Limits(lower=lower, upper=upper, velocity=limit.velocity, effort=limit.effort)
 
 
 def _dynamics(
@@ -246,7 +247,7 @@ def _spring(element: ET.Element | None, kind: str, where: str, findings: Finding
     if kind not in ("revolute", "continuous", "prismatic"):
         findings.error(where, f"is {kind}, which cannot have a spring")
     sound = math.isfinite(stiffness) and math.isfinite(rest) and stiffness > 0.0
-    return (Spring(stiffness, rest),) if sound else ()
+    return (Spring(stiffness, rest=rest),) if sound else ()
 
 
 def _check_not_negative(value: float, element: ET.Element, key: str, where: str, findings: Findings) -> None:

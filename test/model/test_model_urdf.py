@@ -226,7 +226,7 @@ def test_looking_up_an_unknown_name_tells_near_ones():
 def test_springs_have_the_names_of_sdformat():
     text = robot('a revolute x>y <dynamics spring_stiffness="20" spring_reference="0.1"/>')
     (joint,) = load_urdf(text).joints
-    assert joint.passive == (Spring(20.0, 0.1),)
+    assert joint.passive == (Spring(20.0, rest=0.1),)
     for wrong, message in (
         ('spring_stiffness="-1"', "negative"),
         ('spring_stiffness="nan"', "not a finite number"),
