@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families of kinds that anyone may add to: a dataclass in one file is known, readable and writable.
 
-A family is a direct subclass of `OpenKind` (passive forces, constraints, surfaces). A kind of it is a dataclass with a
-name of its own, a text in the class variable that the family calls `LABEL`; importing its file makes it known. In files
-a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is decided by the family's `value_of`,
-then by the kind's `__post_init__`; what it writes, by the types that `plain` knows. A field that has no default, or one
-that is `required`, has to be there.
+A family is a direct subclass of `OpenKind` (joint kinds, passive forces, constraints, surfaces). A kind of it is a
+dataclass with a name of its own, a text in the class variable that the family calls `LABEL`; importing its file makes
+it known. In files a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is decided by the
+family's `value_of`, then by the kind's `__post_init__`; what it writes, by the types that `plain` knows. A field that
+has no default, or one that is `required`, has to be there.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class OpenKind:
 
     LABEL: ClassVar[str] = "name"
     FAMILY: ClassVar[str] = "kind"
+    #: whether files also get the fields that are as by default
+    WRITES_ALL: ClassVar[bool] = False
     #: {name: class} of all kinds of the family
     known: ClassVar[dict[str, type[Any]]]
     #: makes a field's value of what a file has
@@ -61,7 +63,7 @@ class OpenKind:
                 raise TypeError(f"{cls.__qualname__}: {other.__qualname__} is already the {cls.FAMILY} {name!r}")
             cls.known[name] = cls
 
-    def to_dict(self, where: str = "") -> dict[str, Any]:
+    def to_dict(self, *, where: str = "") -> dict[str, Any]:
         """{"type": name, and the fields that are required or not as by default}; `from_dict` is its inverse.
 
         Raises ModelError that begins with `where` for what no file can hold, as a function.
@@ -73,12 +75,12 @@ class OpenKind:
         data: dict[str, Any] = {"type": name}
         for own in own_fields(type(self)):
             value = getattr(self, own.name)
-            if is_required(own) or value != _default(own):
+            if self.WRITES_ALL or is_required(own) or value != _default(own):
                 data[own.name] = plain(value, _joined(where, own.name))
         return data
 
     @classmethod
-    def from_dict(cls: type[Kind], data: Any, where: str = "") -> Kind:
+    def from_dict(cls: type[Kind], data: Any, *, where: str = "") -> Kind:
         """The kind that a dictionary (or its name alone) describes; of a class within a family, only kinds of it.
 
         Raises ModelError that begins with `where`, for an unknown type, and for fields that it does not have or take.
@@ -176,7 +178,7 @@ def plain(value: Any, where: str) -> Any:
     Raises ModelError that begins with `where`.
     """
     if isinstance(value, OpenKind):
-        return value.to_dict(where)
+        return value.to_dict(where=where)
     if isinstance(value, Transform):
         quaternion = quaternion_from_rotation(value.rotation)
         return {"xyz": [float(x) for x in value.p], "quaternion": [float(x) for x in quaternion]}
