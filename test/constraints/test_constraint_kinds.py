@@ -390,8 +390,7 @@ def test_a_particle_in_a_trough_keeps_to_it_and_its_energy():
     model = particle()
     text = "constraints:\n  - {name: way, type: surface, frame: z, surface: {type: test trough, curvature: 2.0}}\n"
     options = SimulationOptions(step=1e-3, integrator="rk4", start_braked=False)
-    held, contacts = load_scene(text, model)
-    simulation = Simulation(model, q=[0.5, 0.0, 0.25], options=options, constraints=held, contacts=contacts)
+    simulation = Simulation(model, q=[0.5, 0.0, 0.25], options=options, **load_scene(text, model)._asdict())
     simulation.v = np.array([0.0, 0.3, 0.0])
     robot = rbd.Robot(model)
 
@@ -410,8 +409,7 @@ def test_a_ball_comes_to_rest_on_a_surface_of_ones_own():
     text = "contacts:\n  - {name: ring, frame: z, surface: test torus, radius: 0.1, friction_coefficient: 0.5}\n"
     scene = load_scene(text, model)
     assert scene.contacts[0].surface == Torus()
-    options = SimulationOptions(start_braked=False)
-    simulation = Simulation(model, q=[1.0, 0.0, 0.4], options=options, constraints=scene[0], contacts=scene[1])
+    simulation = Simulation(model, q=[1.0, 0.0, 0.4], options=SimulationOptions(start_braked=False), **scene._asdict())
     simulation.advance(1000)
     assert_close(simulation.q, np.array([1.0, 0.0, 0.35]), 1e-6)
     assert_close(simulation.contact_forces.reshape(-1)[0], np.asarray(0.7 * 9.81), 1e-6)
