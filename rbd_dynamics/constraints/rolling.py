@@ -40,7 +40,8 @@ class RollingBall(PairConstraint):
         check_surface(self.surface, f"constraint {self.name!r}")
         check_positive(self.radius, f"constraint {self.name!r}: radius")
         if not self.surface.is_distance:
-            raise ValueError(f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder, or what else gives a distance")
+            what = "plane, sphere or cylinder, or what else gives a distance"
+            raise ValueError(f"constraint {self.name!r}: a ball rolls on {what}")
 
     @property
     def row_names(self) -> tuple[str, ...]:
