@@ -2,6 +2,14 @@
 """Constraints on a robot's motion: kinds, sets of them, and what holds with them (theory.md section 7)."""
 
 from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstraint
+from rbd_dynamics.constraints.constrained import (
+    Constrained,
+    ConstrainedDerivatives,
+    ConstrainedHybridMotion,
+    ConstrainedMotion,
+    ConstrainedTorque,
+    ConstraintRows,
+)
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
@@ -15,8 +23,14 @@ from rbd_dynamics.constraints.surfaces import Cylinder, ImplicitSurface, Plane, 
 __all__ = [
     "DIRECTIONS",
     "WORLD_FRAME",
+    "Constrained",
+    "ConstrainedDerivatives",
+    "ConstrainedHybridMotion",
+    "ConstrainedMotion",
+    "ConstrainedTorque",
     "Constraint",
     "ConstraintSet",
+    "ConstraintRows",
     "Cylinder",
     "DistanceConstraint",
     "FrameConstraint",

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
@@ -103,6 +103,7 @@ class PairConstraint(Constraint):
 
     frame: str
     reference: str = WORLD_FRAME
+    _: KW_ONLY
     placement: Transform = IDENTITY
     reference_placement: Transform = IDENTITY
 
@@ -151,7 +152,7 @@ class PairConstraint(Constraint):
             if placement != IDENTITY:
                 numbers = [next(parameters) for _ in range(12)]
                 placement = Transform.of(tuple(numbers[:9]), (numbers[9], numbers[10], numbers[11]))
-            placed.append(Frame(frame.name, frame.body, frame.placement @ placement))
+            placed.append(Frame(frame.name, frame.body, placement=frame.placement @ placement))
         return placed[0], placed[1]
 
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
@@ -176,7 +177,7 @@ class PairConstraint(Constraint):
         return [list(row) for row in zip(*columns)]
 
     def wrench_rows(
-        self, kinematics: Kinematics, parameters: Iterator[Scalar], sensor: Frame | None = None
+        self, kinematics: Kinematics, parameters: Iterator[Scalar], *, sensor: Frame | None = None
     ) -> list[Vec6]:
         """E with its rows as wrenches (m, f) on b, in b's axes, or as `sensor`, fixed to b's body, reads them."""
         b, a = self.frames(kinematics.model, parameters)

@@ -20,7 +20,7 @@ Constraints = ConstraintSet | Sequence[Constraint]
 Objective = Literal["torque", "constraint_force"]
 
 
-class ConstraintTerms(NamedTuple):
+class ConstraintRows(NamedTuple):
     """h (m), A (m, nv) and Adot v (m): rows without h have zeros there."""
 
     h: Array
@@ -131,9 +131,9 @@ class Constrained:
             found = self._kernels[name] = self.robot.constrained_kernel(name, of, of.key)
         return found
 
-    def terms(self, q: ArrayLike, v: ArrayLike, *, out: tuple[Array, ...] | None = None) -> ConstraintTerms:
+    def rows(self, q: ArrayLike, v: ArrayLike, *, out: tuple[Array, ...] | None = None) -> ConstraintRows:
         """h, A and Adot v. Source: theory.md section 7."""
-        return ConstraintTerms(*self._kernel("constraint_terms")((q, v, self.constraints.parameters), out))
+        return ConstraintRows(*self._kernel("constraint_rows")((q, v, self.constraints.parameters), out))
 
     def forward_dynamics(
         self,
@@ -236,7 +236,7 @@ class Constrained:
         if after is None:
             after = np.zeros(len(self.constraints))
             if restitution != 0.0:
-                after = -restitution * np.einsum("...ij,...j", self.terms(q, v).A, np.asarray(v, float))
+                after = -restitution * np.einsum("...ij,...j", self.rows(q, v).A, np.asarray(v, float))
         inputs = (q, v, self.constraints.parameters, after, self.robot.inertia_input)
         return self._kernel("constraint_impulse")(inputs, out)
 

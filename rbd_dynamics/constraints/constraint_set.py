@@ -41,7 +41,7 @@ class ConstraintSet:
     Raises KeyError for a frame or joint that the model does not have, ValueError for what else is wrong.
     """
 
-    def __init__(self, model: Model, constraints: Iterable[Constraint], stabilization: float = 0.0) -> None:
+    def __init__(self, model: Model, constraints: Iterable[Constraint], *, stabilization: float = 0.0) -> None:
         self.model = model
         self.constraints = tuple(constraints)
         if not self.constraints:
@@ -95,7 +95,7 @@ class ConstraintSet:
         """With other fields of one constraint: another placement or radius needs no other kernel."""
         self[name]
         changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]
-        return ConstraintSet(self.model, changed, self.stabilization)
+        return ConstraintSet(self.model, changed, stabilization=self.stabilization)
 
     def rows(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> Rows:
         """h, A and Adot v over generic scalars; `parameters` without the two gains."""
@@ -124,7 +124,7 @@ class ConstraintSet:
         return [[rate_of(x, moving[0].level) for x in row] for row in rows.matrix]
 
     def wrench_rows(
-        self, q: Sequence[Scalar], parameters: Sequence[Scalar], sensor: Frame | None = None
+        self, q: Sequence[Scalar], parameters: Sequence[Scalar], *, sensor: Frame | None = None
     ) -> dict[str, list[Vec6]]:
         """{constraint: for each row the wrench (m, f) on its frame per unit of its multiplier}, over generic scalars.
 
@@ -137,7 +137,7 @@ class ConstraintSet:
         for constraint in self.constraints:
             own = [next(numbers) for _ in constraint.parameters]
             if isinstance(constraint, PairConstraint):
-                found[constraint.name] = constraint.wrench_rows(kinematics, iter(own), sensor)
+                found[constraint.name] = constraint.wrench_rows(kinematics, iter(own), sensor=sensor)
         return found
 
     def _fingerprint(self) -> str:

@@ -24,7 +24,7 @@ def load_constraints(source: Any, model: Model) -> ConstraintSet:
     key, KeyError that names the constraint for a frame or joint that the model does not have.
     """
     constraints, stabilization = read_constraints(source)
-    return ConstraintSet(model, constraints, stabilization or 0.0)
+    return ConstraintSet(model, constraints, stabilization=stabilization or 0.0)
 
 
 def read_constraints(source: Any) -> tuple[list[Constraint], float | None]:

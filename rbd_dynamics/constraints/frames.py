@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
@@ -32,6 +32,7 @@ class FrameConstraint(PairConstraint):
     """
 
     kind: ClassVar[str] = "frame"
+    _: KW_ONLY
     directions: tuple[str, ...] = DIRECTIONS
 
     def __post_init__(self) -> None:
@@ -84,6 +85,7 @@ class DistanceConstraint(PairConstraint):
     """
 
     kind: ClassVar[str] = "distance"
+    _: KW_ONLY
     distance: float = required(1.0)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,6 +93,7 @@ class HolonomicRows(Constraint):
     """
 
     function: Callable[[Sequence[Scalar]], Sequence[Scalar]]
+    _: KW_ONLY
     labels: tuple[str, ...] = ("h",)
 
     @property
@@ -121,6 +122,7 @@ class PfaffianRows(Constraint):
     """
 
     function: Callable[[Sequence[Scalar]], Sequence[Sequence[Scalar]]]
+    _: KW_ONLY
     labels: tuple[str, ...] = ("row",)
 
     @property

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
@@ -30,6 +30,7 @@ class SurfaceConstraint(PairConstraint):
 
     kind: ClassVar[str] = "surface"
     one_sided: ClassVar[bool] = True
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     offset: float = 0.0
     aligned: bool = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
@@ -31,6 +31,7 @@ class RollingBall(PairConstraint):
 
     kind: ClassVar[str] = "rolling_ball"
     one_sided: ClassVar[bool] = True
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     radius: float = required(1.0)
     spin: bool = True
@@ -40,8 +41,9 @@ class RollingBall(PairConstraint):
         check_surface(self.surface, f"constraint {self.name!r}")
         check_positive(self.radius, f"constraint {self.name!r}: radius")
         if not self.surface.is_distance:
-            what = "plane, sphere or cylinder, or what else gives a distance"
-            raise ValueError(f"constraint {self.name!r}: a ball rolls on {what}")
+            raise ValueError(
+                f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder, or what else gives a distance"
+            )
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -77,6 +79,7 @@ class RollingDisk(PairConstraint):
 
     kind: ClassVar[str] = "rolling_disk"
     one_sided: ClassVar[bool] = True
+    _: KW_ONLY
     radius: float = required(1.0)
 
     def __post_init__(self) -> None:

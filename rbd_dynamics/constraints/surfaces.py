@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from rbd_dynamics.constraints.forms import check_positive, value_of
@@ -69,6 +69,7 @@ class RoundSurface(Surface):
 
     is_distance: ClassVar[bool] = True
     radius: float = required(1.0)
+    _: KW_ONLY
     hollow: bool = False
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ class HybridGains:
         damps that with its kd.
     """
 
+    _: KW_ONLY
     kp: float | Sequence[float] = 100.0
     kd: float | Sequence[float] = 20.0
     ki: float = 0.0
@@ -109,6 +110,7 @@ class HybridController:
         robot: Robot,
         constraints: ConstraintSet,
         task: ConstraintSet,
+        *,
         law: Law = "geometric",
         actuated: ArrayLike | None = None,
         gains: HybridGains | None = None,
@@ -172,6 +174,7 @@ class HybridController:
         q: Array,
         v: Array,
         theta: Array,
+        *,
         rate: Array | None = None,
         acceleration: Array | None = None,
         force: Array | None = None,
@@ -228,7 +231,7 @@ class HybridController:
         outputs = tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes()))
         signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
         friction = self.robot.friction
-        function = function_of(self.robot.model, signature, self._law, friction, constraints=self._rows)
+        function = function_of(self.robot.model, signature, self._law, friction=friction, constraints=self._rows)
         return self.robot.custom_kernel("hybrid_position_force", signature, function)
 
     def _law(self, x: Inputs) -> list[Vector]:
@@ -317,7 +320,7 @@ class MultiplierSensor:
         signature = Signature(arguments("q wrench parameters", sizes), arguments("multipliers", sizes))
 
         def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], x.frame)
+            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
             return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
 
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)

@@ -47,6 +47,7 @@ class ResidualMonitor:
     def __init__(
         self,
         robot: Robot,
+        *,
         terms: Iterable[str] = ("inertia", "coriolis", "gravity"),
         cutoff: float = 5.0,
         observer_rate: ArrayLike = 30.0,
@@ -66,8 +67,10 @@ class ResidualMonitor:
         self.terms = checked_terms(terms)
         self._missing = tuple(term for term in TERMS if term not in self.terms and term != FRICTION)
         self._filter = StateFilter(3 * nv, cutoff)  # of q, v, tau
-        self._observer = MomentumObserver(robot, observer_rate)
-        self.detector = ContactDetector(np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), contact_duration)
+        self._observer = MomentumObserver(robot, rate=observer_rate)
+        self.detector = ContactDetector(
+            np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), duration=contact_duration
+        )
         self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in robot.model.joints])
         self.residual, self.external = np.full(nv, np.nan), np.full(nv, np.nan)
         self._signals = np.zeros((3, nv))

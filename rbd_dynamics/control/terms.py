@@ -31,6 +31,7 @@ def inverse_dynamics_terms(
     v: ArrayLike,
     a: ArrayLike,
     terms: Iterable[str],
+    *,
     f_ext: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
     """Sum of the chosen terms of M a + C v + N + springs(q) + friction(v), less J^T f_ext: (..., nv).

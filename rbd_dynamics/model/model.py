@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ WORLD = -1
 class Limits:
     """Limits of a joint; infinite where none is given. Units: m or rad, per s, N or N m."""
 
+    _: KW_ONLY
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
@@ -43,6 +44,7 @@ class Mimic:
     """q = multiplier * q_leader + offset."""
 
     leader: str
+    _: KW_ONLY
     multiplier: float = 1.0
     offset: float = 0.0
 
@@ -58,6 +60,7 @@ class Joint:
     kind: JointKind
     q_index: int
     v_index: int
+    _: KW_ONLY
     limits: Limits = Limits()
     damping: float = 0.0  # viscous, N s/m or N m s/rad
     friction: float = 0.0  # Coulomb, N or N m
@@ -90,8 +93,9 @@ class Frame:
 
     name: str
     body: int
+    _: KW_ONLY
     placement: Transform = IDENTITY  # in the body's frame
-    kind: Literal["link", "joint"] = "link"
+    element: Literal["link", "joint"] = "link"
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Model:
 
     name: str
     bodies: tuple[Body, ...]
+    _: KW_ONLY
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: Literal["fixed", "floating"] = "fixed"
@@ -165,9 +170,9 @@ class Model:
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
         found: dict[str, Frame] = {}
-        for kind in ("link", "joint"):
+        for element in ("link", "joint"):
             for frame in self.frames:
-                if frame.kind == kind:
+                if frame.element == element:
                     found.setdefault(frame.name, frame)
         return found
 

@@ -103,7 +103,7 @@ def resolve_mimics(
         elif leader not in single and joints[leader].type != "fixed":
             findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
         else:
-            found[joint.name] = Mimic(leader, multiplier, offset)
+            found[joint.name] = Mimic(leader, multiplier=multiplier, offset=offset)
     return found
 
 

@@ -53,7 +53,7 @@ class KnownConstraints:
         self._sets: dict[tuple[tuple[str, ...], str], ConstraintSet] = {}
         if file:
             constraints, stabilization = read_constraints(file)
-            checked = ConstraintSet(robot.model, map(self._inside, constraints), stabilization or 0.0)
+            checked = ConstraintSet(robot.model, map(self._inside, constraints), stabilization=stabilization or 0.0)
             self._known = {constraint.name: constraint for constraint in checked.constraints}
             self._stabilization = checked.stabilization
 
@@ -106,7 +106,7 @@ class KnownConstraints:
         chosen = [*(self._known[name] for name in names), *map(self._inside, inline)]
         if stabilization is None:
             stabilization = self._stabilization
-        return ConstraintSet(self._robot.model, chosen, stabilization)
+        return ConstraintSet(self._robot.model, chosen, stabilization=stabilization)
 
     def _inside(self, constraint: Constraint) -> Constraint:
         """With the description's names of frames and joints."""

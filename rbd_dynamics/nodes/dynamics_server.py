@@ -122,7 +122,7 @@ class DynamicsServerNode(ManagedNode):
         a = layout.rates("accelerations", request.accelerations, len(q))
         f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
         terms = list(request.terms) or self.values["terms"]
-        response.efforts = layout.flat(inverse_dynamics_terms(engine.robot, q, v, a, terms, f_ext))
+        response.efforts = layout.flat(inverse_dynamics_terms(engine.robot, q, v, a, terms, f_ext=f_ext))
         response.joint_names = layout.names
 
     def _forward_dynamics(self, engine: Engine, request: Any, response: Any) -> None:

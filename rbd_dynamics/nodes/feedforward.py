@@ -55,12 +55,12 @@ class FeedforwardNode(TorqueNode):
         robot = Robot(model)
         joints = [prefix.inside(name) for name in values["joints"]]
         progress("feedforward", 1, 1)
-        controller = Feedforward(robot, joints, **{name: values[name] for name in TUNING})
+        controller = Feedforward(robot, joints=joints, **{name: values[name] for name in TUNING})
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
-        reader = JointStateReader(outside, required, values["missing_velocity"], initial)
-        motion = DesiredMotion(required, controller.continuous, _motion_options(values))
+        reader = JointStateReader(outside, required, missing_velocity=values["missing_velocity"], initial=initial)
+        motion = DesiredMotion(required, continuous=controller.continuous, options=_motion_options(values))
         controller.compute(reader.q, reader.v, motion.motion, motion.since)  # the first call, out of the way
         whole = controller.joints == tuple(model.joint_names)
         limits = {
@@ -92,7 +92,7 @@ class FeedforwardNode(TorqueNode):
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
         motion.update(reader.stamp, q[engine.controlled], v[engine.controlled])
-        engine.controller.compute(q, v, motion.motion, motion.since, efforts)
+        engine.controller.compute(q, v, motion.motion, motion.since, out=efforts)
 
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         return engine.controller.saturated
@@ -114,7 +114,11 @@ class FeedforwardNode(TorqueNode):
 
 
 def _motion_options(values: dict[str, Any]) -> MotionOptions:
-    return MotionOptions(values["interpolation"], values["start_tolerance"], values["setpoint_timeout"])
+    return MotionOptions(
+        interpolation=values["interpolation"],
+        start_tolerance=values["start_tolerance"],
+        setpoint_timeout=values["setpoint_timeout"],
+    )
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -34,7 +34,7 @@ def filled_trajectory(
     v, a = np.zeros_like(q), np.zeros_like(q)
     q[:, index], v[:, index], a[:, index] = waypoints.positions, waypoints.velocities, waypoints.accelerations
     f_ext = wrenches(request.external_wrenches, len(q), prefix)
-    efforts = inverse_dynamics_terms(robot, q, v, a, terms, f_ext)[:, index]
+    efforts = inverse_dynamics_terms(robot, q, v, a, terms, f_ext=f_ext)[:, index]
     for k, point in enumerate(trajectory.points):
         point.velocities, point.accelerations = flat(waypoints.velocities[k]), flat(waypoints.accelerations[k])
         point.effort = flat(efforts[k])

@@ -94,7 +94,7 @@ class HybridControllerNode(TorqueNode):
         if missing:
             raise ValueError(f"parameter 'joints' lacks {missing[0]!r}: lock joints that are not controlled")
         progress("hybrid_position_force", 1, 2)
-        controller = HybridController(robot, constraints, task, values["law"], gains=_gains(values))
+        controller = HybridController(robot, constraints, task, law=values["law"], gains=_gains(values))
         progress("multiplier_sensor", 2, 2)
         sensor = MultiplierSensor(robot, constraints, prefix.inside(values["sensor_frame"] or values["tool_frame"]))
         motion = DesiredMotion(task.row_names, options=_motion_options(values))
@@ -102,12 +102,14 @@ class HybridControllerNode(TorqueNode):
         supervisor.desired[:] = values["desired_force"] or 0.0
         _apply(values, controller, supervisor, joints)
         outside = [prefix.outside(name) for name in model.joint_names]
-        reader = JointStateReader(outside, outside, values["missing_velocity"], model.start_position())
+        reader = JointStateReader(
+            outside, outside, missing_velocity=values["missing_velocity"], initial=model.start_position()
+        )
         # the first calls, out of the way
         controller.step(reader.q, reader.v, np.zeros(controller.k))
         sensor.multipliers(reader.q, np.zeros(6))
         robot.compile("inverse_dynamics")
-        robot.compile_constrained(constraints, "constraint_terms")
+        robot.compile_constrained(constraints, "constraint_rows")
         return Engine(model, robot, supervisor, sensor, reader, prefix, joints)
 
     def adopt(self, engine: Engine) -> None:
@@ -331,7 +333,11 @@ def _limits(values: dict[str, Any]) -> HybridLimits:
 
 
 def _motion_options(values: dict[str, Any]) -> MotionOptions:
-    return MotionOptions(values["interpolation"], values["start_tolerance"], values["setpoint_timeout"])
+    return MotionOptions(
+        interpolation=values["interpolation"],
+        start_tolerance=values["start_tolerance"],
+        setpoint_timeout=values["setpoint_timeout"],
+    )
 
 
 def _apply(

@@ -70,8 +70,8 @@ class MonitorNode(ManagedNode):
         thresholds[monitored] = _thresholds(values, names)
         progress("residual_monitor", 1, 1)
         monitor = ResidualMonitor(
-            robot, values["terms"], values["cutoff"], values["observer_rate"], thresholds, values["contact_duration"],
-            values["longest_gap"],
+            robot, terms=values["terms"], cutoff=values["cutoff"], observer_rate=values["observer_rate"],
+            thresholds=thresholds, contact_duration=values["contact_duration"], longest_gap=values["longest_gap"],
         )  # fmt: skip
         # the first calls, out of the way
         rest = np.zeros(model.nv)
@@ -80,7 +80,9 @@ class MonitorNode(ManagedNode):
         monitor.reset()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in names]
-        reader = JointStateReader(outside, required, values["missing_velocity"], model.start_position())
+        reader = JointStateReader(
+            outside, required, missing_velocity=values["missing_velocity"], initial=model.start_position()
+        )
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:

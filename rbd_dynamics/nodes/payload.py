@@ -13,6 +13,12 @@ from rbd_dynamics.robot import Robot
 Load = tuple[float, tuple[float, float, float], tuple[float, ...] | None]
 
 
+def attach(robot: Robot, frame: str, load: Load) -> None:
+    """`Robot.set_payload`, and its errors."""
+    mass, com, inertia = load
+    robot.set_payload(frame, mass, com=com, inertia=inertia)
+
+
 class Payloads:
     """The loads by frame."""
 
@@ -31,7 +37,7 @@ class Payloads:
     def set(self, robots: Sequence[Robot], frame: str, load: Load) -> None:
         """Attach, replace or (mass zero) detach. Raises ValueError or KeyError, and then changes nothing."""
         for robot in robots:
-            robot.set_payload(frame, *load)
+            attach(robot, frame, load)
         self._loads.pop(frame, None)
         if load[0] != 0.0:
             self._loads[frame] = load
@@ -41,7 +47,7 @@ class Payloads:
         problems = []
         for frame, load in list(self._loads.items()):
             try:
-                robot.set_payload(frame, *load)
+                attach(robot, frame, load)
             except (ValueError, KeyError) as error:
                 del self._loads[frame]
                 problems.append(f"payload of {frame!r} dropped: {message_of(error)}")

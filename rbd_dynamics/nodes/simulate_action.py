@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
 from rbd_dynamics.nodes.description import message_of
+from rbd_dynamics.nodes.payload import attach
 from rbd_dynamics.simulation.rollout import Sample, rollout
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
@@ -130,11 +131,17 @@ def _simulation(engine: Any, goal: Any) -> Simulation:
     if goal.constraints_yaml:
         more = load_constraints(goal.constraints_yaml + "\n", live.model)
         own = () if constraints is None else constraints.constraints
-        constraints = ConstraintSet(live.model, (*own, *more.constraints), more.stabilization)
-    simulation = Simulation(live.model, live.start, replace(live.options, **changes), constraints, live.contacts)
+        constraints = ConstraintSet(live.model, (*own, *more.constraints), stabilization=more.stabilization)
+    simulation = Simulation(
+        live.model,
+        q=live.start,
+        options=replace(live.options, **changes),
+        constraints=constraints,
+        contacts=live.contacts,
+    )
     for robot, _ in simulation.robots:
         for frame, load in engine.payloads():
-            robot.set_payload(frame, *load)
+            attach(robot, frame, load)
     return simulation
 
 

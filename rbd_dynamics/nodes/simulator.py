@@ -26,7 +26,7 @@ from rbd_dynamics.nodes.interface import SIMULATOR, Interface
 from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.parameters import per_name
-from rbd_dynamics.nodes.payload import Load, Payloads, PayloadService
+from rbd_dynamics.nodes.payload import Load, Payloads, PayloadService, attach
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.simulate_action import SimulateAction
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
@@ -87,16 +87,19 @@ class SimulatorNode(ManagedNode):
         for name in (*names, *map(prefix.inside, values["initial_joints"])):
             if name not in movable:
                 raise ValueError(f"there is no joint {name!r} of one degree of freedom; there are {', '.join(movable)}")
-        model = perturb_inertias(model, values["inertia_error"], values["inertia_seed"])
+        model = perturb_inertias(model, values["inertia_error"], seed=values["inertia_seed"])
         model = with_joint_friction(
-            model, _for_each("joint_damping", names, values), _for_each("joint_friction", names, values)
+            model,
+            damping=_for_each("joint_damping", names, values),
+            friction=_for_each("joint_friction", names, values),
         )
         start = model.start_position()
         for name, position in zip(values["initial_joints"], values["initial_positions"]):
             start[model.joint(prefix.inside(name)).q_index] = position
         chosen = {field.name: values[field.name] for field in fields(SimulationOptions)}
         scene = load_scene(values["scene_file"], model) if values["scene_file"] else Scene()
-        simulation = Simulation(model, start, SimulationOptions(**chosen), *scene)
+        options = SimulationOptions(**chosen)
+        simulation = Simulation(model, q=start, options=options, **scene._asdict())
         loads: list[tuple[str, Load]] = []
         if values["payload_frame"]:
             x, y, z = values["payload_com"]
@@ -104,7 +107,7 @@ class SimulatorNode(ManagedNode):
         for robot, kernels in simulation.robots:
             robot.compile(*kernels, progress=progress)
             for frame, load in loads:
-                robot.set_payload(frame, *load)
+                attach(robot, frame, load)
         simulation.compile_constraints()
         sensors: list[tuple[WrenchSensor, Callable[[], Any]]] = []
         if values["wrench_frame"]:

@@ -118,7 +118,7 @@ def _run_one(job: Job, options: argparse.Namespace) -> int:
     with _progress() as progress:
         task = progress.add_task(job.recording.name, total=1.0)
         try:
-            result = run_job(job, lambda fraction: progress.update(task, completed=fraction))
+            result = run_job(job, progress=lambda fraction: progress.update(task, completed=fraction))
         except (KeyError, ArithmeticError) as error:
             raise ValueError(one_line(error)) from error
     if options.json:
@@ -140,7 +140,7 @@ def _run_many(jobs: Sequence[Job], options: argparse.Namespace) -> int:
                 progress.console.print(f"[red]{escape(result.job.recording.name)}: {escape(result.error)}[/]")
 
         try:
-            results = run_jobs(jobs, options.workers, options.scheduler, report)
+            results = run_jobs(jobs, workers=options.workers, scheduler=options.scheduler, report=report)
         except KeyboardInterrupt:
             if options.output is not None:
                 print("what is done is kept: the same command goes on from there", file=sys.stderr)
@@ -198,7 +198,12 @@ def _questions(options: argparse.Namespace) -> Questions:
         else:
             threshold = value
     return Questions(
-        options.friction, options.payload, options.inertias, options.external_torque, threshold, options.energy
+        friction=options.friction,
+        payload=options.payload,
+        inertias=options.inertias,
+        external_torque=options.external_torque,
+        contact_threshold=threshold,
+        energy=options.energy,
     )
 
 
@@ -319,10 +324,3 @@ def _show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path
     told += [f"{resumed} of them done before"] if resumed else []
     told += [f"in {output}: fleet.html, fleet.json, fleet.csv"] if output is not None else []
     console.print(escape(", ".join(told)))
-
-
-def main() -> None:
-    """Entry point of the executable `replay`."""
-    from rbd_dynamics.cli import main as command
-
-    sys.exit(command(["replay", *sys.argv[1:]]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, checked_terms
@@ -40,6 +40,7 @@ class Settings:
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
 
+    _: KW_ONLY
     topic: str | None = None
     clock: Clock = "auto"
     rate: float | None = None

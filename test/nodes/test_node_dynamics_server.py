@@ -320,7 +320,7 @@ def test_payload_is_attached_replaced_and_detached(call, robot):
         answer = call("SetPayload", payload=load("hand", mass))
         assert answer.success, answer.message
         assert answer.total_mass == pytest.approx(robot.model.mass + mass)
-        loaded.set_payload("hand", mass, (0.0, 0.0, 0.1))
+        loaded.set_payload("hand", mass, com=(0.0, 0.0, 0.1))
         efforts = call("InverseDynamics", joint_names=NAMES, positions=q).efforts
         np.testing.assert_allclose(read(efforts, 1), loaded.gravity(q), rtol=1e-12)
 

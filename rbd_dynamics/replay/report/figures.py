@@ -109,7 +109,7 @@ def _friction_curve(joint: dict[str, Any] | None, velocity: Array) -> tuple[Arra
     offset, coulomb, viscous = (joint[name]["value"] or 0.0 for name in ("offset", "coulomb", "viscous"))
     bend = joint.get("stribeck") and tuple(joint["stribeck"][name]["value"] for name in ("breakaway", "speed"))
     v = np.linspace(np.nanmin(velocity), np.nanmax(velocity), 201)
-    return v, friction_curve(v, offset, coulomb, viscous, bend if bend and None not in bend else None)
+    return v, friction_curve(v, offset, coulomb, viscous, stribeck=bend if bend and None not in bend else None)
 
 
 def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[str], band: str = "") -> Figure:
