@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 
@@ -22,15 +21,12 @@ from rbd_dynamics.spatial.scalar import atan2, cos, less, reciprocal, sin, sqrt,
 ANGLE_LIMIT = 1.0e6
 
 
-serial = itertools.count()
-
-
 @pytest.fixture(autouse=True, scope="module")
 def no_cache():
     """Kernels of these tests are not kept: their functions have no identity."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "load", lambda key: None)
-        patch.setattr(cache, "store", lambda key, data: None)
+        patch.setattr(cache, "load", lambda name, key: None)
+        patch.setattr(cache, "store", lambda name, key, data: None)
         yield
 
 
@@ -50,7 +46,7 @@ def traced(function, inputs: int = 3):
 
 def kernel(backend: str, function, inputs: int, outputs: int, name: str = "test"):
     """A kernel y = function(x)."""
-    return backends.build(backend, name, str(next(serial)), signature(inputs, outputs), lambda x: [function(*x)])
+    return backends.build(backend, name, signature(inputs, outputs), lambda x: [function(*x)])
 
 
 def evaluate(built, x: np.ndarray, outputs: int) -> np.ndarray:
@@ -223,9 +219,7 @@ def test_the_angle_of_a_point_is_right_all_around(backend):
 def test_boolean_inputs_are_zero_or_one():
     shape = Signature((Argument("p", (3,), boolean=True), Argument("x", (3,))), (Argument("y", (3,)),))
     for backend in ("reference", "python", "llvm"):
-        built = backends.build(
-            backend, "flags", "flags", shape, lambda p, x: [[where(a, b, -1.0 * b) for a, b in zip(p, x)]]
-        )
+        built = backends.build(backend, "flags", shape, lambda p, x: [[where(a, b, -1.0 * b) for a, b in zip(p, x)]])
         flags = np.array([[True, False, True], [False, False, True]])
         x, y = np.arange(1.0, 7.0).reshape(2, 3), np.empty((2, 3))
         assert built.many(2, [flags, x], [y]) == 0
@@ -234,7 +228,7 @@ def test_boolean_inputs_are_zero_or_one():
 
 def test_checks_refuse_results_that_do_not_count():
     for backend in ("reference", "python", "llvm"):
-        built = backends.build(backend, "checks", "checks", signature(1, 1), lambda x: [[2.0 * x[0]], [x[0] - 3.0]])
+        built = backends.build(backend, "checks", signature(1, 1), lambda x: [[2.0 * x[0]], [x[0] - 3.0]])
         y = np.empty((5, 1))
         assert built.many(1, [np.array([[3.9]])], [y[:1]]) == 0
         assert built.many(1, [np.array([[4.1]])], [y[:1]]) != 0
@@ -247,7 +241,7 @@ def test_checks_refuse_results_that_do_not_count():
 
 def test_an_empty_output_is_not_written():
     """A robot without joints: vectors of no elements, also in a batch."""
-    built = backends.build("llvm", "empty", "empty", signature(0, 0), lambda x: [[]])
+    built = backends.build("llvm", "empty", signature(0, 0), lambda x: [[]])
     guard = np.full((3, 8), 7.0)
     assert built.many(3, [np.empty((3, 0))], [guard[:, :0]]) == 0
     np.testing.assert_array_equal(guard, 7.0)

@@ -273,7 +273,7 @@ def test_parameters_are_read_at_run_time():
     assert other.key == of.key
     q = robot.model.random(2)
     assert robot.constraint_terms(q, q, of).h != robot.constraint_terms(q, q, other).h
-    assert len(robot._constrained) == 1
+    assert len(robot._constrained_kernels) == 1
     assert of.changed("s", surface=Plane()).key != of.key
     rows = [HolonomicRows("f", lambda q, k=k: [q[0] * k]) for k in (1.0, 2.0)]
     keys = {ConstraintSet(robot.model, [row]).key for row in rows}

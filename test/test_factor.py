@@ -61,11 +61,11 @@ def test_backends_and_batches_agree(model: Model) -> None:
         robot = rbd.Robot(model, backend=backend)
         for method in ("factor_apply", "factor_solve"):
             for transposed in (False, True):
-                batch = getattr(robot, method)(q, v, transposed)
+                batch = getattr(robot, method)(q, v, transposed=transposed)
                 for k in range(5):
-                    one = getattr(reference, method)(q[k], v[k], transposed)
+                    one = getattr(reference, method)(q[k], v[k], transposed=transposed)
                     assert_close(batch[k], one, 1e-9)
-                    assert_close(getattr(robot, method)(q[k], v[k], transposed), one, 1e-9)
+                    assert_close(getattr(robot, method)(q[k], v[k], transposed=transposed), one, 1e-9)
         assert_close(robot.quasi_velocity_coriolis(q, v)[1], reference.quasi_velocity_coriolis(q[1], v[1]), 1e-9)
 
 

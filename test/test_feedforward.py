@@ -2,6 +2,7 @@
 """Feedforward torque: the terms asked for, the PD around it, the limits."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,13 +10,20 @@ from arms import ARM, FLOATING_ARM, JOINTS
 
 from rbd_dynamics.control.feedforward import Feedforward
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_terms
+from rbd_dynamics.model.passive_forces import Spring
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 
 
 @pytest.fixture(scope="module")
 def robot():
-    return Robot(load_urdf(ARM))
+    """An arm with springs, stiff enough to matter."""
+    model = load_urdf(ARM)
+    bodies = [
+        replace(body, joint=replace(body.joint, passive=(Spring(20.0 + 5.0 * k, rest=0.3 * k),)))
+        for k, body in enumerate(model.bodies)
+    ]
+    return Robot(replace(model, bodies=tuple(bodies)))
 
 
 @pytest.fixture
@@ -39,14 +47,15 @@ def motion(desired):
 def expected_terms(robot, q, v, a, v_friction, terms):
     parts = {
         "inertia": robot.mass_matrix(q) @ a,
-        "coriolis": robot.bias(q, v) - robot.gravity(q),
+        "coriolis": robot.mass_matrix(q) @ -robot.forward_dynamics(q, v, robot.bias(q, 0 * v)),
         "gravity": robot.gravity(q),
+        "spring": (20.0 + 5.0 * np.arange(3)) * (q - 0.3 * np.arange(3)),
         "friction": robot.friction_torque(v_friction),
     }
     return sum((parts[term] for term in terms), np.zeros(3))
 
 
-@pytest.mark.parametrize("terms", [c for n in range(5) for c in itertools.combinations(TERMS, n)], ids="+".join)
+@pytest.mark.parametrize("terms", [c for n in range(6) for c in itertools.combinations(TERMS, n)], ids="+".join)
 def test_torque_is_the_sum_of_the_chosen_terms(robot, state, terms):
     q, v, desired = state
     unlimited = [np.inf]

@@ -360,8 +360,8 @@ def _compiled(twist):
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_the_same_formulas_compile(backend, monkeypatch):
-    monkeypatch.setattr(cache, "load", lambda key: None)
-    monkeypatch.setattr(cache, "store", lambda key, data: None)
+    monkeypatch.setattr(cache, "load", lambda name, key: None)
+    monkeypatch.setattr(cache, "store", lambda name, key, data: None)
     rng = np.random.default_rng(2)
     twists = rng.normal(size=(40, 6))
     twists[0], twists[1, :3] = 0.0, 0.0
@@ -369,7 +369,7 @@ def test_the_same_formulas_compile(backend, monkeypatch):
     twists[3, :3] = [1e-160, 0, 0]
     expected = np.array([_compiled(x.tolist()) for x in twists])
     signature = Signature((Argument("x", (6,)),), (Argument("y", (expected.shape[1],)),))
-    built = backends.build(backend, "lie", "lie-test", signature, lambda x: [_compiled(x)])
+    built = backends.build(backend, "lie", signature, lambda x: [_compiled(x)])
     found = np.empty_like(expected)
     built.many(len(twists), [twists], [found])
     np.testing.assert_allclose(found, expected, atol=1e-13)

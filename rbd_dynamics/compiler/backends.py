@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import logging
 import sys
 import sysconfig
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from rbd_dynamics.compiler import cache
-from rbd_dynamics.compiler.program import Function, Signature, trace
+from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
+from rbd_dynamics.compiler.program import Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
 
 Backend = Literal["llvm", "numba", "python", "reference"]
@@ -83,34 +83,45 @@ def best_backend() -> Backend:
     return "llvm" if problem is None else "python"
 
 
-def build(backend: Backend, name: str, identity: str, signature: Signature, function: Function) -> Kernel:
-    """The kernel of an algorithm for one robot; `identity` is a text that tells robots apart."""
+def build(backend: Backend, name: str, signature: Signature, function: Function) -> Kernel:
+    """The kernel of a function. `name` is for people; what the function computes decides which kernel it is."""
     if backend == "reference":
         return FunctionKernel(function, signature)
     if backend == "python":
-        key = _key("python", name, identity) + ".py"
-        cached = cache.load(key)
-        source = cached.decode() if cached is not None else emit_python(trace(function, signature))
-        if cached is None:
-            cache.store(key, source.encode())
-        return FunctionKernel(load_python(source), signature)
+        return FunctionKernel(
+            load_python(_made("python", ".py", name, signature, function, _source).decode()), signature
+        )
     problem = _llvm_problem()
     if problem is not None:
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     from rbd_dynamics.compiler import native
 
     with _compiler_lock:  # LLVM's contexts are not for several threads at once
-        key = _key(native.target_name(), name, identity) + ".o"
-        code = cache.load(key)
-        if code is None:
-            code = native.compile_object(trace(function, signature))
-            cache.store(key, code)
+        code = _made(native.target_name(), ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)
 
 
-def _key(target: str, name: str, identity: str) -> str:
-    digest = hashlib.sha256("\0".join((target, name, identity)).encode()).hexdigest()[:32]
-    return f"{name.partition(':')[0]}-{digest}"
+def _made(
+    target: str, suffix: str, name: str, signature: Signature, function: Function, make: Callable[[Program], bytes]
+) -> bytes:
+    """The code of a kernel, from the cache or made now."""
+    digest, program = identify(name, signature, function)
+    entry = name.partition(":")[0] + suffix
+    code = cache.load(entry, _key(target, digest))
+    if code is None:
+        if program is None:
+            program = trace(function, signature)
+        code = make(program)
+        cache.store(entry, _key(target, program_digest(program)), code)
+    return code
+
+
+def _key(target: str, digest: str) -> str:
+    return repr((target, compiler_digest(), digest))
+
+
+def _source(program: Program) -> bytes:
+    return emit_python(program).encode()
 
 
 def _llvm_problem() -> str | None:

@@ -150,7 +150,7 @@ class Feedforward:
             return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
 
         function = function_of(model, signature, law)
-        return self.robot.custom_kernel("feedforward", repr((dofs, continuous)), signature, function)
+        return self.robot.custom_kernel("feedforward", signature, function)
 
 
 def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0) -> Array:

@@ -229,8 +229,7 @@ class HybridController:
         signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
         friction = self.robot.friction
         function = function_of(self.robot.model, signature, self._law, friction, constraints=self._rows)
-        variant = repr((self.law, self._rows.key, self.m, self.actuated.tolist(), friction))
-        return self.robot.custom_kernel("hybrid_position_force", variant, signature, function)
+        return self.robot.custom_kernel("hybrid_position_force", signature, function)
 
     def _law(self, x: Inputs) -> list[Vector]:
         """Over generic scalars, in the order of `HybridOutput`."""
@@ -322,7 +321,7 @@ class MultiplierSensor:
             return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
 
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
-        self._kernel = robot.custom_kernel("multiplier_sensor", repr((constraints.key, frame)), signature, function)
+        self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
         self._call = self._kernel.fast
 
     def multipliers(self, q: Array, wrench: Array) -> Array:

@@ -125,4 +125,4 @@ def _terms_kernel(robot: Robot) -> Evaluation:
         return [momentum, [dot(column, x.v) - n for column, n in zip(zip(*C), passive)]]
 
     function = function_of(robot.model, signature, terms, robot.friction)
-    return robot.custom_kernel("momentum_observer", "", signature, function)
+    return robot.custom_kernel("momentum_observer", signature, function)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
-from rbd_dynamics.model.model import WORLD, Limits, Model
+from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import payload_inertia
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
@@ -41,7 +40,6 @@ class BoundModel:
         self.friction = friction
         self._payloads: dict[str, tuple[int, RigidInertia]] = {}
         self._inertia, self._fixed = self._inertial_parameters()
-        self._identity = _identity(model, friction)
         self._forget_kernels()
 
     def _forget_kernels(self) -> None:
@@ -78,7 +76,7 @@ class BoundModel:
         found = self._kernels.get(name)
         if found is None:
             signature, function = specialise(self.model, name, self.friction)
-            kernel = backends.build(self.backend, name, self._identity, signature, function)
+            kernel = backends.build(self.backend, name, signature, function)
             found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
         return found
 
@@ -87,16 +85,17 @@ class BoundModel:
         found = self._constrained_kernels.setdefault(key, {})
         if name not in found:
             signature, function = specialise(self.model, name, self.friction, constraints)
-            found[name] = self.custom_kernel(name, key, signature, function)
+            found[name] = self.custom_kernel(name, signature, function)
         return found[name]
 
-    def custom_kernel(self, name: str, variant: str, signature: Signature, function: Function) -> Evaluation:
+    def custom_kernel(self, name: str, signature: Signature, function: Function) -> Evaluation:
         """A kernel of a function of one's own over generic scalars, made and cached like the robot's.
 
-        `variant` is a text that tells functions of that name apart, for this model. Where the function
-        needs inertias, make `inertia_input` an input: payloads then need no other kernel.
+        `name` is for people: which kernel it is is decided by what the function computes. Where it needs inertias,
+        make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
+        such a function of an algorithm.
         """
-        kernel = backends.build(self.backend, name, f"{self._identity}\0{variant}", signature, function)
+        kernel = backends.build(self.backend, name, signature, function)
         return Evaluation(name, self.model, kernel, function)
 
     @property
@@ -175,10 +174,3 @@ class BoundModel:
                 parts = wrench_to_parent(frame.placement, tuple(wrench[..., k] for k in range(6)))
                 total[..., frame.body, :] += np.stack(np.broadcast_arrays(*parts), axis=-1)
         return total
-
-
-def _identity(model: Model, friction: bool) -> str:
-    """All of a model that is compiled into its kernels; inertias are not, they are inputs."""
-    bodies = [(body.parent, body.placement, replace(body.joint, name="", limits=Limits())) for body in model.bodies]
-    frames = [(frame.name, frame.body, frame.placement, frame.kind) for frame in model.frames]
-    return repr((bodies, frames, model.gravity, friction))

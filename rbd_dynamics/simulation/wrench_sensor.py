@@ -51,7 +51,7 @@ class WrenchSensor:
             return [total]
 
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
-        self._kernel = robot.custom_kernel("wrench_sensor", repr((constraints.key, here, frame)), signature, function)
+        self._kernel = robot.custom_kernel("wrench_sensor", signature, function)
 
     def wrench(self, q: Array, multipliers: Array) -> Array:
         """(m, f) (6,) on the robot in the sensor's frame, without the weight of what it carries."""

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which program a function is: kernels are known by what they compute, never by a name that somebody gave.
+
+The key of a kernel is the digest of its traced program. So as not to trace at each start, a note in the cache keeps
+the digest with all code that took part; it counts while the function's values and that code are as they were.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+from typing import NamedTuple
+
+from rbd_dynamics.compiler import cache
+from rbd_dynamics.compiler.description import Description, Indescribable, describe
+from rbd_dynamics.compiler.participants import Part, Recorder, functions_digest, module_digest, unchanged
+from rbd_dynamics.compiler.program import Function, Program, Signature, trace
+
+MOST_VERSIONS = 8  # of the code: of checkouts side by side
+
+_log = logging.getLogger("rbd_dynamics")
+
+
+class Identity(NamedTuple):
+    """digest: of the program; program: where it had to be traced."""
+
+    digest: str
+    program: Program | None
+
+
+def identify(name: str, signature: Signature, function: Function) -> Identity:
+    """The program that the function is today; traced only where that cannot be told otherwise."""
+    described, key = _described(signature, function)
+    note_name = f"{name.partition(':')[0]}.trace"
+    versions: list[tuple[str, list[Part]]] = []
+    if described is not None and (note := cache.load(note_name, key)) is not None:
+        versions = [(digest, [Part(*part) for part in parts]) for digest, parts in json.loads(note)]
+        for digest, parts in versions:
+            if unchanged(parts, described):
+                return Identity(digest, None)
+    recorder = Recorder()
+    program: Program = recorder.run(functools.partial(trace, function, signature))
+    digest = program_digest(program)
+    if described is not None:
+        try:
+            versions = [(digest, recorder.parts(described)), *versions[: MOST_VERSIONS - 1]]
+            cache.store(note_name, key, json.dumps(versions).encode())
+        except Indescribable as reason:
+            _log.debug("kernel %s is traced at every start: %s", name, reason)
+    return Identity(digest, program)
+
+
+def program_digest(program: Program) -> str:
+    """Of its operations and of its signature."""
+    content = repr((program.signature, program.nodes, program.results, program.checks))
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+@functools.cache
+def compiler_digest() -> str:
+    """Of the code that makes kernels out of programs."""
+    room = __name__.rpartition(".")[0]
+    return module_digest(*(f"{room}.{module}" for module in ("llvm_code", "llvm_ir", "native", "python_source")))
+
+
+def _described(signature: Signature, function: Function) -> tuple[Description | None, str]:
+    try:
+        described = describe(function)
+        return described, "\0".join((repr(signature), described.text, functions_digest(described)))
+    except Indescribable as reason:
+        _log.debug("a function is traced at every start: %s", reason)
+        return None, ""

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which code takes part in tracing a function, and whether it still is what it was.
+
+Tracing costs milliseconds for an arm's dynamics and a tenth of a second for large derivatives; asking whether anything
+has changed costs one. What is compared is the code that would run now, in memory, with the constants that
+it reads, so that an edited file, a class defined anew in a notebook and a patched method are all seen.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import gc
+import hashlib
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from rbd_dynamics.compiler.description import Description, Indescribable, is_library
+
+#: built-in functions whose answer is not decided by their arguments
+_IMPURE = frozenset(("open", "input", "__import__", "exec", "eval", "compile", "id", "globals", "locals", "vars"))
+#: where dataclass and NamedTuple say that their methods are
+_GENERATED = "<string>"
+#: libraries whose Python functions are decided by their arguments
+_PURE = frozenset(
+    "abc collections _collections_abc contextlib copy dataclasses enum functools itertools math numbers numpy "
+    "operator reprlib typing types _weakrefset weakref".split()
+)
+
+
+class Part(NamedTuple):
+    """A class or function by its place, and the digest of its code."""
+
+    module: str
+    name: str
+    digest: str
+
+
+class Recorder:
+    """Watches a call and notes all Python code that it runs."""
+
+    def __init__(self) -> None:
+        self._codes: dict[types.CodeType, str] = {}
+        self._generated: dict[types.CodeType, tuple[str, str]] = {}
+        self._impure: str | None = None
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """The function's result."""
+        if sys.getprofile() is not None:  # somebody else watches
+            self._impure = "a profiler is running"
+            return function()
+        collects = gc.isenabled()
+        gc.disable()  # finalizers of others would seem to take part
+        sys.setprofile(self._note)
+        try:
+            return function()
+        finally:
+            sys.setprofile(None)
+            if collects:
+                gc.enable()
+
+    def _note(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if code not in self._codes:
+                self._codes[code] = frame.f_globals.get("__name__", "")
+                if code.co_filename == _GENERATED:
+                    self._note_class(code, frame.f_locals)
+        elif event == "c_call" and argument.__name__ in _IMPURE and argument.__module__ in ("builtins", "io"):
+            self._impure = f"{argument.__name__} was called"
+
+    def _note_class(self, code: types.CodeType, local: dict[str, Any]) -> None:
+        """The class that a method was generated for (by dataclass, by NamedTuple) says it all."""
+        cls = local.get("_cls") or type(local.get("self"))
+        for base in cls.__mro__:
+            if any(code is method.__code__ for method in _functions_of(base)):
+                self._generated[code] = (base.__module__, base.__qualname__)
+                return
+
+    def parts(self, described: Description) -> list[Part]:
+        """Everything that ran, with the classes and functions of a description. Raises Indescribable."""
+        if self._impure:
+            raise Indescribable(self._impure)
+        known = {code for function in described.functions for code in _codes(function.__code__)}
+        classes = {(cls.__module__, cls.__qualname__): cls for cls in described.classes}
+        parts = [Part(*place, class_digest(cls)) for place, cls in classes.items()]
+        known.update(code for cls in described.classes for one in _functions_of(cls) for code in _codes(one.__code__))
+        places: dict[tuple[str, str], set[types.CodeType]] = {}
+        for code, module in self._codes.items():
+            if code in known or code is Recorder.run.__code__:
+                continue
+            if code in self._generated:
+                places.setdefault(self._generated[code], set()).add(code)
+                continue
+            if is_library(module):
+                if module.partition(".")[0] not in _PURE:
+                    raise Indescribable(f"{module} took part")
+                continue
+            places.setdefault((module, _outermost(code)), set()).add(code)
+        for place, ran in places.items():
+            if place in classes:
+                continue
+            found = _resolve(*place)
+            if not ran <= _codes_of(found):
+                raise Indescribable(f"{'.'.join(place)} is not what ran")
+            parts.append(Part(*place, _digest_of(found)))
+        return parts
+
+
+def unchanged(parts: Iterable[Iterable[str]], described: Description) -> bool:
+    """Whether all parts are what they were."""
+    classes = {(cls.__module__, cls.__qualname__): cls for cls in described.classes}
+    try:
+        for module, name, digest in parts:
+            found = classes.get((module, name)) or _resolve(module, name)
+            if _digest_of(found) != digest:
+                return False
+    except Indescribable:
+        return False
+    return True
+
+
+def functions_digest(described: Description) -> str:
+    """Of the code of the functions of a description, which have no place to find them by. Raises Indescribable."""
+    return _sha("\0".join(function_digest(function) for function in described.functions))
+
+
+# --- digests --------------------------------------------------------------------------------------
+
+
+def function_digest(function: types.FunctionType) -> str:
+    """Of its code, its defaults and the constants that it reads. Raises Indescribable."""
+    constants = Description()
+    constants.add(function.__defaults__)
+    constants.add(function.__kwdefaults__)
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            value = function.__globals__[name]
+            if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
+                constants.lines.append(f"{name} {_named(value)}")
+                continue
+            try:
+                constants.lines.append(name)
+                constants.add(value)
+            except Indescribable as reason:
+                if _reads(function.__code__, name):
+                    raise Indescribable(
+                        f"{function.__module__}.{function.__qualname__} reads {name}: {reason}"
+                    ) from None
+    return _sha(f"{_code_digest(function.__code__)} {constants.text}")
+
+
+def _named(value: Any) -> str:
+    """What a name stands for. Functions and classes that are called take part themselves, where they are found.
+
+    One in another's place does not: it is looked at here.
+    """
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__qualname__", value.__name__)
+    if isinstance(value, types.FunctionType) and not is_library(module):
+        try:
+            itself = _resolve(module, name) is value
+        except Indescribable:
+            itself = False
+        if not itself:
+            return f"{module}.{name} {function_digest(value)}"
+    return f"{module}.{name}"
+
+
+def class_digest(cls: type[Any]) -> str:
+    """Of all its functions and of the plain values among its attributes. Raises Indescribable."""
+    lines = [", ".join(f"{base.__module__}.{base.__qualname__}" for base in cls.__bases__)]
+    for name, value in vars(cls).items():
+        functions = list(_unwrapped(value))
+        if functions:
+            lines.append(f"{name} {' '.join(map(function_digest, functions))}")
+        elif not name.startswith("__") or name in ("__slots__", "__match_args__"):
+            constant = Description()
+            try:
+                constant.add(value)
+            except Indescribable:
+                continue  # a registry, a member descriptor: what is read of it in vain is found in what ran
+            lines.append(f"{name} {constant.text}")
+    return _sha("\n".join(lines))
+
+
+def module_digest(*names: str) -> str:
+    """Of everything that modules define."""
+    lines = []
+    for name in names:
+        module = importlib.import_module(name)
+        for key, value in vars(module).items():
+            if getattr(value, "__module__", name) != name or key.startswith("__"):
+                continue
+            try:
+                lines.append(f"{key} {_digest_of(value)}")
+            except Indescribable:
+                constant = Description()
+                try:
+                    constant.add(value)
+                except Indescribable:
+                    continue
+                lines.append(f"{key} {constant.text}")
+    return _sha("\n".join(lines))
+
+
+def _digest_of(found: Any) -> str:
+    if isinstance(found, type):
+        return class_digest(found)
+    functions = list(_unwrapped(found))
+    if not functions:
+        raise Indescribable(f"{found!r} is no function")
+    return _sha(" ".join(map(function_digest, functions)))
+
+
+_digests: dict[int, tuple[types.CodeType, str]] = {}  # by address; the code is kept so that no address is used twice
+
+
+def _code_digest(code: types.CodeType) -> str:
+    known = _digests.get(id(code))
+    if known is None:
+        constants = [_code_digest(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
+        known = _digests[id(code)] = code, _sha(f"{code.co_code.hex()} {constants} {names}")
+    return known[1]
+
+
+def _constant(value: Any) -> str:
+    return f"frozenset {sorted(map(repr, value))}" if isinstance(value, frozenset) else repr(value)
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+# --- code and where it is -------------------------------------------------------------------------
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object and those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+@functools.cache
+def _names(code: types.CodeType) -> tuple[str, ...]:
+    """Of what the code reads from its module, and of attributes."""
+    return tuple(sorted({name for one in _codes(code) for name in one.co_names}))
+
+
+def _reads(code: types.CodeType, name: str) -> bool:
+    """Whether it reads that name from its module, rather than an attribute of that name."""
+    return any(
+        instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval == name
+        for one in _codes(code)
+        for instruction in dis.get_instructions(one)
+    )
+
+
+def _functions_of(cls: type[Any]) -> Iterator[types.FunctionType]:
+    for value in vars(cls).values():
+        yield from _unwrapped(value)
+
+
+def _unwrapped(value: Any) -> Iterator[types.FunctionType]:
+    """The Python functions behind a function, method, property or cached property."""
+    if isinstance(value, types.FunctionType):
+        yield value
+    elif isinstance(value, staticmethod | classmethod | types.MethodType):
+        yield from _unwrapped(value.__func__)
+    elif isinstance(value, property):
+        for one in (value.fget, value.fset, value.fdel):
+            yield from _unwrapped(one)
+    elif isinstance(value, functools.cached_property):
+        yield from _unwrapped(value.func)
+    elif not isinstance(value, type) and isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
+        yield from _unwrapped(value.__wrapped__)
+
+
+def _codes_of(found: Any) -> set[types.CodeType]:
+    functions = _functions_of(found) if isinstance(found, type) else _unwrapped(found)
+    return {code for function in functions for code in _codes(function.__code__)}
+
+
+def _outermost(code: types.CodeType) -> str:
+    """The name of the function, or of the class of the method, that holds the code. Raises Indescribable."""
+    qualified = getattr(code, "co_qualname", None)  # since Python 3.11
+    if qualified is None:
+        raise Indescribable("this Python does not tell where code is from")
+    outer: str = qualified.partition(".<locals>")[0]
+    return outer.rpartition(".")[0] or outer
+
+
+def _resolve(module: str, name: str) -> Any:
+    """Raises Indescribable."""
+    found: Any = sys.modules.get(module)
+    if found is None:
+        try:
+            found = importlib.import_module(module)
+        except Exception as error:
+            raise Indescribable(f"{module} cannot be imported") from error
+    for part in name.split("."):
+        if part not in vars(found):
+            raise Indescribable(f"there is no {module}.{name}")
+        found = vars(found)[part]
+    return found
