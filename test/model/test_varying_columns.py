@@ -1033,7 +1033,7 @@ def test_a_kind_that_contradicts_itself_is_refused(wrong, message):
 def test_a_kind_without_a_name_computes_but_is_not_written_down():
     robot = under_gravity(Bent())
     assert_close(robot.mass_matrix([0.5]), np.array([[2.0 * 2.0 + 0.3]]), 1e-14)
-    with pytest.raises(ModelError, match="Bent has no `name` of its own"):
+    with pytest.raises(ModelError, match="Bent is a joint kind without a name of its own"):
         robot.model.to_dict()
 
 
@@ -1044,7 +1044,7 @@ def test_a_kind_is_asked_within_its_limits():
         builder.add_body("link", None, cam, joint_name="short", mass=1.0, armature=0.1, limits=limits)
         return builder.build()
 
-    build(Limits(1.1, 2.0))
+    build(Limits(lower=1.1, upper=2.0))
     with pytest.raises(ModelError, match="joint 'short': Cam: it has no pose at .*within its limits"):
         build(None)
 
@@ -1133,7 +1133,7 @@ def test_a_mimic_of_a_cam_is_the_chain_rule():
 
     free, held = (
         Robot(model(None), backend="reference"),
-        Robot(model(Mimic("joint0", ratio, offset)), backend="reference"),
+        Robot(model(Mimic("joint0", multiplier=ratio, offset=offset)), backend="reference"),
     )
     q, v, a = np.random.default_rng(9).normal(size=(3, 1))
     J = np.array([[1.0], [ratio]])
