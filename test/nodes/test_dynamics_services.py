@@ -25,7 +25,7 @@ def model():
     for name, k, rest, damping in zip(("upper", "fore"), STIFFNESS, REST, DAMPING):
         builder.add_body(
             name, parent, Revolute((0, 1, 0)), placement=(0.4 if parent else 0, 0, 0), mass=1.5, com=(0.2, 0, 0.01),
-            inertia=inertia, damping=damping, friction=0.3, passive=(Spring(k, rest),), limits=Limits(effort=50),
+            inertia=inertia, damping=damping, friction=0.3, passive=(Spring(k, rest=rest),), limits=Limits(effort=50),
         )  # fmt: skip
         parent = name
     builder.add_frame("tip", "fore", (0.3, 0, 0))
