@@ -24,9 +24,11 @@ from rbd_dynamics.model.assembly import (
     inertial_of,
 )
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import PassiveForce
+from rbd_dynamics.model.safe_yaml import LARGE, YamlError, read_file, read_text
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
@@ -39,8 +41,7 @@ QUATERNION_TOLERANCE = 1e-2
 
 _JOINT_NUMBERS = ("damping", "friction", "armature")
 _LIMITS = ("lower", "upper", "velocity", "effort")
-# the safe ones, in C where PyYAML has it
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# the safe one, in C where PyYAML has it
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"
 
@@ -65,20 +66,12 @@ def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
 
     Raises ModelError, which names the line or the culprit.
     """
-    if isinstance(source, str) and "\n" in source:
-        text, where = source, "YAML text"
-    else:
-        where = f"file {os.fspath(source)}"
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    is_text = isinstance(source, str) and "\n" in source
+    where = "YAML text" if is_text else f"file {shortened(os.fsdecode(source), 200)}"
     try:
-        data = yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ModelError(f"{where} is not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
+        data = read_text(str(source), where, LARGE) if is_text else read_file(source, where, LARGE)
+    except YamlError as error:
+        raise ModelError(str(error)) from None
     if not isinstance(data, dict):
         raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
     return model_from_dict(data, strict)
