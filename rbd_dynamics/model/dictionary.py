@@ -24,7 +24,7 @@ from rbd_dynamics.model.assembly import (
     inertial_of,
 )
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import shortened
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import PassiveForce
@@ -162,13 +162,13 @@ def model_from_dict(data: Mapping[str, Any], strict: bool = False) -> Model:
     """
     top = _Entry(data, "model")
     if top.get("format") != FORMAT:
-        raise ModelError(f"model: format is {top.get('format')!r}, expected {FORMAT!r}")
+        raise ModelError(f"model: format is {excerpt(top.get('format'))}, expected {FORMAT!r}")
     if top.get("version") != VERSION:
-        raise ModelError(f"model: version is {top.get('version')!r}, this program reads {VERSION}")
+        raise ModelError(f"model: version is {excerpt(top.get('version'))}, this program reads {VERSION}")
     top.only("format", "version", "name", "base", "gravity", "bodies", "frames", "fixed_inertia")
     base = top.get("base", "fixed")
     if base not in ("fixed", "floating"):
-        raise ModelError(f"model: base {base!r} is neither 'fixed' nor 'floating'")
+        raise ModelError(f"model: base {excerpt(base)} is neither 'fixed' nor 'floating'")
     gravity = checked_vector(top.get("gravity", (0.0, 0.0, -9.81)), 3, "gravity")
 
     bodies: list[Body] = []
@@ -208,7 +208,7 @@ class _Entry:
 
     def __init__(self, data: Any, where: str) -> None:
         if not isinstance(data, Mapping):
-            raise ModelError(f"{where}: expected keys and values, not {data!r}")
+            raise ModelError(f"{where}: expected keys and values, not {excerpt(data)}")
         self.data, self.where = data, where
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -217,7 +217,7 @@ class _Entry:
     def items(self, key: str) -> Sequence[Any]:
         value = self.get(key) or ()
         if not isinstance(value, (list, tuple)):
-            raise ModelError(f"{self.where}: {key}: expected a list, not {value!r}")
+            raise ModelError(f"{self.where}: {key}: expected a list, not {excerpt(value)}")
         return value
 
     def part(self, key: str) -> _Entry:
@@ -272,7 +272,7 @@ def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
     entry.where = f"frame {name!r}"
     kind = entry.get("kind", "link")
     if kind not in ("link", "joint"):
-        raise ModelError(f"{entry.where}: kind {kind!r} is neither 'link' nor 'joint'")
+        raise ModelError(f"{entry.where}: kind {excerpt(kind)} is neither 'link' nor 'joint'")
     return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), _pose(entry), kind)
 
 
@@ -292,7 +292,7 @@ def _pose(entry: _Entry) -> Transform:
             numbers = checked_vector(value, 4, what)
             norm = math.hypot(*numbers)
             if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-                raise ModelError(f"{what} {value!r} has norm {norm:.6g}, expected 1")
+                raise ModelError(f"{what} {excerpt(value)} has norm {norm:.6g}, expected 1")
             x, y, z, w = (number / norm for number in numbers)
             factors = (rotation_from_quaternion((x, y, z, w)),)
         else:

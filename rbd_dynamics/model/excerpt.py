@@ -11,7 +11,7 @@ from typing import Any
 LONGEST = 60  # characters of a value
 LONGEST_MESSAGE = 2000
 #: names that are longer, and lists that have more, are not searched for near ones: that takes quadratic time
-LONGEST_NAME = 200
+LONGEST_NAME = 1000
 MOST_NAMES = 2000
 SHOWN_NAMES = 30
 

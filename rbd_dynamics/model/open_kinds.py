@@ -9,12 +9,12 @@ a kind is a dictionary: {"type": its name, and its fields}. What a field accepts
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import close_names, excerpt, listed
 
 Kind = TypeVar("Kind", bound="OpenKind")
 
@@ -64,7 +64,7 @@ class OpenKind:
         name = rest.pop("type")
         kind = cls.known.get(name) if isinstance(name, str) else None
         if kind is None:
-            raise ModelError(f"unknown type {name!r}{near(name, list(cls.known))}")
+            raise ModelError(f"unknown type {excerpt(name)}{near(name, list(cls.known))}")
         check_keys(rest, [f.name for f in own_fields(kind) if f.name not in given], f"of type {name}")
         for field in own_fields(kind):
             if default_of(field) is MISSING and field.name not in rest and field.name not in given:
@@ -87,13 +87,13 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], what: str) -> Non
     """Raises ModelError for a key that is not known, with near ones."""
     for key in given:
         if key not in known:
-            raise ModelError(f"{what}: unknown key {key!r}{near(key, list(known))}")
+            raise ModelError(f"{what}: unknown key {excerpt(key)}{near(key, list(known))}")
 
 
 def near(name: Any, known: Sequence[str]) -> str:
     """As in: ; did you mean 'spring'?"""
-    close = difflib.get_close_matches(str(name), known, n=2)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; known: {', '.join(known) or 'none'}"
+    close = close_names(name, known, n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; known: {listed(known) or 'none'}"
 
 
 def plain(value: Any, where: str) -> Any:
@@ -108,4 +108,4 @@ def plain(value: Any, where: str) -> Any:
         return value
     if isinstance(value, (int, float)):
         return value
-    raise ModelError(f"{where} is {value!r}, which no file can hold")
+    raise ModelError(f"{where} is {excerpt(value)}, which no file can hold")

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbd_dynamics.model.checks import ROUNDED
+from rbd_dynamics.model.checks import ROUNDED, principal_moments
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 
@@ -34,7 +37,7 @@ def payload_inertia(
     ModelError for a load that cannot exist.
     """
     target = model.frame(frame)
-    where = f"payload at {frame!r}"
+    where = f"payload at {excerpt(frame)}"
     x, y, z = map(float, _numbers(com, (3,), f"{where}: com"))
     amount = float(_numbers(mass, (), f"{where}: mass"))
     rotational = symmetric_matrix(inertia, where)
@@ -44,7 +47,7 @@ def payload_inertia(
         if np.any(rotational):
             raise ModelError(f"{where}: it has inertia but no mass")
         return target.body, RigidInertia()
-    principal = np.linalg.eigvalsh(rotational)
+    principal = principal_moments(rotational)
     if principal[2] > (principal[0] + principal[1]) * (1.0 + ROUNDED) or principal[0] < -ROUNDED * principal[2]:
         shown = ", ".join(f"{value:.4g}" for value in principal)
         raise ModelError(
@@ -52,8 +55,10 @@ def payload_inertia(
             "each must be at most the sum of the other two"
         )
     xx, xy, xz, yy, yz, zz = (float(rotational[i, j]) for i, j in UPPER)
-    load = RigidInertia.from_com(amount, (x, y, z), (xx, xy, xz, yy, yz, zz))
-    return target.body, load.to_parent(target.placement)
+    load = RigidInertia.from_com(amount, (x, y, z), (xx, xy, xz, yy, yz, zz)).to_parent(target.placement)
+    if not all(map(math.isfinite, load.parameters)):
+        raise ModelError(f"{where}: its numbers are too large to compute with")
+    return target.body, load
 
 
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -63,8 +68,7 @@ def symmetric_matrix(inertia: ArrayLike | None, where: str) -> np.ndarray:
     """A rotational inertia (3, 3) from the same or from six entries; zero for None. Raises ModelError."""
     if inertia is None:
         return np.zeros((3, 3))
-    given = np.asarray(inertia)
-    if given.shape == (6,):
+    if np.shape(inertia) == (6,):
         xx, xy, xz, yy, yz, zz = _numbers(inertia, (6,), f"{where}: inertia")
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     matrix = _numbers(inertia, (3, 3), f"{where}: inertia")
@@ -75,11 +79,11 @@ def symmetric_matrix(inertia: ArrayLike | None, where: str) -> np.ndarray:
 
 def _numbers(value: ArrayLike, shape: tuple[int, ...], where: str) -> np.ndarray:
     try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where} {value!r} is not made of numbers") from None
+        array = real_array(value, where)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
     if array.shape != shape:
         raise ModelError(f"{where} has shape {array.shape}, expected {shape}")
     if not np.all(np.isfinite(array)):
-        raise ModelError(f"{where} {value!r} is not finite")
+        raise ModelError(f"{where} {excerpt(value)} is not finite")
     return array

@@ -32,7 +32,7 @@ class YamlError(ValueError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a text may have at most: bytes; values, with keys and all that aliases stand for; lists inside each other."""
+    """What a text may have at most: bytes; values, keys and what aliases stand for included; lists in each other."""
 
     size: int
     values: int
@@ -78,8 +78,8 @@ def read_text(text: str, where: str, bounds: Bounds) -> Any:
         problem = shortened(str(error.problem or error.context), 300)
         raise YamlError(f"{where} is not well-formed YAML: {problem}{at}") from None
     except yaml.reader.ReaderError as error:
-        at = text.count("\n", 0, error.position) + 1
-        raise YamlError(f"{where} is not well-formed YAML: {error.reason} at line {at}") from None
+        line = text.count("\n", 0, error.position) + 1
+        raise YamlError(f"{where} is not well-formed YAML: {error.reason} at line {line}") from None
     except (yaml.YAMLError, UnicodeError) as error:
         raise YamlError(f"{where} is not well-formed YAML: {shortened(str(error), 300)}") from None
     finally:
@@ -92,12 +92,24 @@ def _check_size(size: int, where: str, bounds: Bounds) -> None:
         raise YamlError(f"{where} is too long: more than {bounds.size} bytes")
 
 
-class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Events by libyaml where PyYAML has it; the composer in Python, which only goes as deep as the bounds."""
+if hasattr(yaml, "CSafeLoader"):
+
+    class _Composed(Composer, yaml.CSafeLoader):  # type: ignore[misc]
+        """Events by libyaml, and the composer in Python, which `_Loader` can stop."""
+
+        def __init__(self, text: str) -> None:
+            yaml.CSafeLoader.__init__(self, text)
+            Composer.__init__(self)
+
+else:  # PyYAML was built without libyaml
+    _Composed = yaml.SafeLoader  # type: ignore[misc]
+
+
+class _Loader(_Composed):
+    """Goes only as deep and as far as the bounds."""
 
     def __init__(self, text: str, bounds: Bounds) -> None:
-        super(Composer, self).__init__(text)
-        Composer.__init__(self)
+        super().__init__(text)
         self._bounds = bounds
         self._depth = 0
         self._values = 0

@@ -59,7 +59,7 @@ def test_a_frame_fixed_to_the_world_carries_it_there(model):
     [
         ((-1.0,), "mass -1 is negative"),
         ((np.nan,), "mass .* is not finite"),
-        (("heavy",), "mass 'heavy' is not made of numbers"),
+        (("heavy",), "mass: expected numbers, not text"),
         (([1.0, 2.0],), "mass has shape"),
         ((1.0, (0, 0)), r"com has shape \(2,\), expected \(3,\)"),
         ((1.0, (0, 0, np.inf)), "com .* is not finite"),

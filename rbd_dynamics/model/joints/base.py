@@ -37,6 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.real_numbers import real_numbers
 from rbd_dynamics.spatial.jets import Jet, moving, rate_of, value_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6
@@ -167,6 +169,9 @@ class JointKind:
         limited = abs(lower) < UNLIMITED, abs(upper) < UNLIMITED
         low = lower if limited[0] else (min(0.0, upper) if limited[1] else 0.0) - self.reach
         high = upper if limited[1] else (max(0.0, lower) if limited[0] else 0.0) + self.reach
+        if math.isinf(high - low):  # which rng.uniform does not take
+            part: Array = rng.uniform(0.0, 1.0, self.nq)
+            return (1.0 - part) * low + part * high
         return rng.uniform(low, high, self.nq)
 
     def integrate(self, q: Array, dv: Array) -> Array:
@@ -206,11 +211,13 @@ class JointKind:
         name = rest.pop("type", None)
         cls = JointKind.known.get(name) if isinstance(name, str) else None
         if cls is None:
-            raise ModelError(f"unknown joint type {name!r}; known: {', '.join(JointKind.known)}")
+            raise ModelError(f"unknown joint type {excerpt(name)}; known: {', '.join(JointKind.known)}")
         names = _fields(cls)
         for key in rest:
             if key not in names:
-                raise ModelError(f"a {name} joint has no {key!r}; it has: {', '.join(names) or 'nothing to set'}")
+                raise ModelError(
+                    f"a {name} joint has no {excerpt(key)}; it has: {', '.join(names) or 'nothing to set'}"
+                )
         return cls(**rest)
 
 
@@ -276,13 +283,13 @@ def _lists(value: Any) -> Any:
 def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:
     """Finite plain floats. Raises ModelError that starts with `what`."""
     try:
-        numbers = () if isinstance(value, str) else tuple(float(entry) for entry in value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} {value!r} is not made of numbers") from None
+        numbers = real_numbers(value)
+    except ValueError as error:
+        raise ModelError(f"{what} {excerpt(value)} {error}") from None
     if len(numbers) != size:
-        raise ModelError(f"{what} {value!r} has {len(numbers)} numbers, expected {size}")
+        raise ModelError(f"{what} {excerpt(value)} has {len(numbers)} numbers, expected {size}")
     if not all(map(math.isfinite, numbers)):
-        raise ModelError(f"{what} {value!r} is not finite")
+        raise ModelError(f"{what} {excerpt(value)} is not finite")
     return numbers
 
 
@@ -294,5 +301,7 @@ def direction_of(value: Any, what: str = "axis") -> Vec3:
     x, y, z = vector_of(value, 3, what)
     length = math.hypot(x, y, z)
     if length < 1e-9:
-        raise ModelError(f"{what} {value!r} has no direction")
+        raise ModelError(f"{what} {excerpt(value)} has no direction")
+    if math.isinf(length):  # too long for a float, though its entries are not
+        return direction_of((0.25 * x, 0.25 * y, 0.25 * z), what)
     return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)
