@@ -206,8 +206,8 @@ class Constrained:
         out: (tau, multipliers, rank, lacking, residual). Raises ValueError for an unknown objective;
         an infeasible motion is no error: see `ConstrainedTorque`. Source: theory.md section 7.
         """
-        if objective not in ("torque", "constraint_force"):
-            raise ValueError(f"objective {objective!r} is none of torque, constraint_force")
+        if not isinstance(objective, str) or objective not in ("torque", "constraint_force"):
+            raise ValueError(f"objective {excerpt(objective)} is none of torque, constraint_force")
         nv = self.robot.model.nv
         inputs = (q, v, a, np.zeros(nv) if tau is None else tau, np.ones(nv, bool) if actuated is None else actuated)
         name = f"constrained_inverse_dynamics_{objective}"
@@ -253,7 +253,7 @@ class Constrained:
         of, correction = self.constraints, self._kernel("constraint_correction")
         if not isinstance(iterations, (int, np.integer)) or iterations < 1:
             raise ValueError(f"iterations {excerpt(iterations)} is not a whole number above zero")
-        if not np.all(real_array(tolerance, "tolerance") > 0.0):
+        if not np.all(real_array(tolerance, "tolerance") > 0.0) or np.ndim(tolerance):
             raise ValueError(f"tolerance {excerpt(tolerance)} must be positive")
         found = self._one_configuration(q)
         for _ in range(iterations):

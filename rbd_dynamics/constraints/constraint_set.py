@@ -46,9 +46,11 @@ class ConstraintSet:
         self.model = model
         if not isinstance(model, Model):
             raise TypeError(f"model must be a Model, not {type(model).__name__}")
-        if not isinstance(constraints, Iterable):
-            raise TypeError(f"constraints: expected a list of constraints, not {type(constraints).__name__}")
-        self.constraints = tuple(constraints)
+        try:
+            self.constraints = tuple(constraints)
+        except TypeError:
+            kind = type(constraints).__name__
+            raise TypeError(f"constraints: expected a list of constraints, not {kind}") from None
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise TypeError(f"constraints: {excerpt(constraint)} is no Constraint")

@@ -17,6 +17,7 @@ from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import payload_inertia
 from rbd_dynamics.model.real_numbers import real_array
@@ -38,8 +39,8 @@ class BoundModel:
     def __init__(self, model: Model, *, backend: Backend | None = None, friction: bool = False) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
-        if backend is not None and backend not in BACKENDS:
-            raise ValueError(f"backend {backend!r} is none of {', '.join(BACKENDS)}")
+        if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
+            raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
         self.model = model
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
@@ -73,6 +74,8 @@ class BoundModel:
         Raises KeyError for an unknown name.
         """
         for number, name in enumerate(names, start=1):
+            if not isinstance(name, str):
+                raise TypeError(f"names: the name of an algorithm is a text, not {excerpt(name)}")
             if progress is not None:
                 progress(name, number, len(names))
             self._evaluation(name)

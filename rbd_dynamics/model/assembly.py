@@ -132,7 +132,7 @@ def checked_joint(
 ) -> Joint:
     """A joint without a place in q and v."""
     where = f"joint {name!r}"
-    for what, given, of in (("limits", limits, Limits), ("mimic", mimic or Mimic(""), Mimic)):
+    for what, given, of in (("limits", limits, Limits), ("mimic", Mimic("") if mimic is None else mimic, Mimic)):
         if not isinstance(given, of):
             raise ModelError(f"{where}: {what} {excerpt(given)} are no {of.__name__}")
     if not isinstance(passive, Sequence) or isinstance(passive, str):

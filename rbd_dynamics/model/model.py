@@ -155,14 +155,14 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The frame of that name. Raises KeyError that lists near matches."""
-        try:
-            return self._frames_by_name[name]
-        except (KeyError, TypeError):  # TypeError: a list is no key
-            raise KeyError(unknown("frame", name, self.frame_names)) from None
+        found = self._frames_by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(unknown("frame", name, self.frame_names))
+        return found
 
     def joint(self, name: str) -> Joint:
         """The independent joint of that name. Raises KeyError that lists near matches."""
-        for joint in self.joints:
+        for joint in self.joints if isinstance(name, str) else ():
             if joint.name == name:
                 return joint
         raise KeyError(unknown("joint", name, self.joint_names))
@@ -196,10 +196,12 @@ class Model:
 
         rng: a generator, or the seed of one.
         """
-        try:
-            rng = np.random.default_rng(rng)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"rng {excerpt(rng)} is neither a generator nor a seed: {error}") from None
+        if isinstance(rng, (int, np.integer)):
+            if rng < 0:
+                raise ValueError(f"rng: the seed {excerpt(rng)} is negative")
+        elif rng is not None and not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng {excerpt(rng)} is neither a generator nor a seed")
+        rng = np.random.default_rng(rng)
         parts = [joint.kind.random(rng, joint.limits.lower, joint.limits.upper) for joint in self.joints]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -207,20 +209,23 @@ class Model:
         """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq).
 
         Leading axes broadcast; quaternions are normalised. Raises ValueError that names the argument, and the joint of
-        a number that is not finite or of a quaternion far from unit length.
+        a number that is not finite or of a quaternion far from unit length; ArithmeticError where the result is not
+        finite.
         """
         q, dv = _together(self.configuration(q), self.velocity(dv, "dv"), "q", "dv")
-        parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
-        return np.concatenate([q[..., :0], *parts], axis=-1)
+        with np.errstate(all="ignore"):
+            parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
+        return self._finite("integrate", np.concatenate([q[..., :0], *parts], axis=-1), parts)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The shortest dv with which integrate(q0, dv) is the pose of q1: (..., nq), (..., nq) -> (..., nv).
 
-        Raises ValueError as `integrate`.
+        Raises as `integrate`.
         """
         q0, q1 = _together(self.configuration(q0, "q0"), self.configuration(q1, "q1"), "q0", "q1")
-        parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
-        return np.concatenate([q0[..., :0], *parts], axis=-1)
+        with np.errstate(all="ignore"):
+            parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
+        return self._finite("difference", np.concatenate([q0[..., :0], *parts], axis=-1), parts)
 
     def configuration(self, q: ArrayLike, what: str = "q") -> Array:
         """A checked configuration (..., nq) with quaternions of unit length.
@@ -246,6 +251,12 @@ class Model:
     def velocity(self, v: ArrayLike, what: str = "v") -> Array:
         """Checked numbers (..., nv). Raises ValueError that names `what`, and the joint of one that is not finite."""
         return self._checked(v, what, self.nv, lambda joint: (joint.v_index, joint.kind.nv))
+
+    def _finite(self, what: str, result: Array, parts: Sequence[Array]) -> Array:
+        if not np.isfinite(result).all():
+            name = next(joint.name for joint, part in zip(self.joints, parts) if not np.isfinite(part).all())
+            raise ArithmeticError(f"{what}: the result of joint {name!r} is not finite: a number is too large")
+        return result
 
     def _checked(self, value: ArrayLike, what: str, size: int, place: Callable[[Joint], tuple[int, int]]) -> Array:
         array = real_array(value, what)

@@ -38,8 +38,8 @@ def payload_inertia(
     """
     target = model.frame(frame)
     where = f"payload at {excerpt(frame)}"
-    x, y, z = map(float, _numbers(com, (3,), f"{where}: com"))
-    amount = float(_numbers(mass, (), f"{where}: mass"))
+    x, y, z = map(float, _numbers(com, f"{where}: com", (3,)))
+    amount = float(_numbers(mass, f"{where}: mass", ()))
     rotational = symmetric_matrix(inertia, where)
     if amount < 0.0:
         raise ModelError(f"{where}: mass {amount:g} is negative")
@@ -68,22 +68,22 @@ def symmetric_matrix(inertia: ArrayLike | None, where: str) -> np.ndarray:
     """A rotational inertia (3, 3) from the same or from six entries; zero for None. Raises ModelError."""
     if inertia is None:
         return np.zeros((3, 3))
-    if np.shape(inertia) == (6,):
-        xx, xy, xz, yy, yz, zz = _numbers(inertia, (6,), f"{where}: inertia")
+    matrix = _numbers(inertia, f"{where}: inertia", (3, 3), (6,))
+    if matrix.shape == (6,):
+        xx, xy, xz, yy, yz, zz = matrix
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    matrix = _numbers(inertia, (3, 3), f"{where}: inertia")
     if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix), initial=0.0):
         raise ModelError(f"{where}: inertia is not symmetric")
     return matrix
 
 
-def _numbers(value: ArrayLike, shape: tuple[int, ...], where: str) -> np.ndarray:
+def _numbers(value: ArrayLike, where: str, *shapes: tuple[int, ...]) -> np.ndarray:
     try:
         array = real_array(value, where)
     except ValueError as error:
         raise ModelError(str(error)) from None
-    if array.shape != shape:
-        raise ModelError(f"{where} has shape {array.shape}, expected {shape}")
+    if array.shape not in shapes:
+        raise ModelError(f"{where} has shape {array.shape}, expected {' or '.join(map(str, shapes))}")
     if not np.all(np.isfinite(array)):
         raise ModelError(f"{where} {excerpt(value)} is not finite")
     return array

@@ -39,7 +39,8 @@ def plain_array(value: Any, what: str) -> NDArray[Any]:
     if array.dtype.kind not in REAL:
         raise ValueError(f"{what}: expected numbers, not {_kind_of(value, array)}")
     if array.dtype.itemsize > 8:
-        narrow = array.astype(np.float64)
+        with np.errstate(over="ignore"):
+            narrow = array.astype(np.float64)
         if not np.array_equal(np.isfinite(narrow), np.isfinite(array)):
             raise ValueError(f"{what}: a number is too large for a float")
         return narrow

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
 from rbd_dynamics.constraints.dictionary import built, known_keys, read
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.simulation.contact import Contact, contact_set
 
@@ -41,7 +42,7 @@ def load_scene(source: Any, model: Model) -> Scene:
 
 def _contact(entry: Any, index: int) -> Contact:
     if not isinstance(entry, dict):
-        raise ValueError(f"contact {index}: expected a dictionary, got {entry!r}")
+        raise ValueError(f"contact {index}: expected a dictionary, got {excerpt(entry)}")
     name = entry.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"contact {index}: needs a `name`")

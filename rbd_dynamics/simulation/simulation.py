@@ -56,8 +56,11 @@ class SimulationOptions:
             if not least <= number < math.inf:
                 raise ValueError(f"{name} {number:g} must be finite and at least {least:g} s")
             object.__setattr__(self, name, number)
+        for name in ("friction", "effort_limits", "position_limits", "start_braked"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} {excerpt(getattr(self, name))} is neither true nor false")
         for name, known in (("integrator", INTEGRATORS), ("stabilization", STABILIZATIONS)):
-            if getattr(self, name) not in known:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
                 raise ValueError(f"{name} {excerpt(getattr(self, name))} is none of {', '.join(known)}")
 
 
@@ -88,6 +91,8 @@ class Simulation:
                                   ("constraints", constraints, ConstraintSet)):  # fmt: skip
             if not isinstance(value, kind) and (value is not None or kind is Model):
                 raise TypeError(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
+        if not isinstance(contacts, Sequence) or not all(isinstance(contact, Contact) for contact in contacts):
+            raise TypeError(f"contacts must be a list of Contacts, not {excerpt(contacts)}")
         self.model = model
         self.options = options or SimulationOptions()
         self.constraints, self.contacts = constraints, tuple(contacts)

@@ -83,8 +83,8 @@ def test_a_fork_waits_until_llvm_is_at_rest():
             told.wait(ENOUGH)
             order.append("left")
 
-    told = threading.Event()
-    os.register_at_fork(before=told.set, after_in_parent=lambda: order.append("forked"))  # before the lock's: it is newer
+    told = threading.Event()  # newer than the lock, so what it registers comes before the lock waits
+    os.register_at_fork(before=told.set, after_in_parent=lambda: order.append("forked"))
     other = threading.Thread(target=hold)
     other.start()
     assert inside.wait(ENOUGH)
