@@ -127,7 +127,8 @@ def principal_moments(rotational: ArrayLike) -> Array:
     size = float(np.max(np.abs(matrix)))
     if size == 0.0:
         return np.zeros(3)
-    return np.asarray(np.linalg.eigvalsh(matrix / size)) * size
+    with np.errstate(over="ignore"):  # too large for a float: infinite
+        return np.asarray(np.linalg.eigvalsh(matrix / size)) * size
 
 
 def about_com(inertia: RigidInertia) -> Sym3:
