@@ -28,7 +28,7 @@ EXECUTABLES = [
     "simulator = rbd_dynamics.nodes.simulator:main",
     "monitor = rbd_dynamics.nodes.monitor:main",
     "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
-    "replay = rbd_dynamics.replay.command:main",
+    "replay = rbd_dynamics.cli:replay",
 ]
 # colcon and the Debian and RPM builds of ROS run `setup.py install` or `develop`, whose scripts setup.cfg puts where
 # `ros2 run` looks. pip makes a wheel, by other commands, and a wheel's scripts come on everybody's PATH: no place for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constrained dynamics and a step of hybrid control against Pinocchio and our own inverse dynamics.
+"""Constrained dynamics and a step of hybrid position/force control against Pinocchio and our own inverse dynamics.
 
     python -m benchmarks.constrained [--quick]
 
@@ -20,7 +20,8 @@ import rbd_dynamics as rbd
 from benchmarks.__main__ import pinocchio_version, processor, ratio, us
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, JointCoupling, SurfaceConstraint
-from rbd_dynamics.control.hybrid_position_force import LAWS, HybridController
+from rbd_dynamics.control.hybrid_law import LAWS
+from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.spatial.arrays import pose_of
 
@@ -70,7 +71,9 @@ def constrained(robot: rbd.Robot, rows: int, rounds: int) -> list[tuple[str, ...
         "Pinocchio's derivatives": their_derivatives,
         "forward dynamics": partial(robot.constrained_forward_dynamics, q, v, tau, of, out=out),
         "hybrid dynamics": partial(robot.constrained_hybrid_dynamics, q, v, a, tau, prescribed, of, out=hybrid_out),
-        "inverse dynamics": partial(robot.constrained_inverse_dynamics, q, v, a, of, actuated, out=inverse_out),
+        "inverse dynamics": partial(
+            robot.constrained_inverse_dynamics, q, v, a, of, actuated=actuated, out=inverse_out
+        ),
         DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, q, v, tau, of, out=derivatives_out),
     }
     seconds = seconds_per_call(calls, rounds)
@@ -115,19 +118,30 @@ def pinocchio_calls(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) ->
 
 
 def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:
-    """A full step of the hybrid controller: state in, torque out."""
+    """A full step of hybrid position/force control: state in, torque out."""
     model = robot.model
     q, v = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]), np.zeros(7)
     placed = pose_of(robot.pose(q, HAND))
     table = ConstraintSet(model, [SurfaceConstraint("table", HAND, reference_placement=placed)])
     moved = FrameConstraint("tool", HAND, directions=("rx", "ry", "rz", "x", "y"), reference_placement=placed)
     task = ConstraintSet(model, [moved, JointCoupling("elbow", {ARM[0]: 1.0})])
-    controller = HybridController(robot, table, task, law)  # type: ignore[arg-type]
+    controller = HybridController(robot, table, task, law=law)  # type: ignore[arg-type]
     theta, rate, force = np.zeros(6), np.zeros(6), np.array([10.0])
     tau, a = np.empty(7), np.zeros(7)
     seconds = seconds_per_call(
         {
-            "step": partial(controller.step, q, v, theta, rate, rate, force, force, 1e-3, q),
+            "step": partial(
+                controller.step,
+                q,
+                v,
+                theta,
+                rate=rate,
+                acceleration=rate,
+                force=force,
+                measured=force,
+                dt=1e-3,
+                posture=q,
+            ),
             "inverse": partial(robot.inverse_dynamics, q, v, a, out=tau),
         },
         rounds,

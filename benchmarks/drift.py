@@ -56,7 +56,12 @@ def particle() -> System:
         builder.add_body(name, parent, Prismatic(axis), **({"mass": 1.0} if name == "z" else {}))
     model = builder.build()
     on = SurfaceConstraint("sphere", "z", surface=Sphere(1.0))
-    return System(model, np.array([1.0, 0, 0]), np.array([0, 2.0, 0]), lambda alpha: ConstraintSet(model, [on], alpha))
+    return System(
+        model,
+        np.array([1.0, 0, 0]),
+        np.array([0, 2.0, 0]),
+        lambda alpha: ConstraintSet(model, [on], stabilization=alpha),
+    )
 
 
 def five_bar() -> System:
@@ -66,12 +71,12 @@ def five_bar() -> System:
     for k, x in enumerate((-0.15, 0.15)):
         builder.add_body(f"upper{k}", None, Revolute((0, 0, 1)), placement=(x, 0, 0), **rod)
         builder.add_body(f"lower{k}", f"upper{k}", Revolute((0, 0, 1)), placement=(0.4, 0, 0), **rod)
-        builder.add_frame(f"tip{k}", f"lower{k}", (0.4, 0, 0))
+        builder.add_frame(f"tip{k}", f"lower{k}", placement=(0.4, 0, 0))
     model = builder.build()
     tips = FrameConstraint("tips", "tip1", "tip0", directions=("x", "y"))
     start = np.array([2.4, -1.6, np.pi - 2.4, 1.6])
     q = rbd.Robot(model).project_configuration(start, [tips])
-    return System(model, q, np.zeros(4), lambda alpha: ConstraintSet(model, [tips], alpha))
+    return System(model, q, np.zeros(4), lambda alpha: ConstraintSet(model, [tips], stabilization=alpha))
 
 
 def tumbling() -> System:
@@ -93,7 +98,7 @@ def drift(system: System, method: str, stabilization: str, alpha: float) -> tupl
     options = SimulationOptions(
         step=step, integrator=method, stabilization=stabilization, start_braked=False, friction=False
     )  # type: ignore[arg-type]
-    simulation = Simulation(system.model, system.q, options, constraints)
+    simulation = Simulation(system.model, q=system.q, options=options, constraints=constraints)
     simulation.v = system.v.copy()
     off, energies = [], []
     for _ in range(round(SECONDS / step)):
@@ -104,7 +109,7 @@ def drift(system: System, method: str, stabilization: str, alpha: float) -> tupl
             energies.append(np.inf)
             break
         q, v = simulation.q, simulation.v
-        h = robot.constraint_terms(q, v, constraints).h if constraints is not None else np.zeros(1)
+        h = robot.constraint_rows(q, v, constraints).h if constraints is not None else np.zeros(1)
         off.append(float(np.abs(h).max()))
         energies.append(float(robot.kinetic_energy(q, v) + robot.potential_energy(q)))
     before = float(robot.kinetic_energy(system.q, system.v) + robot.potential_energy(system.q))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round trip of the feedforward node and the hybrid controller against a node that only relays, in one run.
+"""Round trip of the feedforward node and hybrid_controller against a node that only relays, in one run.
 
     scripts/run python -m benchmarks.node_latency [--rate 1000] [--seconds 1.5] [--rounds 12] [--executor auto]
 
 All nodes run all the time, in processes of their own, under the same executor, with the same quality of
 service. This process sends joint states to one of them and then to the next, in turns, and measures the time
 until the Float64MultiArray that answers each. All have a Panda. The feedforward node has a running trajectory,
-PD and all terms; the hybrid controller presses with 10 N, and gets a wrench with each joint state. Their named
+PD and all terms; hybrid_controller presses with 10 N, and gets a wrench with each joint state. Their named
 efforts have no subscriber.
 """
 
@@ -111,7 +111,7 @@ class Driver:
             self._spin(0.05)
 
     def connect_sensor(self) -> None:
-        """Of the hybrid controller."""
+        """Of hybrid_controller."""
         from geometry_msgs.msg import WrenchStamped
         from rclpy.qos import qos_profile_sensor_data
 
@@ -222,7 +222,7 @@ def start_trajectory(driver: Driver, seconds: float) -> None:
 
 
 def engage(driver: Driver) -> None:
-    """Let the hybrid controller press during its turn: it stopped when the last one ended."""
+    """Let hybrid_controller press during its turn: it stopped when the last one ended."""
     from std_srvs.srv import SetBool
 
     client = driver.node.create_client(SetBool, "/hybrid_controller/hybrid_controller/engage")
@@ -235,7 +235,7 @@ def engage(driver: Driver) -> None:
             driver._spin(0.002)
     driver.node.destroy_client(client)
     if not answer.result().success:
-        raise SystemExit(f"the hybrid controller does not engage: {answer.result().message}")
+        raise SystemExit(f"hybrid_controller does not engage: {answer.result().message}")
 
 
 def processor_time(pid: int) -> float:
@@ -258,7 +258,7 @@ def robot() -> tuple[str, Model, np.ndarray]:
 
 
 def parameters(executor: str) -> dict[str, dict[str, Any]]:
-    """Of each node. The hybrid controller's surface is where the tool is."""
+    """Of each node. hybrid_controller's surface is where the tool is."""
     from rbd_dynamics.robot import Robot
 
     description, model, position = robot()

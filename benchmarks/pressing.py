@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from benchmarks.mujoco_plant import MujocoPlant
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Plane, Sphere, SurfaceConstraint
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, Law
+from rbd_dynamics.control.hybrid_law import Law
+from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial.se3 import Transform
@@ -93,7 +94,7 @@ def scene(case: Case, seed: int = 0) -> Scene:
     urdf = robots()["panda"]
     model = rbd.load_urdf(urdf, joints=ARM)
     robot = rbd.Robot(model)
-    believed = rbd.Robot(perturb_inertias(model, case.wrong, seed)) if case.wrong else robot
+    believed = rbd.Robot(perturb_inertias(model, case.wrong, seed=seed)) if case.wrong else robot
     height = robot.pose(START, TOOL)[:3, 3]
     depth = BALL + (case.surface.radius if isinstance(case.surface, Sphere) else 0.0)
     position = (float(height[0]), float(height[1]), float(height[2] - depth))
@@ -107,7 +108,7 @@ def scene(case: Case, seed: int = 0) -> Scene:
     )  # fmt: skip
     q = robot.project_configuration(START, ConstraintSet(model, [surface, tool]))
     controller = HybridController(
-        believed, ConstraintSet(model, [surface]), ConstraintSet(model, [tool]), case.law, gains=GAINS[case.law]
+        believed, ConstraintSet(model, [surface]), ConstraintSet(model, [tool]), law=case.law, gains=GAINS[case.law]
     )
     plant = MujocoPlant(urdf, ARM, TOOL, BALL, case.surface, position, case.friction)
     plant.reset(q)
@@ -129,8 +130,8 @@ def press(case: Case, seed: int = 0) -> Press:
         wanted = np.array([FORCE * min(1.0, (t + 0.05) / RAMP)])
         out = controller.step(
             q + angle_noise * rng.standard_normal(7), v + speed_noise * rng.standard_normal(7),
-            theta, rate, acceleration, wanted, np.array([force + force_noise * rng.standard_normal()]),
-            PERIOD_OF_CONTROL, START,
+            theta, rate=rate, acceleration=acceleration, force=wanted,
+            measured=np.array([force + force_noise * rng.standard_normal()]), dt=PERIOD_OF_CONTROL, posture=START,
         )  # fmt: skip
         ball = robot.pose(q, TOOL)[:2, 3] - position[:2]
         seen.append((t, *ball, *theta[3:], force, wanted[0]))

@@ -131,11 +131,11 @@ def measure(path: str, core: int | None) -> dict[str, Any]:
     robot.compile("inverse_dynamics", "gravity", "coriolis")
     begin, dynamics = time.perf_counter(), 0.0
     settings = replay.Settings()
-    found = replay.segments(replay.Recording(path), robot.model, settings)
+    found = replay.segments(replay.Recording(path), robot.model, settings=settings)
     comparison = replay.Comparison(found.velocity_names, settings.terms)
     for segment in found:
         entered = time.perf_counter()
-        prediction = replay.predict(robot, segment, settings.terms)
+        prediction = replay.predict(robot, segment, terms=settings.terms)
         dynamics += time.perf_counter() - entered
         comparison.add(segment, prediction)
     results = comparison.results()
@@ -161,7 +161,9 @@ def measure_everything(path: str, core: int | None) -> dict[str, Any]:
     questions = Questions(payload="panda_hand", inertias=True)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(Path(path), Path(folder), urdf, locked=fingers, questions=questions, formats=("html", "png", "urdf"))
+        job = Job(
+            Path(path), Path(folder), urdf=urdf, locked=fingers, questions=questions, formats=("html", "png", "urdf")
+        )
         found = run_job(job).summary["recording"]
     return {"messages": found["messages"], "seconds": time.perf_counter() - begin, "memory": largest_memory()}
 

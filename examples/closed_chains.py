@@ -25,7 +25,7 @@ def arms(bases: Sequence[tuple[float, float]], link: float, mass: float, gravity
         placed = (x, y, 0.0)
         builder.add_body(f"upper{k}", None, Revolute(VERTICAL), placement=placed, **rod)
         builder.add_body(f"lower{k}", f"upper{k}", Revolute(VERTICAL), placement=(link, 0.0, 0.0), **rod)
-        builder.add_frame(f"tip{k}", f"lower{k}", (link, 0.0, 0.0))
+        builder.add_frame(f"tip{k}", f"lower{k}", placement=(link, 0.0, 0.0))
     return rbd.Robot(builder.build())
 
 

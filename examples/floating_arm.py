@@ -38,7 +38,7 @@ def model(gravity: float = GRAVITY) -> rbd.Model:
     builder = rbd.ModelBuilder("floating_arm", gravity=(0.0, 0.0, -gravity))
     builder.add_body("base", None, Floating(), mass=1.0, inertia=np.diag([0.008, 0.009, 0.014]))
     for name, (x, y) in ROTORS.items():
-        builder.add_frame(name, "base", (x * ROTOR_X, y * ROTOR_Y, 0.0))
+        builder.add_frame(name, "base", placement=(x * ROTOR_X, y * ROTOR_Y, 0.0))
     axis = Revolute((0.0, -1.0, 0.0))
     for name, parent, place, mass, length in (
         ("upper", "base", (0.0, 0.0, -0.04), 0.16, UPPER),

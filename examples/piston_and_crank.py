@@ -33,7 +33,7 @@ def engine() -> rbd.Robot:
             name, parent, Revolute(AXIS), placement=(at, 0.0, 0.0),
             mass=MASSES[name], com=(length / 2, 0.0, 0.0), inertia=inertia,
         )  # fmt: skip
-    builder.add_frame("pin", "rod", (ROD, 0.0, 0.0))
+    builder.add_frame("pin", "rod", placement=(ROD, 0.0, 0.0))
     builder.add_body("piston", None, Prismatic((1.0, 0.0, 0.0)), mass=MASSES["piston"])
     return rbd.Robot(builder.build())
 
@@ -86,7 +86,7 @@ def main() -> None:
     free = roll_out(robot, q, v, 0.2, 4000, constraints=closed(robot))
     energy = robot.kinetic_energy(free.q, free.v)
     print(f"free running: energy constant to {np.ptp(energy) / energy[0]:.1e}, closure to "
-          f"{np.abs(robot.constraint_terms(free.q, free.v, closed(robot)).h).max():.1e} m")  # fmt: skip
+          f"{np.abs(robot.constraint_rows(free.q, free.v, closed(robot)).h).max():.1e} m")  # fmt: skip
 
     figure = new_figure(11, 4.0)
     panels = figure.subplots(1, 3)

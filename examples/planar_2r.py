@@ -50,7 +50,7 @@ def model(arm: Arm, gravity: float = GRAVITY) -> rbd.Model:
     one, two, elbow = arm.I1 * np.eye(3), arm.I2 * np.eye(3), (arm.l1, 0.0, 0.0)
     builder.add_body("upper", None, axis, mass=arm.m1, com=(arm.r1, 0, 0), inertia=one)
     builder.add_body("fore", "upper", axis, placement=elbow, mass=arm.m2, com=(arm.r2, 0, 0), inertia=two)
-    builder.add_frame("tip", "fore", (arm.l2, 0.0, 0.0))
+    builder.add_frame("tip", "fore", placement=(arm.l2, 0.0, 0.0))
     return builder.build()
 
 

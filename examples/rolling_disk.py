@@ -47,7 +47,7 @@ def no_slip(robot: rbd.Robot) -> ConstraintSet:
     def rows(q: Array) -> list[list[object]]:
         return [[1.0, 0.0, 0.0, -RADIUS * cos(q[2])], [0.0, 1.0, 0.0, -RADIUS * sin(q[2])]]
 
-    return ConstraintSet(robot.model, [PfaffianRows("rolling", rows, ("along_x", "along_y"))])
+    return ConstraintSet(robot.model, [PfaffianRows("rolling", rows, labels=("along_x", "along_y"))])
 
 
 def reduced_inertia(robot: rbd.Robot, q: Array) -> Array:

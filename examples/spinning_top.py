@@ -39,7 +39,7 @@ def top() -> Model:
     rotational = (ACROSS, 0.0, 0.0, ACROSS, 0.0, ALONG)
     inertia = RigidInertia.from_com(MASS, (0.0, 0.0, LENGTH), rotational)
     body = Body("top", WORLD, IDENTITY, Joint("tip", Spherical(), 0, 0), inertia)
-    return Model("spinning_top", (body,), (Frame("top", 0),), (0.0, 0.0, -GRAVITY))
+    return Model("spinning_top", (body,), frames=(Frame("top", 0),), gravity=(0.0, 0.0, -GRAVITY))
 
 
 class Motion(NamedTuple):

@@ -1,39 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid-body dynamics for torque-controlled robots, with and without ROS 2."""
+"""Rigid-body dynamics for torque-controlled robots, with and without ROS 2.
+
+`load_urdf`, `load_yaml` and `ModelBuilder` make a `Model`; `Robot` computes with it, under a `ConstraintSet`
+too. Beside them, each imported when it is first used:
+
+- `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
+- `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
+- `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
 
-from rbd_dynamics import constraints
-from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics import constraints, spatial
+from rbd_dynamics.constraints import Constrained, ConstraintSet
 from rbd_dynamics.model import (
+    Coulomb,
+    Damping,
     Limits,
     Mimic,
     Model,
     ModelBuilder,
     ModelError,
+    Spring,
     joints,
     load_urdf,
     load_yaml,
     model_from_dict,
+    passive_forces,
     save_yaml,
 )
+from rbd_dynamics.on_demand import on_demand
 from rbd_dynamics.robot import Robot
 
+if TYPE_CHECKING:
+    from rbd_dynamics import analysis, closed_forms, control, joint_states, replay, screws, simulation
+    from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
+else:
+    __getattr__, __dir__ = on_demand(__name__)
+
 __all__ = [
+    "Constrained",
     "ConstraintSet",
+    "Coulomb",
+    "Damping",
     "Limits",
     "Mimic",
     "Model",
     "ModelBuilder",
     "ModelError",
     "Robot",
+    "Spring",
     "__version__",
+    "analysis",
+    "base_parameters",
+    "closed_forms",
     "constraints",
+    "control",
+    "joint_states",
     "joints",
     "load_urdf",
     "load_yaml",
     "model_from_dict",
+    "operational_space",
+    "passive_forces",
+    "replay",
     "save_yaml",
+    "screws",
+    "sensitivity",
+    "simulation",
+    "spatial",
 ]

@@ -56,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
+def replay() -> None:
+    """Entry point of the executable `replay`."""
+    sys.exit(main(["replay", *sys.argv[1:]]))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rbd_dynamics",
@@ -229,7 +234,7 @@ def _body_table(model: Model) -> Table:
     for name, inertia, index in rows:
         mass = float(inertia.mass)
         com = " ".join(f"{float(h) / mass:.4f}" for h in inertia.moment) if mass else ""
-        links = [frame.name for frame in model.frames if frame.body == index and frame.kind == "link"]
+        links = [frame.name for frame in model.frames if frame.body == index and frame.element == "link"]
         table.add_row(escape(name), f"{mass:.6g}", com, escape(", ".join(links)))
     return table
 
@@ -250,7 +255,7 @@ def _count_operations(model: Model) -> dict[str, int]:
     from rbd_dynamics.kernels.specialise import specialise
 
     def count(name: str) -> int:
-        signature, function = specialise(model, name, False)
+        signature, function = specialise(model, name, friction=False)
         return trace(function, signature).operations
 
     return {name: count(name) for name in KERNELS}

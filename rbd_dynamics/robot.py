@@ -17,8 +17,8 @@ from rbd_dynamics.constraints.constrained import (
     ConstrainedHybridMotion,
     ConstrainedMotion,
     ConstrainedTorque,
+    ConstraintRows,
     Constraints,
-    ConstraintTerms,
 )
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.evaluation import Evaluation, check_outputs
@@ -80,9 +80,7 @@ class Robot(BoundModel):
             result = out if out is not None else np.empty(self.model.nv)
             if self._fast_inverse_dynamics(q, v, a, self._inertia, result) is not None:
                 return result
-            return self._run("inverse_dynamics", (q, v, a, self._inertia), out)
-        wrenches = self.body_wrenches(f_ext)
-        return self._run("inverse_dynamics_f_ext", (q, v, a, wrenches, self._inertia), out)
+        return self._run_under("inverse_dynamics", (q, v, a), f_ext, out)
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None, out: Array | None = None
@@ -92,9 +90,7 @@ class Robot(BoundModel):
             result = out if out is not None else np.empty(self.model.nv)
             if self._fast_forward_dynamics(q, v, tau, self._inertia, result) is not None:
                 return result
-            return self._run("forward_dynamics", (q, v, tau, self._inertia), out)
-        wrenches = self.body_wrenches(f_ext)
-        return self._run("forward_dynamics_f_ext", (q, v, tau, wrenches, self._inertia), out)
+        return self._run_under("forward_dynamics", (q, v, tau), f_ext, out)
 
     def hybrid_dynamics(
         self,
@@ -120,10 +116,7 @@ class Robot(BoundModel):
             fast = self._fast_hybrid_dynamics
             if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
                 return pair
-            return self._run("hybrid_dynamics", (q, v, a, tau, prescribed, self._inertia), out)
-        wrenches = self.body_wrenches(f_ext)
-        inputs = (q, v, a, tau, prescribed, wrenches, self._inertia)
-        return self._run("hybrid_dynamics_f_ext", inputs, out)
+        return self._run_under("hybrid_dynamics", (q, v, a, tau, prescribed), f_ext, out)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M (nv, nv), symmetric, with rotor inertia. Source: theory.md section 3."""
@@ -190,10 +183,7 @@ class Robot(BoundModel):
         From the parent to the body, in the motion (q, v, a); along the joint's own directions it is
         the actuator's torque without what turns the rotor. Source: theory.md section 2, F_i.
         """
-        if f_ext is None:
-            return self._run("joint_reactions", (q, v, a, self._inertia), out)
-        wrenches = self.body_wrenches(f_ext)
-        return self._run("joint_reactions_f_ext", (q, v, a, wrenches, self._inertia), out)
+        return self._run_under("joint_reactions", (q, v, a), f_ext, out)
 
     def inverse_effective_inertia(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """J M^-1 J^T (6, 6): the frame's acceleration (w, v) per wrench (m, f) on it, both in the frame.
@@ -323,9 +313,9 @@ class Robot(BoundModel):
         """`Constrained.compile`."""
         self.constrained(constraints).compile(*names)
 
-    def constraint_terms(self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any) -> ConstraintTerms:
-        """h, A and Adot v: `Constrained.terms`."""
-        return self.constrained(constraints).terms(q, v, **options)
+    def constraint_rows(self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any) -> ConstraintRows:
+        """h, A and Adot v: `Constrained.rows`."""
+        return self.constrained(constraints).rows(q, v, **options)
 
     def constrained_forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Constraints, **options: Any

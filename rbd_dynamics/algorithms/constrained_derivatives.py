@@ -66,10 +66,10 @@ def constrained_forward_dynamics_derivatives(
     W = MassFactor.of(mass_matrix(model, inertias, q))
     basis = constraint_basis(W, A)
 
-    def response(force: Vector, rates: Vector) -> tuple[list[Scalar], list[Scalar]]:
-        """(a, lambda) of M a - A^T lambda = force, A a = rates."""
+    def response(force: Vector, wanted: Vector) -> tuple[list[Scalar], list[Scalar]]:
+        """(a, lambda) of M a - A^T lambda = force, A a = wanted."""
         pushed = W.solve(force)
-        missing = [c - have for c, have in zip(basis.solve_transposed(rates), basis.coordinates(pushed))]
+        missing = [c - have for c, have in zip(basis.solve_transposed(wanted), basis.coordinates(pushed))]
         return W.solve_transposed([y + z for y, z in zip(pushed, basis.combine(missing))]), basis.solve(missing)
 
     def by_position(k: int) -> tuple[list[Scalar], list[Scalar]]:

@@ -38,7 +38,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    robot: Robot, samples: int = 100, tolerance: float = 1e-9, rng: np.random.Generator | int | None = 0
+    robot: Robot, *, samples: int = 100, tolerance: float = 1e-9, rng: np.random.Generator | int | None = 0
 ) -> BaseParameters:
     """Find them by a rank-revealing QR of regressors at random states.
 

@@ -55,7 +55,7 @@ class EffectiveInertia(NamedTuple):
 
 
 def effective_inertia(
-    robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
 ) -> EffectiveInertia:
     """(J M^-1 J^T)^-1 of a frame, and where it is infinite. Source: theory.md section 7.
 
@@ -78,6 +78,7 @@ def effective_mass(
     q: ArrayLike,
     frame: str,
     direction: ArrayLike,
+    *,
     point: ArrayLike = (0.0, 0.0, 0.0),
     world_axes: bool = False,
 ) -> Array:
@@ -116,7 +117,7 @@ def _mobility(robot: Robot, q: ArrayLike, frame: str) -> Array:
 # --- pseudoinverses -------------------------------------------------------------------------------
 
 
-def weighted_pseudoinverse(A: ArrayLike, weight: ArrayLike | None = None, tolerance: float = TOLERANCE) -> Array:
+def weighted_pseudoinverse(A: ArrayLike, *, weight: ArrayLike | None = None, tolerance: float = TOLERANCE) -> Array:
     """A# (..., n, m) = Wt^-1 A^T (A Wt^-1 A^T)^-1 of A (..., m, n): x = A# b has the least x^T Wt x.
 
     weight Wt (..., n, n): symmetric positive definite; default the identity. Where A has not full row
@@ -136,7 +137,7 @@ def weighted_pseudoinverse(A: ArrayLike, weight: ArrayLike | None = None, tolera
 
 
 def dynamically_consistent_inverse(
-    robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
 ) -> Array:
     """Jbar (nv, k) = M^-1 J^T (J M^-1 J^T)^-1, the pseudoinverse of J weighted by M.
 
@@ -144,15 +145,15 @@ def dynamically_consistent_inverse(
     does not accelerate the frame. At singular configurations as in `weighted_pseudoinverse`.
     """
     J = robot.jacobian(q, frame)[..., rows, :]
-    return weighted_pseudoinverse(J, robot.mass_matrix(q), tolerance)
+    return weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
 
 
 def torque_null_space(
-    robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
 ) -> Array:
     """1 - J^T Jbar^T (nv, nv): projects torques on those that leave the frame's acceleration alone."""
     J = robot.jacobian(q, frame)[..., rows, :]
-    inverse = weighted_pseudoinverse(J, robot.mass_matrix(q), tolerance)
+    inverse = weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
     return np.eye(J.shape[-1]) - np.swapaxes(inverse @ J, -1, -2)
 
 
@@ -168,7 +169,7 @@ class Manipulability(NamedTuple):
     condition: Array  # shortest over longest, 0 (singular) to 1 (isotropic)
 
 
-def manipulability(robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS) -> Manipulability:
+def manipulability(robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS) -> Manipulability:
     """Kinematic: the twists of joint velocities |v| <= 1. measure = sqrt(det(J J^T)).
 
     Rotations and translations in one ellipsoid depend on the unit of length; pick `rows` to separate them.
@@ -177,7 +178,7 @@ def manipulability(robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS
 
 
 def dynamic_manipulability(
-    robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS, torque_limits: ArrayLike | None = None
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, torque_limits: ArrayLike | None = None
 ) -> Manipulability:
     """The accelerations that torques give from rest, without gravity: of J M^-1 tau.
 

@@ -2,7 +2,7 @@
 """How torques and accelerations depend on the model's parameters (theory.md section 6; 000 section 4).
 
 Each function gives d tau / d parameters of inverse dynamics; `hybrid_sensitivity` turns that into
-the derivatives of hybrid or forward dynamics by the same parameters.
+the derivatives of hybrid dynamics or forward dynamics by the same parameters.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ class AxisSensitivity:
         """d tau / d twist, (nv, 6), for one state."""
         model = self._extended.model
         configuration, zeros = model.neutral(), np.zeros(model.nv)
-        rates, accelerations = zeros.copy(), zeros.copy()
-        rates[self._real], accelerations[self._real] = v, a
+        velocities, accelerations = zeros.copy(), zeros.copy()
+        velocities[self._real], accelerations[self._real] = v, a
         for old, new in zip(self._robot.model.joints, (j for j in model.joints if j.name not in _VIRTUAL)):
             size = old.kind.nq
             configuration[new.q_index : new.q_index + size] = np.asarray(q)[old.q_index : old.q_index + size]
-        by_q = self._extended.inverse_dynamics_derivatives(configuration, rates, accelerations)[0]
+        by_q = self._extended.inverse_dynamics_derivatives(configuration, velocities, accelerations)[0]
         behind = by_q[np.ix_(self._real, self._behind)]
         return by_q[np.ix_(self._real, self._before)] - behind @ self._to_behind
 

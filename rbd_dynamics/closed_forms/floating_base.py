@@ -73,7 +73,7 @@ class ManipulatorForm(NamedTuple):
     gravity: Array  # N (nv)
     input_matrix: Array  # B (nv, inputs), selects the actuated degrees of freedom
 
-    def acceleration(self, v: ArrayLike, u: ArrayLike, force: ArrayLike = 0.0) -> Array:
+    def acceleration(self, v: ArrayLike, u: ArrayLike, *, force: ArrayLike = 0.0) -> Array:
         """a (nv) under the actuators' u (inputs) and any other generalised force (nv), such as J^T F."""
         v, u = np.asarray(v, dtype=float), np.asarray(u, dtype=float)
         rest = self.input_matrix @ u + np.asarray(force) - self.coriolis_matrix @ v - self.gravity
@@ -81,7 +81,7 @@ class ManipulatorForm(NamedTuple):
 
 
 def manipulator_form(
-    robot: Robot, q: ArrayLike, v: ArrayLike, actuated: Sequence[str] | None = None
+    robot: Robot, q: ArrayLike, v: ArrayLike, *, actuated: Sequence[str] | None = None
 ) -> ManipulatorForm:
     """The four matrices. actuated: names of joints; default all but floating ones. KeyError: unknown joint."""
     model = robot.model

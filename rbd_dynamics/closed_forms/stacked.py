@@ -92,7 +92,7 @@ class StackedOperators:
         base = np.array(base_acceleration(self.model))
         return np.asarray(self.J.T @ (self.inertia @ (self.G @ (self.P0 @ base))))
 
-    def coriolis_matrix(self, v: ArrayLike, christoffel: bool = True) -> Array:
+    def coriolis_matrix(self, v: ArrayLike, *, christoffel: bool = True) -> Array:
         """C (nv, nv) with C v the Coriolis torque.
 
         christoffel=False: the source's xi^T G^T (Mb G (xidot - ad_{xi v} Gamma J) - ad*_V Mb J), for which

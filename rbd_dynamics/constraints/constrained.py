@@ -22,7 +22,7 @@ Constraints = ConstraintSet | Sequence[Constraint]
 Objective = Literal["torque", "constraint_force"]
 
 
-class ConstraintTerms(NamedTuple):
+class ConstraintRows(NamedTuple):
     """h (m), A (m, nv) and Adot v (m): rows without h have zeros there."""
 
     h: Array
@@ -133,9 +133,9 @@ class Constrained:
             found = self._kernels[name] = self.robot.constrained_kernel(name, of, of.key)
         return found
 
-    def terms(self, q: ArrayLike, v: ArrayLike, *, out: tuple[Array, ...] | None = None) -> ConstraintTerms:
+    def rows(self, q: ArrayLike, v: ArrayLike, *, out: tuple[Array, ...] | None = None) -> ConstraintRows:
         """h, A and Adot v. Source: theory.md section 7."""
-        return ConstraintTerms(*self._kernel("constraint_terms")((q, v, self.constraints.parameters), out))
+        return ConstraintRows(*self._kernel("constraint_rows")((q, v, self.constraints.parameters), out))
 
     def forward_dynamics(
         self,
@@ -241,7 +241,7 @@ class Constrained:
             if part.ndim or not np.isfinite(part):
                 raise ValueError(f"restitution {excerpt(restitution)} is not a finite number")
             if part:
-                after = -part * np.einsum("...ij,...j", self.terms(q, v).A, real_array(v, "v"))
+                after = -part * np.einsum("...ij,...j", self.rows(q, v).A, real_array(v, "v"))
         inputs = (q, v, self.constraints.parameters, after, self.robot.inertia_input)
         return self._kernel("constraint_impulse")(inputs, out)
 

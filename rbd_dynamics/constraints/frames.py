@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
+from rbd_dynamics.constraints.forms import check_positive
+from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import dot3
@@ -30,6 +32,7 @@ class FrameConstraint(PairConstraint):
     """
 
     kind: ClassVar[str] = "frame"
+    _: KW_ONLY
     directions: tuple[str, ...] = DIRECTIONS
 
     def __post_init__(self) -> None:
@@ -82,12 +85,12 @@ class DistanceConstraint(PairConstraint):
     """
 
     kind: ClassVar[str] = "distance"
-    distance: float = 1.0
+    _: KW_ONLY
+    distance: float = required(1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.distance < float("inf"):
-            raise ValueError(f"constraint {self.name!r}: distance {self.distance} must be positive")
+        check_positive(self.distance, f"constraint {self.name!r}: distance")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class ContactDetector:
         since: for how long it has been so that `contact` is about to change, s.
     """
 
-    def __init__(self, thresholds: ArrayLike, duration: float = 0.02) -> None:
+    def __init__(self, thresholds: ArrayLike, *, duration: float = 0.02) -> None:
         self.thresholds = np.array(thresholds, dtype=float)
         self.duration = float(duration)
         if not (self.thresholds > 0.0).all():

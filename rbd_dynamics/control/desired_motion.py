@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ NANOSECOND = 1e-9
 class MotionOptions:
     """How a DesiredMotion takes its input."""
 
+    _: KW_ONLY
     interpolation: Interpolation = "smooth"
     start_tolerance: float = 0.1  # rad, m
     setpoint_timeout: float = 0.5  # s; 0: a set-point stays for ever
@@ -42,6 +43,7 @@ class DesiredMotion:
     def __init__(
         self,
         joints: Sequence[str],
+        *,
         continuous: NDArray[np.bool_] | None = None,
         options: MotionOptions | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, SPRING, TERMS, checked_terms
+from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
@@ -46,9 +46,9 @@ class Feedforward:
     def __init__(
         self,
         robot: Robot,
-        joints: Sequence[str] = (),
         *,
-        terms: Iterable[str] = (INERTIA, CORIOLIS, GRAVITY, SPRING),
+        joints: Sequence[str] = (),
+        terms: Iterable[str] = WITHOUT_FRICTION,
         evaluate_at: EvaluateAt = "measured",
         kp: ArrayLike = (),
         kd: ArrayLike = (),
@@ -61,7 +61,7 @@ class Feedforward:
         self.index = single_freedom_indices(robot, self.joints)
         self._chosen = [model.joint(name) for name in self.joints]
         self.continuous = np.array([joint.kind.name == "continuous" for joint in self._chosen], dtype=bool)
-        self.tune(terms, evaluate_at, kp, kd, effort_limits, law)
+        self.tune(terms, evaluate_at=evaluate_at, kp=kp, kd=kd, effort_limits=effort_limits, law=law)
         self._outputs = np.zeros(len(self.joints)), np.zeros(len(self.joints))
         self._kernel = self._build()
         self._call = self._kernel.fast
@@ -69,6 +69,7 @@ class Feedforward:
     def tune(
         self,
         terms: Iterable[str],
+        *,
         evaluate_at: EvaluateAt = "measured",
         kp: ArrayLike = (),
         kd: ArrayLike = (),
@@ -100,7 +101,7 @@ class Feedforward:
         self.terms, self.evaluate_at, self.law, self.effort_limits = chosen, evaluate_at, law, limits
         self._tuning = (weights, gains, limits)
 
-    def compute(self, q: Array, v: Array, motion: Array, since: Array, out: Array | None = None) -> Array:
+    def compute(self, q: Array, v: Array, motion: Array, since: Array, *, out: Array | None = None) -> Array:
         """Efforts of the controlled joints, the same array each time or `out`.
 
         Parameters:

@@ -8,13 +8,12 @@ lost contact, a surface that is not where the model has it, too much force, a si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.surfaces import RollingBall, RollingDisk, SurfaceConstraint
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
 
@@ -34,6 +33,7 @@ class HybridLimits:
     allowed. hold_stiffness, hold_damping: 1/s^2 and 1/s, of holding.
     """
 
+    _: KW_ONLY
     sensor_timeout: float = 0.05
     state_timeout: float = 0.1
     contact_force: float = 1.0
@@ -65,12 +65,11 @@ class HybridSupervisor:
         self.desired = np.zeros(controller.m)  # multipliers wanted by the user
         self.force = np.zeros(controller.m)  # wanted now
         self.output: HybridOutput | None = None  # of the last step; None in hold
-        one_sided = (SurfaceConstraint, RollingBall, RollingDisk)
         sets = controller.constraints
         #: rows that can only push
         self.unilateral = np.zeros(controller.m, dtype=bool)
         for constraint in sets.constraints:
-            if isinstance(constraint, one_sided):
+            if constraint.one_sided:
                 self.unilateral[sets.slice_of(constraint.name).start] = True
         self._approach = np.zeros(controller.m)
         self._posture = np.zeros(controller.robot.model.nv)
@@ -164,9 +163,17 @@ class HybridSupervisor:
             self.motion.update(now, self.output.theta, self.output.rate)
         theta, rate, acceleration = self.motion.state()
         self.output = out = self.controller.step(
-            q, v, theta, rate, acceleration, self.force, measured if pressing else None, dt, self._posture,
-            None if pressing else self._approach,
-        )  # fmt: skip
+            q,
+            v,
+            theta,
+            rate=rate,
+            acceleration=acceleration,
+            force=self.force,
+            measured=measured if pressing else None,
+            dt=dt,
+            posture=self._posture,
+            approach=None if pressing else self._approach,
+        )
         problem = self._problem(now, out, measured)
         if problem:
             self.stop(problem)
@@ -183,7 +190,7 @@ class HybridSupervisor:
         if self.force.any():
             change = limits.force_rate * max(elapsed, 0.0)
             self.force -= np.clip(self.force, -change, change)
-            tau -= self.force @ robot.constraint_terms(q, v, self.controller.constraints).A
+            tau -= self.force @ robot.constraint_rows(q, v, self.controller.constraints).A
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The usual hybrid task as numbers: a tool, a task frame, a surface, directions held and directions moved."""
+"""The usual task of hybrid position/force control as numbers: tool, task frame, surface, directions held and moved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from rbd_dynamics.constraints import (
@@ -39,6 +39,7 @@ class HybridTask:
     """
 
     tool_frame: str
+    _: KW_ONLY
     tool_position: Sequence[float] = (0.0, 0.0, 0.0)
     tool_orientation: Sequence[float] = (0.0, 0.0, 0.0)
     reference: str = WORLD_FRAME

@@ -40,7 +40,7 @@ class MomentumObserver:
     Raises ValueError for a rate that is not positive.
     """
 
-    def __init__(self, robot: Robot, rate: ArrayLike = 20.0) -> None:
+    def __init__(self, robot: Robot, *, rate: ArrayLike = 20.0) -> None:
         nv = robot.model.nv
         self.robot = robot
         self.rate = np.broadcast_to(np.asarray(rate, dtype=float), (nv,)).copy()
@@ -124,5 +124,5 @@ def _terms_kernel(robot: Robot) -> Evaluation:
         momentum = [dot(row, x.v) for row in x.mass_matrix()]
         return [momentum, [dot(column, x.v) - n for column, n in zip(zip(*C), passive)]]
 
-    function = function_of(robot.model, signature, terms, robot.friction)
+    function = function_of(robot.model, signature, terms, friction=robot.friction)
     return robot.custom_kernel("momentum_observer", signature, function)

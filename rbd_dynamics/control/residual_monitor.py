@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.control.contact_detector import ContactDetector
 from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.control.state_filter import StateFilter
-from rbd_dynamics.control.terms import FRICTION, TERMS, checked_terms, inverse_dynamics_terms
+from rbd_dynamics.control.terms import FRICTION, TERMS, WITHOUT_FRICTION, checked_terms, inverse_dynamics_terms
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.robot import Robot
 
@@ -29,7 +29,7 @@ class ResidualMonitor:
 
     Parameters:
         robot: without friction in its equation of motion.
-        terms: what the measured efforts contain: inertia, coriolis, gravity, friction.
+        terms: what the measured efforts contain: inertia, coriolis, gravity, spring, friction.
         cutoff: of the residual's filter, Hz.
         observer_rate: 1/s.
         thresholds: of contact, N m or N: one for all or (nv,); infinite for joints that do not count.
@@ -47,7 +47,8 @@ class ResidualMonitor:
     def __init__(
         self,
         robot: Robot,
-        terms: Iterable[str] = ("inertia", "coriolis", "gravity"),
+        *,
+        terms: Iterable[str] = WITHOUT_FRICTION,
         cutoff: float = 5.0,
         observer_rate: ArrayLike = 30.0,
         thresholds: ArrayLike = np.inf,
@@ -66,8 +67,10 @@ class ResidualMonitor:
         self.terms = checked_terms(terms)
         self._missing = tuple(term for term in TERMS if term not in self.terms and term != FRICTION)
         self._filter = StateFilter(3 * nv, cutoff)  # of q, v, tau
-        self._observer = MomentumObserver(robot, observer_rate)
-        self.detector = ContactDetector(np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), contact_duration)
+        self._observer = MomentumObserver(robot, rate=observer_rate)
+        self.detector = ContactDetector(
+            np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), duration=contact_duration
+        )
         self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in robot.model.joints])
         self.residual, self.external = np.full(nv, np.nan), np.full(nv, np.nan)
         self._signals = np.zeros((3, nv))

@@ -36,7 +36,7 @@ def fill_velocities(times: Array, positions: Array, velocities: Array) -> Array:
 
 
 def fill_accelerations(
-    times: Array, positions: Array, velocities: Array, accelerations: Array, end: End = "free"
+    times: Array, positions: Array, velocities: Array, accelerations: Array, *, end: End = "free"
 ) -> Array:
     """Missing accelerations: those of the quintic spline with continuous jerk. No velocity may be missing.
 

@@ -14,6 +14,8 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 INERTIA, CORIOLIS, GRAVITY, SPRING, FRICTION = TERMS = ("inertia", "coriolis", "gravity", "spring", "friction")
+#: what a description knows; friction it often does not, and control laws then chatter
+WITHOUT_FRICTION = (INERTIA, CORIOLIS, GRAVITY, SPRING)
 
 
 def checked_terms(terms: Iterable[str]) -> frozenset[str]:
@@ -31,6 +33,7 @@ def inverse_dynamics_terms(
     v: ArrayLike,
     a: ArrayLike,
     terms: Iterable[str],
+    *,
     f_ext: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
     """Sum of the chosen terms of M a + C v + N + springs(q) + friction(v), less J^T f_ext: (..., nv).

@@ -44,7 +44,7 @@ class Waypoints:
     accelerations: Array
 
     @classmethod
-    def of(cls, joint_names: Sequence[str], points: Iterable[Point], positions: bool = True) -> Waypoints:
+    def of(cls, joint_names: Sequence[str], points: Iterable[Point], *, positions: bool = True) -> Waypoints:
         """Check points. With positions=False they too may be missing. Raises TrajectoryError."""
         names, points = tuple(joint_names), list(points)
         if not names:

@@ -79,10 +79,10 @@ class Client:
         self.recording.add_topic("/robot_description", String)
         self.recording.add("/robot_description", serialize_message(message))
 
-    def record(self, topic: str, kind: Any, qos: QoSProfile | int) -> None:
+    def record(self, topic: str, ros_type: Any, qos: QoSProfile | int) -> None:
         """Keep every message of a topic from now on, as it came over the wire."""
-        self.recording.add_topic(topic, kind)
-        self._node.create_subscription(kind, topic, lambda data: self.recording.add(topic, data), qos, raw=True)
+        self.recording.add_topic(topic, ros_type)
+        self._node.create_subscription(ros_type, topic, lambda data: self.recording.add(topic, data), qos, raw=True)
 
     def wait_for_joint_states(self) -> None:
         """Until the simulated robot is there."""
@@ -92,9 +92,9 @@ class Client:
         self.wait(self.now, "/clock of the simulator")
         self._node.destroy_subscription(subscription)
 
-    def publisher(self, kind: Any, topic: str) -> Any:
+    def publisher(self, ros_type: Any, topic: str) -> Any:
         """A publisher that somebody listens to."""
-        publisher = self._node.create_publisher(kind, topic, 10)
+        publisher = self._node.create_publisher(ros_type, topic, 10)
         self.wait(lambda: publisher.get_subscription_count() > 0, f"a subscriber of {topic}")
         return publisher
 
@@ -139,10 +139,10 @@ class Client:
                 raise DemoError(f"waited {patience:.0f} s in vain for {what}")
             time.sleep(0.01)
 
-    def call(self, kind: Any, name: str, request: Any, patience: float = PATIENCE) -> Any:
+    def call(self, ros_type: Any, name: str, request: Any, patience: float = PATIENCE) -> Any:
         """The response of a service. Raises DemoError."""
         if name not in self._clients:
-            self._clients[name] = self._node.create_client(kind, name)
+            self._clients[name] = self._node.create_client(ros_type, name)
         client = self._clients[name]
         self.wait(client.service_is_ready, f"service {name}", patience)
         future = client.call_async(request)

@@ -190,11 +190,11 @@ class Planner:
         request.trajectory = trajectory_message(self._motion, derivatives=derivatives)
         return self._ask(srv.FillTrajectoryEfforts, "fill_trajectory_efforts", request).trajectory
 
-    def _request(self, kind: Any, q: Array, v: Array) -> Any:
-        return kind.Request(joint_names=self._order, positions=flat(q), velocities=flat(v))
+    def _request(self, ros_type: Any, q: Array, v: Array) -> Any:
+        return ros_type.Request(joint_names=self._order, positions=flat(q), velocities=flat(v))
 
-    def _ask(self, kind: Any, name: str, request: Any) -> Any:
-        response = self._client.call(kind, f"{SERVER}/{name}", request)
+    def _ask(self, ros_type: Any, name: str, request: Any) -> Any:
+        response = self._client.call(ros_type, f"{SERVER}/{name}", request)
         if not response.success:
             raise DemoError(f"service {name} refuses: {response.message}")
         return response

@@ -21,11 +21,11 @@ SECOND = 1e-9  # of a ns
 class Recording:
     """Serialised messages of some topics with the time of their arrival (ns)."""
 
-    kinds: dict[str, Any] = field(default_factory=dict)  # message class by topic
+    types: dict[str, Any] = field(default_factory=dict)  # message class by topic
     messages: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)
 
-    def add_topic(self, topic: str, kind: Any) -> None:
-        self.kinds[topic] = kind
+    def add_topic(self, topic: str, ros_type: Any) -> None:
+        self.types[topic] = ros_type
         self.messages[topic] = []
 
     def add(self, topic: str, message: bytes) -> None:
@@ -36,7 +36,7 @@ class Recording:
         from rclpy.serialization import deserialize_message
 
         found = self.messages[topic]
-        return deserialize_message(found[-1][1], self.kinds[topic]) if found else None
+        return deserialize_message(found[-1][1], self.types[topic]) if found else None
 
     def mark(self) -> dict[str, int]:
         """How many messages of each topic there are now; the beginning of a part, for `since`."""
@@ -46,8 +46,8 @@ class Recording:
         """The messages of a topic that came after a mark, deserialised."""
         from rclpy.serialization import deserialize_message
 
-        kind = self.kinds[topic]
-        return [deserialize_message(data, kind) for _, data in self.messages[topic][mark[topic] :]]
+        ros_type = self.types[topic]
+        return [deserialize_message(data, ros_type) for _, data in self.messages[topic][mark[topic] :]]
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def write_bag(recording: Recording, folder: Path, distro: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with Writer(folder, version=8, storage_plugin=StoragePlugin.SQLITE3) as writer:
         entries = []
-        for topic, kind in recording.kinds.items():
-            package, group, name = kind.__module__.split(".")[0], "msg", kind.__name__
+        for topic, ros_type in recording.types.items():
+            package, group, name = ros_type.__module__.split(".")[0], "msg", ros_type.__name__
             connection = writer.add_connection(topic, f"{package}/{group}/{name}", typestore=typestore)
             entries += [(stamp, connection, data) for stamp, data in recording.messages[topic]]
         for stamp, connection, data in sorted(entries, key=lambda entry: entry[0]):

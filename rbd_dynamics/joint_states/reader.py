@@ -35,6 +35,7 @@ class JointStateReader:
         self,
         names: Sequence[str],
         required: Sequence[str],
+        *,
         missing_velocity: MissingVelocity = "differentiate",
         initial: Array | None = None,
     ) -> None:

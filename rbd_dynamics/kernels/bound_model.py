@@ -83,7 +83,7 @@ class BoundModel:
     def _evaluation(self, name: str) -> Evaluation:
         found = self._kernels.get(name)
         if found is None:
-            signature, function = specialise(self.model, name, self.friction)
+            signature, function = specialise(self.model, name, friction=self.friction)
             kernel = backends.build(self.backend, name, signature, function)
             found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
         return found
@@ -92,7 +92,7 @@ class BoundModel:
         """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""
         found = self._constrained_kernels.setdefault(key, {})
         if name not in found:
-            signature, function = specialise(self.model, name, self.friction, constraints)
+            signature, function = specialise(self.model, name, friction=self.friction, constraints=constraints)
             found[name] = self.custom_kernel(name, signature, function)
         return found[name]
 
@@ -115,12 +115,19 @@ class BoundModel:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
         return (self._kernels.get(name) or self._evaluation(name))(inputs, out)
 
+    def _run_under(self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, out: Any) -> Any:
+        """The same with external wrenches, if there are any, and with the bodies' inertias."""
+        if f_ext is None:
+            return self._run(name, (*inputs, self._inertia), out)
+        return self._run(f"{name}_f_ext", (*inputs, self.body_wrenches(f_ext), self._inertia), out)
+
     # --- payload ----------------------------------------------------------------------------------
 
     def set_payload(
         self,
         frame: str,
         mass: float,
+        *,
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
     ) -> None:
@@ -131,7 +138,7 @@ class BoundModel:
         that is under way in another thread uses either all of the old or all of the new load.
         Raises KeyError for an unknown frame, ModelError for an impossible load.
         """
-        body, load = payload_inertia(self.model, frame, mass, com, inertia)
+        body, load = payload_inertia(self.model, frame, mass, com=com, inertia=inertia)
         with _payload_lock:  # of two threads none loses the other's load
             payloads = dict(self._payloads)
             payloads.pop(frame, None)

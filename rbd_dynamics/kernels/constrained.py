@@ -15,7 +15,7 @@ from rbd_dynamics.spatial.scalar import Scalar, dot
 Vector = Sequence[Scalar]
 
 
-def _terms(x: Inputs) -> Any:
+def _rows(x: Inputs) -> Any:
     rows = x.rows()
     return [rows.position, flat(rows.matrix), rows.bias]
 
@@ -80,7 +80,7 @@ def _entry(inputs: str, outputs: str, function: Algorithm, wrenches: bool = Fals
 _INVERSE = ("q v a tau actuated parameters target inertia", "tau multipliers rank lacking residual")
 
 CONSTRAINED: dict[str, Entry] = {
-    "constraint_terms": _entry("q v parameters", "h A Adot_v", _terms),
+    "constraint_rows": _entry("q v parameters", "h A Adot_v", _rows),
     "constrained_forward_dynamics": _entry(
         "q v tau parameters target inertia", "a multipliers rank residual", _forward, wrenches=True
     ),

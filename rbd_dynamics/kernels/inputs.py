@@ -37,6 +37,7 @@ class Inputs:
         self,
         model: Model,
         vectors: dict[str, Vector],
+        *,
         friction: bool = False,
         frame: Frame | None = None,
         constraints: RowSource | None = None,

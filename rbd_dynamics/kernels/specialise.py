@@ -17,7 +17,7 @@ _WITH_WRENCHES = "_f_ext"
 
 
 def specialise(
-    model: Model, name: str, friction: bool = False, constraints: RowSource | None = None
+    model: Model, name: str, *, friction: bool = False, constraints: RowSource | None = None
 ) -> tuple[Signature, Function]:
     """Signature and function of a kernel of the catalog; "_f_ext" at the end adds external wrenches.
 
@@ -38,13 +38,16 @@ def specialise(
     rows = 0 if constraints is None else len(constraints)
     sizes = sizes_of(model, rows, 0 if constraints is None else len(constraints.parameters))
     signature = Signature(arguments(" ".join(words), sizes), arguments(entry.outputs, sizes))
-    return signature, function_of(model, signature, entry.function, friction, frame, constraints)
+    return signature, function_of(
+        model, signature, entry.function, friction=friction, frame=frame, constraints=constraints
+    )
 
 
 def function_of(
     model: Model,
     signature: Signature,
     algorithm: Algorithm,
+    *,
     friction: bool = False,
     frame: str = "",
     constraints: RowSource | None = None,
@@ -65,7 +68,7 @@ def function_of(
 
     def function(*vectors: Vector) -> Sequence[Vector]:
         named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
-        given = Inputs(tree.model, named, friction, place, constraints)
+        given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints)
         results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, algorithm(given))]
         return [*results, given.checks]
 

@@ -63,7 +63,9 @@ def assemble(
     mimics = resolve_mimics(description, findings, {joint.name for joint in joints if joint.kind.is_coordinate})
     check_inertials(description, findings)
     findings.raise_errors()
-    model = Model(name, _numbered(bodies, mimics), tuple(frames), gravity, base, fixed_inertia)
+    model = Model(
+        name, _numbered(bodies, mimics), frames=tuple(frames), gravity=gravity, base=base, fixed_inertia=fixed_inertia
+    )
     check_bodies(model, links, findings)
     check_motion(model, findings)
     findings.raise_errors()
@@ -156,8 +158,7 @@ def checked_joint(
     if mimic is not None:
         leader = checked_name(mimic.leader, f"{where}: mimic")
         multiplier = checked_number(mimic.multiplier, f"{where}: mimic multiplier")
-        mimic = Mimic(leader, multiplier, checked_number(mimic.offset, f"{where}: mimic offset"))
-    numbers = (own["damping"], own["friction"], own["armature"])
+        mimic = Mimic(leader, multiplier=multiplier, offset=checked_number(mimic.offset, f"{where}: mimic offset"))
     for force in passive:
         if not isinstance(force, PassiveForce):
             raise ModelError(f"{where}: {excerpt(force)} is not a passive force, as in Spring(100.0)")
@@ -165,7 +166,18 @@ def checked_joint(
             raise ModelError(
                 f"{where} is {kind.name}: a {force.name} needs a velocity that is the rate of the position"
             )
-    return Joint(name, kind, 0, 0, Limits(lower, upper, velocity, effort), *numbers, mimic, tuple(passive))
+    return Joint(
+        name,
+        kind,
+        0,
+        0,
+        limits=Limits(lower=lower, upper=upper, velocity=velocity, effort=effort),
+        damping=own["damping"],
+        friction=own["friction"],
+        armature=own["armature"],
+        mimic=mimic,
+        passive=tuple(passive),
+    )
 
 
 def checked_pose(value: Any, where: str) -> Transform:

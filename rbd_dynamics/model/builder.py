@@ -43,7 +43,7 @@ class ModelBuilder:
     izz), None for a point mass. What is wrong raises ModelError, which names the link or joint.
     """
 
-    def __init__(self, name: str = "robot", gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
         self._name = checked_name(name, "model")
         x, y, z = checked_vector(gravity, 3, "gravity")
         self._gravity = (x, y, z)
@@ -93,7 +93,7 @@ class ModelBuilder:
         carrier, pose = self._place(name, parent, placement)
         load = self._inertia(name, mass, com, inertia)
         self._add_frame(name, len(self._bodies), IDENTITY)
-        self._frames.append(Frame(joint_name, len(self._bodies), IDENTITY, "joint"))
+        self._frames.append(Frame(joint_name, len(self._bodies), placement=IDENTITY, element="joint"))
         self._bodies.append(Body(name, carrier, pose, moving, load))
 
     def add_fixed(
@@ -117,12 +117,12 @@ class ModelBuilder:
             body = self._bodies[carrier]
             self._bodies[carrier] = replace(body, inertia=body.inertia + load)
 
-    def add_frame(self, name: str, parent: str | None, placement: Placement = IDENTITY) -> None:
+    def add_frame(self, name: str, parent: str | None, *, placement: Placement = IDENTITY) -> None:
         """A named frame on a link, as a tool's."""
         checked_name(name, "frame")
         self._add_frame(name, *self._place(name, parent, placement))
 
-    def build(self, strict: bool = False) -> Model:
+    def build(self, *, strict: bool = False) -> Model:
         """The model, after the same checks as a URDF's (`load_urdf` says what `strict` means).
 
         Joints come in the order in which they were added. The builder can go on being used.
@@ -150,7 +150,7 @@ class ModelBuilder:
 
     def _add_frame(self, name: str, body: int, pose: Transform) -> None:
         self._places[name] = (body, pose)
-        self._frames.append(Frame(name, body, pose))
+        self._frames.append(Frame(name, body, placement=pose))
 
     def _inertia(self, name: str, mass: Any, com: Any, inertia: Any) -> RigidInertia:
         where = f"link {name!r}"

@@ -19,6 +19,7 @@ from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, l
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Limits, Mimic
+from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import rotor_inertias
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -61,6 +62,7 @@ class JointDescription:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    passive: tuple[PassiveForce, ...] = ()
 
 
 @dataclass
@@ -170,7 +172,9 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
         damping=damping,
         friction=friction,
         armature=armatures.get(name, 0.0) if armature is None else armature,
-        mimic=parsed.mimic and Mimic(parsed.mimic.joint, parsed.mimic.multiplier, parsed.mimic.offset),
+        mimic=parsed.mimic
+        and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
+        passive=_spring(first_child(element, "dynamics"), kind, where, findings),
     )
 
 
@@ -209,7 +213,7 @@ def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findi
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower, upper, limit.velocity, limit.effort)
+    return Limits(lower=lower, upper=upper, velocity=limit.velocity, effort=limit.effort)
 
 
 def _dynamics(
@@ -231,6 +235,20 @@ def _dynamics(
             _check_not_negative(inertia, element, key, where, findings)
             return dynamics.damping, dynamics.friction, inertia * ratio * ratio
     return dynamics.damping, dynamics.friction, None
+
+
+def _spring(element: ET.Element | None, kind: str, where: str, findings: Findings) -> tuple[PassiveForce, ...]:
+    """Springs are no part of URDF: the attributes have the names that SDFormat has for them."""
+    if element is None or "spring_stiffness" not in element.keys():
+        return ()
+    reader = Reader(element, where, findings)
+    stiffness = reader.number("spring_stiffness", Number())
+    rest = reader.number("spring_reference", Number(default="0"))
+    _check_not_negative(stiffness, element, "spring_stiffness", where, findings)
+    if kind not in ("revolute", "continuous", "prismatic"):
+        findings.error(where, f"is {kind}, which cannot have a spring")
+    sound = math.isfinite(stiffness) and math.isfinite(rest) and stiffness > 0.0
+    return (Spring(stiffness, rest=rest),) if sound else ()
 
 
 def _check_not_negative(value: float, element: ET.Element, key: str, where: str, findings: Findings) -> None:

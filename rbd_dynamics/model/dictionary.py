@@ -61,7 +61,7 @@ def to_yaml(model: Model) -> str:
     return _HEADER + text
 
 
-def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
+def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
     """Make a model of a YAML file (a path, or the text itself); `strict` as for `load_urdf`.
 
     Raises ModelError, which names the line or the culprit.
@@ -74,7 +74,7 @@ def load_yaml(source: str | os.PathLike[str], strict: bool = False) -> Model:
         raise ModelError(str(error)) from None
     if not isinstance(data, dict):
         raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
-    return model_from_dict(data, strict)
+    return model_from_dict(data, strict=strict)
 
 
 # --- to a dictionary ------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     if model.fixed_inertia != RigidInertia():
         data["fixed_inertia"] = _inertia_dict(model.fixed_inertia)
     data["frames"] = [
-        {"name": frame.name, "body": body_name(frame.body), "kind": frame.kind, **_pose_dict(frame.placement)}
+        {"name": frame.name, "body": body_name(frame.body), "element": frame.element, **_pose_dict(frame.placement)}
         for frame in model.frames
     ]
     return data
@@ -155,7 +155,7 @@ def _floats(numbers: Sequence[Any]) -> list[float]:
 # --- from a dictionary ----------------------------------------------------------------------------
 
 
-def model_from_dict(data: Mapping[str, Any], strict: bool = False) -> Model:
+def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
     """The model that a dictionary describes, after the same checks as a URDF's; `strict` as for `load_urdf`.
 
     Raises ModelError, which names the body, joint or frame that is wrong.
@@ -190,7 +190,7 @@ def model_from_dict(data: Mapping[str, Any], strict: bool = False) -> Model:
         frames = [_frame(item, places, number + 1) for number, item in enumerate(top.items("frames"))]
     else:
         frames = [Frame(name, k) for name, k in places.items()]
-        frames += [Frame(body.joint.name, k, kind="joint") for k, body in enumerate(bodies)]
+        frames += [Frame(body.joint.name, k, element="joint") for k, body in enumerate(bodies)]
     return assemble(
         checked_name(top.get("name", "robot"), "model"),
         bodies,
@@ -253,27 +253,24 @@ def _joint(entry: _Entry) -> Joint:
     mimic = None
     if entry.get("mimic") is not None:
         follows = entry.part("mimic").only("leader", "multiplier", "offset")
-        mimic = Mimic(follows.get("leader"), follows.get("multiplier", 1.0), follows.get("offset", 0.0))
+        mimic = Mimic(
+            follows.get("leader"), multiplier=follows.get("multiplier", 1.0), offset=follows.get("offset", 0.0)
+        )
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
-    passive = [_passive_force(item, entry.where) for item in entry.items("passive")]
+    passive = [PassiveForce.from_dict(item, where=f"{entry.where}: passive") for item in entry.items("passive")]
     return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
 
 
-def _passive_force(item: Any, where: str) -> PassiveForce:
-    try:
-        return PassiveForce.from_dict(item)
-    except ModelError as error:
-        raise ModelError(f"{where}: passive: {error}") from None
-
-
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
-    entry = _Entry(item, f"frame number {number}").only("name", "body", "kind", "placement")
+    entry = _Entry(item, f"frame number {number}").only("name", "body", "element", "placement")
     name = checked_name(entry.get("name"), entry.where)
     entry.where = f"frame {name!r}"
-    kind = entry.get("kind", "link")
-    if kind not in ("link", "joint"):
-        raise ModelError(f"{entry.where}: kind {excerpt(kind)} is neither 'link' nor 'joint'")
-    return Frame(name, _body(entry.get("body"), places, f"{entry.where}: body"), _pose(entry), kind)
+    element = entry.get("element", "link")
+    if element not in ("link", "joint"):
+        raise ModelError(f"{entry.where}: element {excerpt(element)} is neither 'link' nor 'joint'")
+    return Frame(
+        name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), element=element
+    )
 
 
 def _pose(entry: _Entry) -> Transform:

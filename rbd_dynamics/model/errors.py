@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from rbd_dynamics.model.excerpt import shortened
@@ -24,6 +24,7 @@ class Finding:
     severity: Severity
     element: str
     message: str
+    _: KW_ONLY
     hint: str = ""
     defect: bool = False
 
@@ -55,16 +56,16 @@ class Findings(list[Finding]):
         self.strict = strict
 
     def error(self, element: str, message: str, hint: str = "") -> None:
-        self.append(Finding("error", element, message, hint))
+        self.append(Finding("error", element, message, hint=hint))
 
     def defect(self, element: str, message: str, hint: str = "") -> None:
-        self.append(Finding("error" if self.strict else "warning", element, message, hint, defect=True))
+        self.append(Finding("error" if self.strict else "warning", element, message, hint=hint, defect=True))
 
     def warning(self, element: str, message: str, hint: str = "") -> None:
-        self.append(Finding("warning", element, message, hint))
+        self.append(Finding("warning", element, message, hint=hint))
 
     def note(self, element: str, message: str, hint: str = "") -> None:
-        self.append(Finding("note", element, message, hint))
+        self.append(Finding("note", element, message, hint=hint))
 
     @property
     def errors(self) -> list[Finding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -37,6 +37,7 @@ QUATERNION_TOLERANCE = 1e-2
 class Limits:
     """Limits of a joint; infinite where none is given. Units: m or rad, per s, N or N m."""
 
+    _: KW_ONLY
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
@@ -48,6 +49,7 @@ class Mimic:
     """q = multiplier * q_leader + offset."""
 
     leader: str
+    _: KW_ONLY
     multiplier: float = 1.0
     offset: float = 0.0
 
@@ -63,6 +65,7 @@ class Joint:
     kind: JointKind
     q_index: int
     v_index: int
+    _: KW_ONLY
     limits: Limits = Limits()
     damping: float = 0.0  # viscous, N s/m or N m s/rad
     friction: float = 0.0  # Coulomb, N or N m
@@ -95,8 +98,9 @@ class Frame:
 
     name: str
     body: int
+    _: KW_ONLY
     placement: Transform = IDENTITY  # in the body's frame
-    kind: Literal["link", "joint"] = "link"
+    element: Literal["link", "joint"] = "link"
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class Model:
 
     name: str
     bodies: tuple[Body, ...]
+    _: KW_ONLY
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: Literal["fixed", "floating"] = "fixed"
@@ -170,9 +175,9 @@ class Model:
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
         found: dict[str, Frame] = {}
-        for kind in ("link", "joint"):
+        for element in ("link", "joint"):
             for frame in self.frames:
-                if frame.kind == kind:
+                if frame.element == element:
                     found.setdefault(frame.name, frame)
         return found
 
@@ -212,7 +217,7 @@ class Model:
         a number that is not finite or of a quaternion far from unit length; ArithmeticError where the result is not
         finite.
         """
-        q, dv = _together(self.configuration(q), self.velocity(dv, "dv"), "q", "dv")
+        q, dv = _together(self.configuration(q), self.velocity(dv, what="dv"), "q", "dv")
         with np.errstate(all="ignore"):
             parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
         return self._finite("integrate", np.concatenate([q[..., :0], *parts], axis=-1), parts)
@@ -222,12 +227,12 @@ class Model:
 
         Raises as `integrate`.
         """
-        q0, q1 = _together(self.configuration(q0, "q0"), self.configuration(q1, "q1"), "q0", "q1")
+        q0, q1 = _together(self.configuration(q0, what="q0"), self.configuration(q1, what="q1"), "q0", "q1")
         with np.errstate(all="ignore"):
             parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
         return self._finite("difference", np.concatenate([q0[..., :0], *parts], axis=-1), parts)
 
-    def configuration(self, q: ArrayLike, what: str = "q") -> Array:
+    def configuration(self, q: ArrayLike, *, what: str = "q") -> Array:
         """A checked configuration (..., nq) with quaternions of unit length.
 
         Raises ValueError that names `what`, and the joint of a number that is not finite or of a quaternion whose
@@ -248,7 +253,7 @@ class Model:
             own /= norm
         return checked
 
-    def velocity(self, v: ArrayLike, what: str = "v") -> Array:
+    def velocity(self, v: ArrayLike, *, what: str = "v") -> Array:
         """Checked numbers (..., nv). Raises ValueError that names `what`, and the joint of one that is not finite."""
         return self._checked(v, what, self.nv, lambda joint: (joint.v_index, joint.kind.nv))
 

@@ -13,7 +13,7 @@ Slopes and torques follow by jets, so that nothing can disagree; every algorithm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from rbd_dynamics.model.errors import ModelError
@@ -81,6 +81,7 @@ class Spring(Elastic):
     """k (q - rest)^2 / 2; stiffness k in N m/rad or N/m, rest in rad or m."""
 
     stiffness: float
+    _: KW_ONLY
     rest: float = 0.0
     name: ClassVar[str] = "spring"
 

@@ -21,6 +21,7 @@ def payload_inertia(
     model: Model,
     frame: str,
     mass: float,
+    *,
     com: Sequence[float] = (0.0, 0.0, 0.0),
     inertia: ArrayLike | None = None,
 ) -> tuple[int, RigidInertia]:

@@ -42,6 +42,7 @@ _WITHOUT_AXIS: dict[str, type[kinds.JointKind]] = {
 
 def load_urdf(
     source: str | os.PathLike[str],
+    *,
     base: Literal["fixed", "floating"] = "fixed",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     joints: Sequence[str] | None = None,
@@ -58,6 +59,8 @@ def load_urdf(
     Rotor inertia, which URDF has no standard for, is read from `<dynamics armature="...">` (as seen
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
     `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
+
+    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names.
 
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
@@ -234,8 +237,8 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
             pose = pose @ _kind(joint).transform([float(x) for x in locks[joint.name]])
         pose = _flat(pose)
         if joint.name:
-            merged.frames.append((carrier, Frame(joint.name, WORLD, pose, "joint")))
-        merged.frames.append((carrier, Frame(joint.child, WORLD, pose, "link")))
+            merged.frames.append((carrier, Frame(joint.name, WORLD, placement=pose, element="joint")))
+        merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
         inertial = inertials[joint.child]
         if inertial is not None:
             load = inertial.inertia.to_parent(pose)
@@ -297,8 +300,10 @@ def _assemble(
         joint = mover.joint
         q_index, v_index = starts[mimic.leader if mimic else name]
         parent = WORLD if mover.parent is None else index[mover.parent]
-        numbers = (joint.limits, joint.damping, joint.friction, joint.armature)
-        moving = Joint(name, _kind(joint), q_index, v_index, *numbers, mimic=mimic)
+        moving = Joint(
+            name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
+            armature=joint.armature, mimic=mimic, passive=joint.passive,
+        )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
 
     return Model(

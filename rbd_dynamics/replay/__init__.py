@@ -9,17 +9,26 @@
         comparison.add(segment, replay.predict(robot, segment, settings.terms))
 
 `replay.compare` is these lines; `replay.analyse` also answers `Questions`: friction, load, inertias, contacts, energy.
-Comparisons, and what identifies, can be merged with those of other recordings.
+Comparisons, and what identifies, can be merged with those of other recordings. All is imported when first used.
 """
 
-from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
-from rbd_dynamics.replay.comparison import Comparison, JointComparison, Prediction, predict
-from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.noise import Uncertainty
-from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.replay import Replay, compare
-from rbd_dynamics.replay.segments import Segment, Segments, segments
-from rbd_dynamics.replay.settings import Settings
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rbd_dynamics.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
+    from rbd_dynamics.replay.comparison import Comparison, JointComparison, Prediction, predict
+    from rbd_dynamics.replay.log import Log
+    from rbd_dynamics.replay.noise import Uncertainty
+    from rbd_dynamics.replay.reading import Recording, RecordingError
+    from rbd_dynamics.replay.replay import Replay, compare
+    from rbd_dynamics.replay.segmentation import Segment, Segments, segments
+    from rbd_dynamics.replay.settings import Settings
+else:
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "Analysis",

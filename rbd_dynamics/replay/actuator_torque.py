@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import FRICTION, TERMS
 from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Uncertainty
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
-from rbd_dynamics.replay.segments import Progress, Segment, Segments
+from rbd_dynamics.replay.segmentation import Progress, Segment, Segments
 from rbd_dynamics.replay.series import Series
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.sinks import Sink
@@ -48,6 +49,7 @@ class Questions:
         energy: power and work of the joints.
     """
 
+    _: KW_ONLY
     friction: bool = True
     payload: str | None = None
     inertias: bool = False
@@ -78,6 +80,7 @@ class Analysis:
 def analyse(
     recording: Recording | str | os.PathLike[str],
     robot: Robot,
+    *,
     settings: Settings | None = None,
     questions: Questions | None = None,
     sinks: Sequence[Sink] = (),
@@ -100,14 +103,15 @@ def analyse(
     calibrating = questions.external_torque and questions.contact_threshold is None
     again = bool(sinks) or bool(series) or questions.external_torque
     passes = _Passes(1 + calibrating + again, progress)
-    found = checked_segments(recording, robot, settings, passes.report)
-    names, common = found.velocity_names, (found.low_pass, settings.terms)
+    found = checked_segments(recording, robot, settings, progress=passes.report)
+    names = found.velocity_names
+    common: dict[str, Any] = {"low_pass": found.low_pass, "terms": settings.terms}
 
     comparison = Comparison(names, settings.terms)
     energy = Energy(robot, names, settings.terms) if questions.energy else None
-    friction = FrictionIdentifier(robot, *common) if questions.friction else None
-    payload = PayloadIdentifier(robot, questions.payload, *common) if questions.payload else None
-    inertias = InertiaIdentifier(robot, *common) if questions.inertias else None
+    friction = FrictionIdentifier(robot, **common) if questions.friction else None
+    payload = PayloadIdentifier(robot, questions.payload, **common) if questions.payload else None
+    inertias = InertiaIdentifier(robot, **common) if questions.inertias else None
     identifiers = [part for part in (friction, payload, inertias) if part is not None]
     last = 0.0
     for segment, prediction in passes.over(found, robot, settings):
@@ -124,13 +128,18 @@ def analyse(
     if questions.external_torque:
         known = None if rubs is None else (lambda v: rubs.torque(names, v, offset=False))
         external = ExternalTorque(
-            robot, names, settings.terms, found.low_pass, known, thresholds=questions.contact_threshold
+            robot,
+            names,
+            settings.terms,
+            low_pass=found.low_pass,
+            friction=known,
+            thresholds=questions.contact_threshold,
         )
         if calibrating:
             for segment, prediction in passes.over(found, robot, settings):
                 external.add(segment, prediction)
             external.calibrate()
-    drawn = Series(names, found.rate, series) if series else None
+    drawn = Series(names, found.rate, points=series) if series else None
     for segment, prediction in passes.over(found, robot, settings) if again else ():
         torque = external.add(segment, prediction) if external is not None else None
         for sink in sinks:
@@ -159,7 +168,7 @@ class _Passes:
 
     def over(self, found: Segments, robot: Robot, settings: Settings) -> Iterator[tuple[Segment, Prediction]]:
         for segment in found:
-            yield segment, predict(robot, segment, settings.terms)
+            yield segment, predict(robot, segment, terms=settings.terms)
         self._done += 1
 
 

@@ -92,7 +92,7 @@ class Cleaner:
         stamps = states.stamps if found.clock == "header" else states.received
         numbers = states.numbers
         good = stamps > 0 if found.wall_clock else stamps >= 0
-        log.count("messages without a stamp", int(len(good) - good.sum()))
+        log.count("messages without a stamp", number=int(len(good) - good.sum()))
         if len(self._others):
             numbers = self._with_held(numbers)
         finite = np.isfinite(numbers)
@@ -102,12 +102,12 @@ class Cleaner:
             nothing = good & ~some.any(axis=(1, 2))
             partial = good & ~nothing & ~some[:, 0].any(axis=1)
             empty_of_sampled = nothing & np.isfinite(states.numbers).any(axis=(1, 2))
-            log.count("partial messages", int(empty_of_sampled.sum()))
-            log.count("messages without positions", int((partial | (nothing & ~empty_of_sampled)).sum()))
+            log.count("partial messages", number=int(empty_of_sampled.sum()))
+            log.count("messages without positions", number=int((partial | (nothing & ~empty_of_sampled)).sum()))
             good = good & ~nothing & ~partial
-            for field, kind in enumerate(("NaN positions", "NaN velocities", "NaN efforts")):
+            for field, event in enumerate(("NaN positions", "NaN velocities", "NaN efforts")):
                 bad = good & ~complete[:, field]
-                log.count(kind, int(bad.sum()))
+                log.count(event, number=int(bad.sum()))
                 good = good & ~bad
         return (stamps, numbers) if good.all() else (stamps[good], numbers[good])
 
@@ -129,7 +129,7 @@ class Cleaner:
             stamps = np.concatenate([self._pending.stamps, stamps])
             numbers = np.concatenate([self._pending.numbers, numbers])
         if late:
-            self._log.count("reordered messages", late)
+            self._log.count("reordered messages", number=late)
             order = np.argsort(stamps, kind="stable")
             stamps, numbers = stamps[order], numbers[order]
         self._pending = Samples(0, stamps, numbers)
@@ -146,7 +146,7 @@ class Cleaner:
         steps = np.diff(stamps, prepend=first)
         fresh = steps > 0
         if not fresh.all():
-            self._log.count("duplicate stamps", int(count - fresh.sum()))
+            self._log.count("duplicate stamps", number=int(count - fresh.sum()))
             stamps, numbers = stamps[fresh], numbers[fresh]
             if not len(stamps):
                 return
@@ -154,8 +154,8 @@ class Cleaner:
         gaps = steps * SECOND > self._survey.max_gap
         missing = np.rint(steps * (SECOND / self._survey.period)) - 1
         dropped = (steps * SECOND > LARGEST_STEP * self._survey.period) & ~gaps
-        self._log.count("dropped messages", int(missing[dropped].sum()))
-        self._log.count("gaps", int(gaps.sum()))
+        self._log.count("dropped messages", number=int(missing[dropped].sum()))
+        self._log.count("gaps", number=int(gaps.sum()))
         if len(self._continuous):
             numbers = self._unwrapped(numbers)
         self._segment += self._previous is None

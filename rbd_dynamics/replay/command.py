@@ -53,7 +53,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add = signals.add_argument
     add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
     add("--terms", metavar="LIST", type=_list,
-        help="what the efforts contain: inertia, coriolis, gravity, friction; default: the first three")  # fmt: skip
+        help="what the efforts contain: inertia, coriolis, gravity, spring, friction; default: all but the "
+        "last")  # fmt: skip
     add("--position", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,
         help="of a joint that was not recorded (rad, m); may be repeated")  # fmt: skip
     add("--lock", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,
@@ -118,7 +119,7 @@ def _run_one(job: Job, options: argparse.Namespace) -> int:
     with _progress() as progress:
         task = progress.add_task(job.recording.name, total=1.0)
         try:
-            result = run_job(job, lambda fraction: progress.update(task, completed=fraction))
+            result = run_job(job, progress=lambda fraction: progress.update(task, completed=fraction))
         except (KeyError, ArithmeticError) as error:
             raise ValueError(one_line(error)) from error
     if options.json:
@@ -140,7 +141,7 @@ def _run_many(jobs: Sequence[Job], options: argparse.Namespace) -> int:
                 progress.console.print(f"[red]{escape(result.job.recording.name)}: {escape(result.error)}[/]")
 
         try:
-            results = run_jobs(jobs, options.workers, options.scheduler, report)
+            results = run_jobs(jobs, workers=options.workers, scheduler=options.scheduler, report=report)
         except KeyboardInterrupt:
             if options.output is not None:
                 print("what is done is kept: the same command goes on from there", file=sys.stderr)
@@ -198,7 +199,12 @@ def _questions(options: argparse.Namespace) -> Questions:
         else:
             threshold = value
     return Questions(
-        options.friction, options.payload, options.inertias, options.external_torque, threshold, options.energy
+        friction=options.friction,
+        payload=options.payload,
+        inertias=options.inertias,
+        external_torque=options.external_torque,
+        contact_threshold=threshold,
+        energy=options.energy,
     )
 
 
@@ -319,10 +325,3 @@ def _show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path
     told += [f"{resumed} of them done before"] if resumed else []
     told += [f"in {output}: fleet.html, fleet.json, fleet.csv"] if output is not None else []
     console.print(escape(", ".join(told)))
-
-
-def main() -> None:
-    """Entry point of the executable `replay`."""
-    from rbd_dynamics.cli import main as command
-
-    sys.exit(command(["replay", *sys.argv[1:]]))

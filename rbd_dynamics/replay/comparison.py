@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS, checked_terms, inverse_dynamics_by_term
 from rbd_dynamics.replay.exact import ExactSums
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Prediction:
     by_term: dict[str, Array]
 
 
-def predict(robot: Robot, segment: Segment, terms: Iterable[str] = TERMS) -> Prediction:
+def predict(robot: Robot, segment: Segment, *, terms: Iterable[str] = TERMS) -> Prediction:
     """What the model says of a segment. `robot` must be one without friction, since friction is a term."""
     return Prediction(*inverse_dynamics_by_term(robot, segment.q, segment.v, segment.a, terms))
 

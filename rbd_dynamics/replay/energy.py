@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.actuator_torque import actuator_torque
 from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.identification.estimates import plain
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.identification.estimates import Plain
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -41,7 +40,7 @@ class JointEnergy:
 
 
 @dataclass(frozen=True)
-class EnergyResult:
+class EnergyResult(Plain):
     """Of a recording. J; None where a moving joint has no measured effort.
 
     Attributes:
@@ -59,11 +58,6 @@ class EnergyResult:
     lost: float | None
     kinetic: tuple[float, float]
     potential: tuple[float, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 class Energy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,8 @@ from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.replay.actuator_torque import actuator_torque
 from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.identification.estimates import plain
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.identification.estimates import Plain
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 
@@ -45,7 +44,7 @@ class ContactEvent:
 
 
 @dataclass(frozen=True)
-class ExternalTorqueResult:
+class ExternalTorqueResult(Plain):
     """External torques of a recording, by joint.
 
     Attributes:
@@ -62,11 +61,6 @@ class ExternalTorqueResult:
     peak: dict[str, float]
     events: tuple[ContactEvent, ...]
     omitted: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 class ExternalTorque:
@@ -89,6 +83,7 @@ class ExternalTorque:
         robot: Robot,
         names: Sequence[str],
         terms: Sequence[str],
+        *,
         low_pass: LowPass | None = None,
         friction: Friction | None = None,
         rate: float = 30.0,
@@ -97,7 +92,7 @@ class ExternalTorque:
     ) -> None:
         self.names, self.terms = tuple(names), tuple(terms)
         self._low_pass, self._friction = low_pass, friction
-        self._observer = MomentumObserver(robot, rate)
+        self._observer = MomentumObserver(robot, rate=rate)
         self._duration = duration
         self._counts = np.zeros((2, len(self.names), len(BINS) - 1), dtype=np.int64)  # standing, moving
         self._peak = np.zeros(len(self.names))
@@ -109,7 +104,7 @@ class ExternalTorque:
         self._number = -1
         self._detector: ContactDetector | None = None
         if thresholds is not None:
-            self._detector = ContactDetector(self._given(thresholds), duration)
+            self._detector = ContactDetector(self._given(thresholds), duration=duration)
 
     @property
     def calibrating(self) -> bool:
@@ -130,7 +125,7 @@ class ExternalTorque:
         rms = np.sqrt(self._squares / max(1, self._samples))
         thresholds = COARSE * np.abs(usual) + np.maximum(FACTOR * spread, LEAST * rms)
         thresholds[~self._measured | (thresholds <= 0.0)] = np.inf
-        self._detector = ContactDetector(thresholds, self._duration)
+        self._detector = ContactDetector(thresholds, duration=self._duration)
         self._counts[:] = 0
         self._peak[:] = 0.0
         self._number = -1
@@ -150,9 +145,9 @@ class ExternalTorque:
         self._measured |= segment.measured
         moves = (np.abs(segment.v) > MOVES).any(axis=1)
         for joint in np.flatnonzero(segment.measured):
-            for kind in (False, True):
-                seen = external[~segment.filled & (moves == kind), joint]
-                self._counts[int(kind), joint] += np.histogram(seen, BINS)[0]
+            for moving in (False, True):
+                seen = external[~segment.filled & (moves == moving), joint]
+                self._counts[int(moving), joint] += np.histogram(seen, BINS)[0]
                 self._peak[joint] = max(self._peak[joint], np.abs(seen).max(initial=0.0))
         self._squares += np.einsum("nj,nj->j", prediction.tau, prediction.tau)
         self._samples += len(segment)

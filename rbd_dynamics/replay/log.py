@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was noticed on the way from a recording to its signals: counts by kind, and remarks; for the report."""
+"""What was noticed on the way from a recording to its signals: counted events, and remarks; for the report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-#: kinds of events and what they mean, in the order of a report
+#: events and what they mean, in the order of a report
 EVENTS = {
     "undecodable messages": "not a joint state, or one whose numbers do not fit its names",
     "lost messages": "known to the recording, but not readable",
@@ -34,21 +34,22 @@ class Log:
     Attributes:
         messages: joint states read, with those that were left out afterwards.
         samples: samples handed out, at the settings' rate.
-        events: {kind: count}.
+        events: {event: count}.
         remarks: what a reader of the results should know; each once.
     """
 
+    _: KW_ONLY
     messages: int = 0
     samples: int = 0
     events: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
 
-    def count(self, kind: str, number: int = 1) -> None:
-        """Note `number` events. Raises KeyError for a kind that there is not."""
-        if kind not in EVENTS:
-            raise KeyError(f"unknown kind of event {kind!r}")
+    def count(self, event: str, *, number: int = 1) -> None:
+        """Note `number` events. Raises KeyError for one that there is not."""
+        if event not in EVENTS:
+            raise KeyError(f"unknown event {event!r}")
         if number:
-            self.events[kind] += int(number)
+            self.events[event] += int(number)
 
     def remark(self, text: str) -> None:
         if text not in self.remarks:
@@ -65,7 +66,9 @@ class Log:
     @property
     def warnings(self) -> list[str]:
         """Everything in plain words, remarks first, events in the order of `EVENTS`."""
-        counted = [f"{self.events[kind]} {kind} ({meaning})" for kind, meaning in EVENTS.items() if self.events[kind]]
+        counted = [
+            f"{self.events[event]} {event} ({meaning})" for event, meaning in EVENTS.items() if self.events[event]
+        ]
         return [*self.remarks, *counted]
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,4 +82,5 @@ class Log:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Log:
-        return cls(data["messages"], data["samples"], Counter(data["events"]), list(data["remarks"]))
+        counts = {"messages": data["messages"], "samples": data["samples"], "events": Counter(data["events"])}
+        return cls(**counts, remarks=list(data["remarks"]))

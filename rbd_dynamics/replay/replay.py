@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rbd_dynamics.replay.comparison import Comparison, predict
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segments import Progress, Segments, segments
+from rbd_dynamics.replay.segmentation import Progress, Segments, segments
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.robot import Robot
 
@@ -26,6 +26,7 @@ class Replay:
 def compare(
     recording: Recording | str | os.PathLike[str],
     robot: Robot,
+    *,
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> Replay:
@@ -37,20 +38,20 @@ def compare(
     settings = settings or Settings()
     if not isinstance(recording, Recording):
         recording = Recording(recording)
-    found = checked_segments(recording, robot, settings, progress)
+    found = checked_segments(recording, robot, settings, progress=progress)
     comparison = Comparison(found.velocity_names, settings.terms)
     for segment in found:
-        comparison.add(segment, predict(robot, segment, settings.terms))
+        comparison.add(segment, predict(robot, segment, terms=settings.terms))
     return Replay(comparison, found.log, found)
 
 
 def checked_segments(
-    recording: Recording, robot: Robot, settings: Settings, progress: Progress | None = None
+    recording: Recording, robot: Robot, settings: Settings, *, progress: Progress | None = None
 ) -> Segments:
     """Segments that can be compared with the robot; raises what `compare` does."""
     if robot.friction:
         raise ValueError("robot must be one without friction: Robot(model); add it by settings.terms")
-    found = segments(recording, robot.model, settings, progress)
+    found = segments(recording, robot.model, settings=settings, progress=progress)
     if not found.measured.any():
         raise RecordingError(f"{recording.path}: no efforts on topic {found.topic.name}, so nothing to compare")
     return found

@@ -22,7 +22,7 @@ class Series:
         points: there are at most twice as many intervals.
     """
 
-    def __init__(self, names: Sequence[str], rate: float, points: int = 1500) -> None:
+    def __init__(self, names: Sequence[str], rate: float, *, points: int = 1500) -> None:
         if not rate > 0.0 or points < 1:
             raise ValueError(f"rate and points must be positive, got {rate} and {points}")
         self.names = tuple(names)

@@ -70,7 +70,7 @@ class LowPass:
         forth, _ = self.forth(signals, self.steady(signals[:, 0]))
         return np.ascontiguousarray(self.back(forth).T).reshape(columns.shape)
 
-    def noise_gain(self, derivatives: int = 0, removed: bool = False) -> float:
+    def noise_gain(self, *, derivatives: int = 0, removed: bool = False) -> float:
         """By how much the standard deviation of white noise grows in the filtered signal, or a derivative of it.
 
         removed: in what the filter takes away instead.

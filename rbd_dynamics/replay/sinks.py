@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.packages import require
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 
 Array = NDArray[np.float64]
 COLUMNS = ("q", "v", "a", "tau_measured", "tau_predicted", "residual", "external")
@@ -40,7 +40,7 @@ class _Closing:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -126,7 +126,7 @@ class ResidualBag(_Closing):
         storage: "mcap" or "sqlite3".
     """
 
-    def __init__(self, path: Path, columns: Columns, storage: str = "mcap") -> None:
+    def __init__(self, path: Path, columns: Columns, *, storage: str = "mcap") -> None:
         require("rosbags")
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore
@@ -146,17 +146,17 @@ class ResidualBag(_Closing):
         efforts = {"predicted": parts["tau_predicted"], "residual": parts["residual"]}
         if external is not None:
             efforts["external"] = parts["external"]
-        kind = "sensor_msgs/msg/JointState"
+        type_name = "sensor_msgs/msg/JointState"
         for name in sorted(efforts.keys() - self._connections.keys()):
-            self._connections[name] = self._writer.add_connection(TOPICS[name], kind, typestore=self._types)
+            self._connections[name] = self._writer.add_connection(TOPICS[name], type_name, typestore=self._types)
         JointState, Header, Time = (
-            self._types.types[name] for name in (kind, "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+            self._types.types[name] for name in (type_name, "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
         )
         for k, stamp in enumerate(segment.stamps.tolist()):
             header = Header(Time(*divmod(stamp, 1_000_000_000)), "")
             for name, values in efforts.items():
                 message = JointState(header, self._columns.joints, parts["q"][k], parts["v"][k], values[k])
-                self._writer.write(self._connections[name], stamp, self._types.serialize_cdr(message, kind))
+                self._writer.write(self._connections[name], stamp, self._types.serialize_cdr(message, type_name))
 
     def close(self) -> None:
         self._writer.close()

@@ -16,7 +16,7 @@ from rbd_dynamics.replay.survey import LONG_AGO, SECOND
 POOR = 0.7  # nrmse from which the model explains only half of the variance
 
 
-def summary_of(found: Analysis, source: str = "", robot: str = "") -> dict[str, Any]:
+def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[str, Any]:
     """For JSON: no NaN, numbers by name, settings and warnings.
 
     source: of the robot's description. robot: whose recording it is.

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.screws.subspaces import Subspaces, subspaces
 from rbd_dynamics.screws.tree import (
-    BodyTerms,
-    body_terms,
+    BodyState,
+    body_states,
     gravity_acceleration,
     joint_inverse,
     t,
@@ -52,24 +52,24 @@ class Handle(NamedTuple):
 
 
 class ArticulatedTree(NamedTuple):
-    """Terms and handles of all bodies at one state and one torque."""
+    """States and handles of all bodies at one state and one torque."""
 
-    terms: list[BodyTerms]
+    states: list[BodyState]
     handles: list[Handle]
     tau: Array
     base: Array  # acceleration (6,) of the base that stands for gravity
 
     def subspaces(self, body: int) -> Subspaces:
         """s, T, U, R of a body's joint under its articulated inertia (without rotor inertia)."""
-        return subspaces(self.terms[body].s, self.handles[body].A)
+        return subspaces(self.states[body].s, self.handles[body].A)
 
-    def joined(self, body: int, without: int | None = None) -> tuple[Array, Array]:
+    def joined(self, body: int, *, without: int | None = None) -> tuple[Array, Array]:
         """(A, d) of a body with all its branches except the child `without`."""
-        A, d = self.terms[body].I, self.terms[body].p
-        for child, (term, handle) in enumerate(zip(self.terms, self.handles)):
-            if term.parent == body and child != without:
-                A = A + t(term.X) @ handle.outer_A @ term.X
-                d = d + times(t(term.X), handle.outer_d)
+        A, d = self.states[body].I, self.states[body].p
+        for child, (state, handle) in enumerate(zip(self.states, self.handles)):
+            if state.parent == body and child != without:
+                A = A + t(state.X) @ handle.outer_A @ state.X
+                d = d + times(t(state.X), handle.outer_d)
         return A, d
 
 
@@ -78,6 +78,7 @@ def articulated_tree(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
+    *,
     f_ext: Sequence[ArrayLike] | None = None,
     inertias: Sequence[RigidInertia] | None = None,
 ) -> ArticulatedTree:
@@ -86,23 +87,23 @@ def articulated_tree(
     f_ext: external wrench (..., 6) on each body, in its frame. Raises ValueError for mimic joints
     and wrong shapes, ArithmeticError where a joint moves no inertia.
     """
-    terms, tau = body_terms(model, q, v, f_ext, inertias), torques(model, tau)
-    A, d = [term.I for term in terms], [term.p for term in terms]
+    states, tau = body_states(model, q, v, f_ext, inertias), torques(model, tau)
+    A, d = [state.I for state in states], [state.p for state in states]
     handles: list[Handle] = []
-    for i in reversed(range(len(terms))):
-        term = terms[i]
-        force = A[i] @ term.s
-        D_inverse = joint_inverse(t(term.s) @ force + term.rotor, A[i], term.joint)
+    for i in reversed(range(len(states))):
+        state = states[i]
+        force = A[i] @ state.s
+        D_inverse = joint_inverse(t(state.s) @ force + state.rotor, A[i], state.joint)
         T = force @ D_inverse
-        P = np.eye(6) - term.s @ t(T)
+        P = np.eye(6) - state.s @ t(T)
         outer_A = t(P) @ A[i]
         outer_A = 0.5 * (outer_A + t(outer_A))
-        outer_d = times(T, tau[..., term.dofs]) + times(t(P), times(A[i], term.k) + d[i])
+        outer_d = times(T, tau[..., state.dofs]) + times(t(P), times(A[i], state.k) + d[i])
         handles.append(Handle(A[i], d[i], T, P, D_inverse, outer_A, outer_d))
-        if term.parent != WORLD:
-            A[term.parent] = A[term.parent] + t(term.X) @ outer_A @ term.X
-            d[term.parent] = d[term.parent] + times(t(term.X), outer_d)
-    return ArticulatedTree(terms, handles[::-1], tau, gravity_acceleration(model))
+        if state.parent != WORLD:
+            A[state.parent] = A[state.parent] + t(state.X) @ outer_A @ state.X
+            d[state.parent] = d[state.parent] + times(t(state.X), outer_d)
+    return ArticulatedTree(states, handles[::-1], tau, gravity_acceleration(model))
 
 
 class ProjectedMotion(NamedTuple):
@@ -122,14 +123,14 @@ def projected_motion(tree: ArticulatedTree) -> ProjectedMotion:
     accelerations: list[Array] = []
     wrenches: list[Array] = []
     qdd = np.zeros(np.broadcast_shapes(tree.tau.shape, *(handle.d.shape[:-1] + (1,) for handle in tree.handles)))
-    for term, handle in zip(tree.terms, tree.handles):
-        Q = tree.tau[..., term.dofs]
-        parent = tree.base if term.parent == WORLD else accelerations[term.parent]
-        carried = times(term.X, parent) + term.k
-        active = times(handle.D_inverse, Q - times(t(term.s), handle.d))
-        accelerations.append(times(term.s, active) + times(handle.P, carried))
+    for state, handle in zip(tree.states, tree.handles):
+        Q = tree.tau[..., state.dofs]
+        parent = tree.base if state.parent == WORLD else accelerations[state.parent]
+        carried = times(state.X, parent) + state.k
+        active = times(handle.D_inverse, Q - times(t(state.s), handle.d))
+        accelerations.append(times(state.s, active) + times(handle.P, carried))
         wrenches.append(times(handle.T, Q) + times(t(handle.P), times(handle.A, carried) + handle.d))
-        qdd[..., term.dofs] = active - times(t(handle.T), carried)
+        qdd[..., state.dofs] = active - times(t(handle.T), carried)
     return ProjectedMotion(qdd, _stack(accelerations), _stack(wrenches))
 
 

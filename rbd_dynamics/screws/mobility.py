@@ -31,7 +31,7 @@ class InboardMobility(NamedTuple):
     b: Array
 
 
-def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, whole: bool = False) -> list[InboardMobility]:
+def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, *, whole: bool = False) -> list[InboardMobility]:
     """Mobility of the world and of each body from the base to `body` (an index of model.bodies).
 
     What hangs on the path as a side branch counts as articulated inertia and bias. Of `body`
@@ -43,9 +43,9 @@ def inboard_mobility(model: Model, tree: ArticulatedTree, body: int, whole: bool
     found = [InboardMobility(WORLD, np.zeros((6, 6)), tree.base)]
     for i, after in zip(path, [*path[1:], None]):
         if after is None and not whole:
-            inertia, p = tree.terms[i].I, tree.terms[i].p
+            inertia, p = tree.states[i].I, tree.states[i].p
         else:
-            inertia, p = tree.joined(i, after)
+            inertia, p = tree.joined(i, without=after)
         found.append(_next(tree, i, found[-1], inertia, p))
     return found
 
@@ -55,21 +55,21 @@ def mobility_before(model: Model, tree: ArticulatedTree, body: int) -> InboardMo
     last = InboardMobility(WORLD, np.zeros((6, 6)), tree.base)
     path = support(model, body)
     for i, after in zip(path[:-1], path[1:]):
-        last = _next(tree, i, last, *tree.joined(i, after))
+        last = _next(tree, i, last, *tree.joined(i, without=after))
     return last
 
 
 def _next(tree: ArticulatedTree, i: int, before: InboardMobility, I: Array, p: Array) -> InboardMobility:
     """Y_i and b_i from those of the parent; I, p: the body with its side branches."""
-    term = tree.terms[i]
-    Y = term.X @ before.Y @ t(term.X)
-    b = times(term.X, before.b) + term.k
+    state = tree.states[i]
+    Y = state.X @ before.Y @ t(state.X)
+    b = times(state.X, before.b) + state.k
     X = inverse_of_one_plus(Y @ I)
-    Xs = X @ term.s
-    gain = Xs @ joint_inverse(t(term.s) @ I @ Xs + term.rotor, I, term.joint)
+    Xs = X @ state.s
+    gain = Xs @ joint_inverse(t(state.s) @ I @ Xs + state.rotor, I, state.joint)
     free = times(X, b - times(Y, p))
-    Q = tree.tau[..., term.dofs]
-    drive = Q - times(t(term.s), p + times(I, free))
+    Q = tree.tau[..., state.dofs]
+    drive = Q - times(t(state.s), p + times(I, free))
     mobility = X @ Y + gain @ t(Xs)
     return InboardMobility(i, 0.5 * (mobility + t(mobility)), free + times(gain, drive))
 
@@ -81,11 +81,11 @@ def tree_mobility(tree: ArticulatedTree) -> Array:
     long as something that they carry has some. Its inverse is the operational-space inertia.
     """
     found: list[Array] = []
-    for term, handle in zip(tree.terms, tree.handles):
-        own = term.s @ handle.D_inverse @ t(term.s)
-        if term.parent != WORLD:
-            way = handle.P @ term.X
-            own = own + way @ found[term.parent] @ t(way)
+    for state, handle in zip(tree.states, tree.handles):
+        own = state.s @ handle.D_inverse @ t(state.s)
+        if state.parent != WORLD:
+            way = handle.P @ state.X
+            own = own + way @ found[state.parent] @ t(way)
         found.append(own)
     if not found:
         return np.zeros((0, 6, 6))

@@ -29,7 +29,7 @@ class Screw(NamedTuple):
         return np.cross(self.point, self.axis)
 
     @classmethod
-    def from_line(cls, axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike = 0.0) -> Screw:
+    def from_line(cls, axis: ArrayLike, *, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike = 0.0) -> Screw:
         """From any point (..., 3) of the line and a direction (..., 3) of any length.
 
         Raises ValueError for a direction of length zero.
@@ -59,11 +59,11 @@ class Screw(NamedTuple):
         array = np.asarray(wrench, dtype=float)
         return _screw_of(array[..., 3:], array[..., :3])
 
-    def twist(self, magnitude: ArrayLike = 1.0) -> Array:
+    def twist(self, *, magnitude: ArrayLike = 1.0) -> Array:
         """(w, v) (..., 6) of the motion about this screw: w = e x magnitude, v = r x w + pitch w."""
         return np.concatenate(self._parts(magnitude), axis=-1)
 
-    def wrench(self, magnitude: ArrayLike = 1.0) -> Array:
+    def wrench(self, *, magnitude: ArrayLike = 1.0) -> Array:
         """(m, f) (..., 6) of a force along this screw: f = e x magnitude, m = r x f + pitch f."""
         return np.concatenate(self._parts(magnitude)[::-1], axis=-1)
 

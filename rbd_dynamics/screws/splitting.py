@@ -35,7 +35,9 @@ class JointAnswer(NamedTuple):
     body_acceleration: Array
 
 
-def split_chain(model: Model, tree: ArticulatedTree, joint: str, inboard: InboardMobility | None = None) -> JointAnswer:
+def split_chain(
+    model: Model, tree: ArticulatedTree, joint: str, *, inboard: InboardMobility | None = None
+) -> JointAnswer:
     """Acceleration and wrench at the joint of that name.
 
     `inboard`: of the parent of the joint's body without the body, as `mobility_before` returns
@@ -43,19 +45,19 @@ def split_chain(model: Model, tree: ArticulatedTree, joint: str, inboard: Inboar
     joint between the base and this one moves no inertia once the outboard part is cut off: there
     the inboard mobility is infinite (use `projected_motion`).
     """
-    names = [term.joint for term in tree.terms]
+    names = [state.joint for state in tree.states]
     if joint not in names:
         raise KeyError(unknown("joint", joint, names))
     body = names.index(joint)
-    term, handle = tree.terms[body], tree.handles[body]
+    state, handle = tree.states[body], tree.handles[body]
     if inboard is None:
         inboard = mobility_before(model, tree, body)
-    Y = term.X @ inboard.Y @ t(term.X)
-    arriving = times(term.X, inboard.b) + term.k
+    Y = state.X @ inboard.Y @ t(state.X)
+    arriving = times(state.X, inboard.b) + state.k
     Z = inverse_of_one_plus(handle.A @ Y)
     held = times(Z, times(handle.A, arriving) + handle.d)  # the wrench if the joint were held
-    across = Z @ handle.A @ term.s
-    D_inverse = joint_inverse(t(term.s) @ across + term.rotor, handle.A, joint)
-    qdd = times(D_inverse, tree.tau[..., term.dofs] - times(t(term.s), held))
+    across = Z @ handle.A @ state.s
+    D_inverse = joint_inverse(t(state.s) @ across + state.rotor, handle.A, joint)
+    qdd = times(D_inverse, tree.tau[..., state.dofs] - times(t(state.s), held))
     wrench = held + times(across, qdd)
-    return JointAnswer(qdd, wrench, arriving + times(term.s, qdd) - times(Y, wrench))
+    return JointAnswer(qdd, wrench, arriving + times(state.s, qdd) - times(Y, wrench))

@@ -18,7 +18,7 @@ from rbd_dynamics.spatial.se3 import ad_dual, scale6, sub6, twist_to_child
 Array = NDArray[np.float64]
 
 
-class BodyTerms(NamedTuple):
+class BodyState(NamedTuple):
     """One body at one state, in its own frame; leading axes are a batch.
 
     joint: its name. parent: index of the parent body, -1 for the world. X (..., 6, 6): Ad_{T^-1},
@@ -38,14 +38,14 @@ class BodyTerms(NamedTuple):
     dofs: slice
 
 
-def body_terms(
+def body_states(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
     f_ext: Sequence[ArrayLike] | None = None,
     inertias: Sequence[RigidInertia] | None = None,
-) -> list[BodyTerms]:
-    """Terms of every body at q (..., nq), v (..., nv).
+) -> list[BodyState]:
+    """Every body at q (..., nq), v (..., nv).
 
     f_ext: the external wrench (..., 6) on each body, in its frame. inertias: instead of the model's.
     Raises ValueError for a wrong shape and for a model with mimic joints: their coordinate moves
@@ -55,29 +55,29 @@ def body_terms(
         if body.joint.mimic is not None:
             mimic = body.joint.mimic.leader
             raise ValueError(f"joint {body.joint.name!r} mimics {mimic!r}: screw recursions take one joint at a time")
-    states = velocities(model, _scalars(q, model.nq, "q"), _scalars(v, model.nv, "v"))
-    terms = []
-    for index, (body, state) in enumerate(zip(model.bodies, states)):
+    moving = velocities(model, _scalars(q, model.nq, "q"), _scalars(v, model.nv, "v"))
+    states = []
+    for index, (body, motion) in enumerate(zip(model.bodies, moving)):
         inertia = body.inertia if inertias is None else inertias[index]
-        joint, kind, transform = body.joint, body.joint.kind, state.motion.transform
-        bias = scale6(-1.0, ad_dual(state.twist, inertia * state.twist))
+        joint, kind, transform = body.joint, body.joint.kind, motion.motion.transform
+        bias = scale6(-1.0, ad_dual(motion.twist, inertia * motion.twist))
         if f_ext is not None:
             bias = sub6(bias, tuple(_scalars(f_ext[index], 6, "f_ext")))
-        columns = [column[row] for row in range(6) for column in state.motion.columns]
-        terms.append(
-            BodyTerms(
+        columns = [column[row] for row in range(6) for column in motion.motion.columns]
+        states.append(
+            BodyState(
                 joint.name,
                 body.parent,
                 matrix(lambda x, t=transform: twist_to_child(t, x), 6),  # type: ignore[misc]
                 join(columns, 6, kind.nv),
-                join(state.bias, 6),
+                join(motion.bias, 6),
                 matrix(lambda x, i=inertia: i * x, 6),  # type: ignore[misc]
                 join(bias, 6),
                 joint.armature * np.eye(kind.nv),
                 slice(joint.v_index, joint.v_index + kind.nv),
             )
         )
-    return terms
+    return states
 
 
 def gravity_acceleration(model: Model) -> Array:

@@ -1,2 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulation of a robot in time: integrators and what a real robot adds to its equation of motion."""
+"""Simulation of a robot in time: integrators and what a real robot adds to its equation of motion.
+
+- `Simulation` with `SimulationOptions`: efforts in, motion out, step by step; `rollout` all at once;
+- `Contact` with surfaces, and `load_scene` for contacts and constraints of a file;
+- `WrenchSensor`: what a force-torque sensor reads;
+- `perturb_inertias`, `with_joint_friction`: a robot that is not quite as its model says.
+"""
+
+from rbd_dynamics.simulation.contact import Contact
+from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
+from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
+from rbd_dynamics.simulation.rollout import Sample, rollout
+from rbd_dynamics.simulation.scene import Scene, load_scene
+from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
+from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
+
+__all__ = [
+    "INTEGRATORS",
+    "Adaptive",
+    "Contact",
+    "ExplicitEuler",
+    "RungeKutta4",
+    "Sample",
+    "Scene",
+    "SemiImplicitEuler",
+    "Simulation",
+    "SimulationDiverged",
+    "SimulationOptions",
+    "WrenchSensor",
+    "load_scene",
+    "perturb_inertias",
+    "rollout",
+    "with_joint_friction",
+]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,9 @@ class Contact:
     Parameters:
         name: for messages.
         frame: link or joint that carries the ball.
-        surface: plane, sphere or cylinder.
+        surface: plane, sphere or cylinder, or one whose `value` is the distance.
         radius: of the ball, m; small for a point.
-        friction: Coulomb's coefficient.
+        friction_coefficient: of Coulomb friction between both.
         restitution: part of the normal velocity with which it rebounds, 0 to 1.
         placement: of the ball's centre in the frame. surface_placement: of the surface in the world.
 
@@ -46,20 +46,25 @@ class Contact:
 
     name: str
     frame: str
+    _: KW_ONLY
     surface: Surface = field(default_factory=Plane)
     radius: float = 1e-3
-    friction: float = 0.0
+    friction_coefficient: float = 0.0
     restitution: float = 0.0
     placement: Transform = IDENTITY
     surface_placement: Transform = IDENTITY
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.friction < math.inf and 0.0 <= self.restitution <= 1.0):
+        where = f"contact {self.name!r}"
+        if not (0.0 <= self.friction_coefficient < math.inf and 0.0 <= self.restitution <= 1.0):
             raise ValueError(
-                f"contact {self.name!r}: friction {self.friction} must not be negative and restitution "
+                f"{where}: friction_coefficient {self.friction_coefficient} must not be negative and restitution "
                 f"{self.restitution} must be between 0 and 1"
             )
-        self.rows()  # checks the rest
+        try:
+            self.rows()
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"constraint {self.name!r}", where, 1)) from None
 
     def rows(self) -> RollingBall:
         """Its normal and its two tangents as constraint rows."""
@@ -93,7 +98,7 @@ def contact_impulses(
         for k in near:
             own = slice(3 * k, 3 * k + 3)
             others = velocity[own] + G[own] @ impulses.reshape(-1) - G[own, own] @ impulses[k]
-            found = _one_contact(G[own, own], others, float(targets[k]), contacts[k].friction)
+            found = _one_contact(G[own, own], others, float(targets[k]), contacts[k].friction_coefficient)
             worst = max(worst, float(np.abs(found - impulses[k]).max()))
             impulses[k] = found
         if worst <= ACCURACY * (1.0 + float(np.abs(impulses).max())):
@@ -108,43 +113,43 @@ def _least_velocity(gap: float, before: float, contact: Contact, h: float) -> fl
     return -gap / h if gap > 0.0 else -DEPTH_GAIN * gap / h
 
 
-def _one_contact(G: Array, velocity: Array, target: float, friction: float) -> Array:
+def _one_contact(G: Array, velocity: Array, target: float, coefficient: float) -> Array:
     """Impulse (3) of one contact: none, sticking or sliding."""
     lacking = np.array([target, 0.0, 0.0]) - velocity
     if lacking[0] <= 0.0 or G[0, 0] <= 0.0:  # in the second case nothing can move it
         return np.zeros(3)
-    if friction == 0.0:
+    if coefficient == 0.0:
         return np.array([lacking[0] / G[0, 0], 0.0, 0.0])
     sticking = np.asarray(np.linalg.lstsq(G, lacking, rcond=1e-12)[0], float)  # it may be free in fewer directions
-    if sticking[0] >= 0.0 and math.hypot(sticking[1], sticking[2]) <= friction * sticking[0]:
+    if sticking[0] >= 0.0 and math.hypot(sticking[1], sticking[2]) <= coefficient * sticking[0]:
         return sticking
     angle = math.atan2(velocity[2], velocity[1])
     for _ in range(SLIDING_ITERATIONS):
-        impulse, slip = _sliding(G, velocity, lacking[0], friction, angle)
+        impulse, slip = _sliding(G, velocity, lacking[0], coefficient, angle)
         new = math.atan2(slip[1], slip[0])
         turn = math.remainder(new - angle, math.tau)
         if abs(turn) < ACCURACY:
             return impulse
         angle += 0.7 * turn  # not the whole way: turning back and forth is then damped
-    return _searched(G, velocity, lacking[0], friction, sticking)
+    return _searched(G, velocity, lacking[0], coefficient, sticking)
 
 
-def _sliding(G: Array, velocity: Array, lacking: float, friction: float, angle: float) -> tuple[Array, Array]:
+def _sliding(G: Array, velocity: Array, lacking: float, coefficient: float, angle: float) -> tuple[Array, Array]:
     """(impulse (3), slip (2) after it) if it slides in that direction; no impulse where friction would jam it."""
     direction = np.array([math.cos(angle), math.sin(angle)])
-    along = G[0, 0] - friction * (G[0, 1:] @ direction)
+    along = G[0, 0] - coefficient * (G[0, 1:] @ direction)
     normal = lacking / along if along > 0.0 else math.inf
     if not math.isfinite(normal):
         return np.zeros(3), velocity[1:]
-    impulse = np.array([normal, *(-friction * normal * direction)])
+    impulse = np.array([normal, *(-coefficient * normal * direction)])
     return impulse, velocity[1:] + G[1:] @ impulse
 
 
-def _searched(G: Array, velocity: Array, lacking: float, friction: float, sticking: Array) -> Array:
+def _searched(G: Array, velocity: Array, lacking: float, coefficient: float, sticking: Array) -> Array:
     """The sliding impulse by bisection over all directions; where there is none, what makes it stick."""
 
     def off(angle: float) -> tuple[float, float]:
-        _, slip = _sliding(G, velocity, lacking, friction, angle)
+        _, slip = _sliding(G, velocity, lacking, coefficient, angle)
         c, s = math.cos(angle), math.sin(angle)
         return c * slip[1] - s * slip[0], c * slip[0] + s * slip[1]
 
@@ -158,5 +163,5 @@ def _searched(G: Array, velocity: Array, lacking: float, friction: float, sticki
             value = off(middle)
             low, high = (middle, high) if value[0] * first[0] > 0.0 else (low, middle)
         if off(low)[1] > 0.0:
-            return _sliding(G, velocity, lacking, friction, low)[0]
+            return _sliding(G, velocity, lacking, coefficient, low)[0]
     return np.asarray(np.maximum(sticking, [0.0, -math.inf, -math.inf]), float)

@@ -49,6 +49,7 @@ class SemiImplicitEuler:
         friction: bool,
         lower: Array,
         upper: Array,
+        *,
         constraints: ConstraintSet | None = None,
         contacts: Sequence[Contact] = (),
     ) -> None:
@@ -89,12 +90,12 @@ class SemiImplicitEuler:
         """What constraints and contacts are at this state; None where there are none, or no contact is near."""
         held = None
         if self.constraints is not None:
-            h, A, _ = self.robot.constraint_terms(q, v, self.constraints)
+            h, A, _ = self.robot.constraint_rows(q, v, self.constraints)
             held = A, -POSITION_GAIN / self.h * h
         touching = None
         if self.contact_rows is not None:
             self.contact_forces[:] = 0.0
-            h, A, _ = self.robot.constraint_terms(q, v, self.contact_rows)
+            h, A, _ = self.robot.constraint_rows(q, v, self.contact_rows)
             if (h[::3] + self.h * (A @ v)[::3] < 1e-3).any():  # it may touch in this step
                 touching = A, h[::3], A @ v
         return None if held is None and touching is None else _Reactions(held, touching)
@@ -229,7 +230,7 @@ class Adaptive:
     It integrates the displacement x of q = q0 * exp(x), so quaternions stay of unit length.
     """
 
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, tolerance: float = 1e-9) -> None:
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, *, tolerance: float = 1e-9) -> None:
         self.robot, self.h, self.acceleration, self.tolerance = robot, h, acceleration, tolerance
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:

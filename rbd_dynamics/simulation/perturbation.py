@@ -12,7 +12,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 
-def perturb_inertias(model: Model, fraction: float, seed: int = 0) -> Model:
+def perturb_inertias(model: Model, fraction: float, *, seed: int = 0) -> Model:
     """Every body's mass, centre of mass and rotational inertia off by up to `fraction`, at random.
 
     The centre of mass moves by up to that fraction of the body's radius of gyration along each axis.
@@ -37,7 +37,7 @@ def perturb_inertias(model: Model, fraction: float, seed: int = 0) -> Model:
 
 
 def with_joint_friction(
-    model: Model, damping: Mapping[str, float] | None = None, friction: Mapping[str, float] | None = None
+    model: Model, *, damping: Mapping[str, float] | None = None, friction: Mapping[str, float] | None = None
 ) -> Model:
     """The model with other damping (N m s/rad, N s/m) and Coulomb friction (N m, N) of the joints named."""
     damping, friction = damping or {}, friction or {}

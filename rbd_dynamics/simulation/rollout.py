@@ -57,7 +57,7 @@ def _sample(simulation: Simulation, robot: Robot, time: float) -> Sample:
     of = simulation.constraints
     violation = 0.0
     if of is not None:
-        violation = float(np.abs(robot.constraint_terms(q, v, of).h).max())
+        violation = float(np.abs(robot.constraint_rows(q, v, of).h).max())
     energy = float(robot.kinetic_energy(q, v) + robot.potential_energy(q))
     multipliers = simulation.multipliers.copy()
     return Sample(time, q, v, simulation.a.copy(), simulation.tau.copy(), multipliers, energy, violation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ class SimulationDiverged(ArithmeticError):
 class SimulationOptions:
     """What acts on the robot besides its commands. Raises ValueError for what makes no sense."""
 
+    _: KW_ONLY
     step: float = 1e-3  # s
     integrator: Integrator = "semi_implicit_euler"
     friction: bool = True
@@ -82,6 +83,7 @@ class Simulation:
     def __init__(
         self,
         model: Model,
+        *,
         q: Array | None = None,
         options: SimulationOptions | None = None,
         constraints: ConstraintSet | None = None,
@@ -109,7 +111,7 @@ class Simulation:
                 if self.options.effort_limits:
                     self._effort_limit[joint.v_index] = joint.limits.effort
         h = self.options.step
-        self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints, contacts)
+        self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=contacts)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
         self._rough = bare
         if self.options.integrator != "semi_implicit_euler":
@@ -135,7 +137,7 @@ class Simulation:
         """Make the kernels of constraints and contacts ahead of use."""
         for of in (self.constraints, self._euler.contact_rows):
             if of is not None:
-                self._euler.robot.compile_constrained(of, "constraint_terms")
+                self._euler.robot.compile_constrained(of, "constraint_rows")
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"

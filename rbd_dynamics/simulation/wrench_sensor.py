@@ -43,7 +43,7 @@ class WrenchSensor:
         signature = Signature(arguments("q multipliers parameters", sizes), arguments("wrench", sizes))
 
         def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], x.frame)
+            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
             total = ZERO6
             for name in here:
                 for row, multiplier in zip(rows[name], x.multipliers[constraints.slice_of(name)]):

@@ -192,5 +192,5 @@ def test_the_cost_of_products_is_linear() -> None:
 
 def operations(n: int) -> int:
     """Arithmetic operations of W^-1 b for a chain of n bodies with joints along the same oblique axis."""
-    signature, function = specialise(robot_of([Revolute((0.6, 0.0, 0.8))] * n), "factor_solve", False)
+    signature, function = specialise(robot_of([Revolute((0.6, 0.0, 0.8))] * n), "factor_solve", friction=False)
     return trace(function, signature).operations

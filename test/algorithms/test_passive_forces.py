@@ -62,7 +62,7 @@ def sprung(model: Model, rng: np.random.Generator) -> Model:
     for body in model.bodies:
         passive: tuple = (SquareDrag(rng.uniform(0, 2)),)
         if body.joint.kind.velocity_is_rate:
-            passive += (Spring(rng.uniform(1, 50), rng.uniform(-1, 1)), Detent(rng.uniform(0, 3)))
+            passive += (Spring(rng.uniform(1, 50), rest=rng.uniform(-1, 1)), Detent(rng.uniform(0, 3)))
         bodies.append(replace(body, joint=replace(body.joint, passive=passive)))
     return replace(model, bodies=tuple(bodies))
 
@@ -227,8 +227,9 @@ def test_errors_in_files_name_the_joint(data, message):
 OTHER = {
     Joint: {
         "name": "elbow", "kind": joints.Helical((0.0, 1.0, 0.0), 0.1), "q_index": 1, "v_index": 1,
-        "limits": Limits(-1.0, 2.0, 3.0, 4.0), "damping": 0.5, "friction": 0.25, "armature": 0.125,
-        "mimic": Mimic("shoulder", 2.0, 0.5), "passive": (Spring(7.0, 0.25), Detent(0.5), SquareDrag(0.5)),
+        "limits": Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),
+        "damping": 0.5, "friction": 0.25, "armature": 0.125, "mimic": Mimic("shoulder", multiplier=2.0, offset=0.5),
+        "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5)),
     },
     Body: {
         "name": "forearm", "parent": 0, "placement": Transform.of(p=(0.1, 0.2, 0.3)), "joint": None,
@@ -245,7 +246,7 @@ def two_links(**changed: object) -> Model:
     if joint.mimic is not None:
         joint = replace(joint, q_index=0, v_index=0)
     body = Body(**{**OTHER[Body], "joint": joint})  # type: ignore[arg-type]
-    return Model("arm", (Body("upper", -1, Transform.of(), shoulder, load), body), (Frame("tool", 1),))
+    return Model("arm", (Body("upper", -1, Transform.of(), shoulder, load), body), frames=(Frame("tool", 1),))
 
 
 def test_every_field_of_joints_and_bodies_has_a_value_here():

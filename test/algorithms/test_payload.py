@@ -27,9 +27,9 @@ def everything(robot, q, v, a):
     ]  # fmt: skip
 
 
-def with_load(model, *load):
+def with_load(model, frame, mass, **load):
     """A model that has the load as part of its body."""
-    body, extra = payload_inertia(model, *load)
+    body, extra = payload_inertia(model, frame, mass, **load)
     if body == WORLD:
         return replace(model, fixed_inertia=model.fixed_inertia + extra)
     changed = replace(model.bodies[body], inertia=model.bodies[body].inertia + extra)
@@ -41,14 +41,17 @@ def test_a_load_is_as_if_it_were_part_of_the_robot(backend):
     for robot, rng in trees(backend, mimic=0.2):
         state = random_state(robot.model, rng)
         before = everything(robot, *state)
-        loads = [("tool1", 2.5, (0.1, 0.2, -0.1), BOX), ("link0", 1.5, (0.0, 0.0, 0.3), BOX)]
-        for load in loads:
-            robot.set_payload(*load)
-        model = with_load(with_load(robot.model, *loads[0]), *loads[1])
+        shapes = [{"com": (0.1, 0.2, -0.1), "inertia": BOX}, {"com": (0.0, 0.0, 0.3), "inertia": BOX}]
+        loads = list(zip(("tool1", "link0"), (2.5, 1.5), shapes, strict=True))
+        model = robot.model
+        for frame, mass, shape in loads:
+            robot.set_payload(frame, mass, **shape)
+            model = with_load(model, frame, mass, **shape)
         for ours, expected in zip(everything(robot, *state), everything(Robot(model, backend=backend), *state)):
             assert_close(ours, expected, 1e-10)
         robot.set_payload("tool1", 0.0)
-        one = Robot(with_load(robot.model, *loads[1]), backend=backend)
+        frame, mass, shape = loads[1]
+        one = Robot(with_load(robot.model, frame, mass, **shape), backend=backend)
         for ours, expected in zip(everything(robot, *state), everything(one, *state)):
             assert_close(ours, expected, 1e-10)
         robot.set_payload("link0", 0.0)
@@ -67,7 +70,7 @@ def test_a_load_is_the_same_as_a_link_in_the_description():
       <joint name="grip" type="fixed"><parent link="tool0"/><child link="load"/></joint></robot>"""
     loaded = Robot(load_urdf(text.replace("</robot>", link)), backend="reference")
     robot = Robot(load_robot("ur5_robot"), backend="reference")
-    robot.set_payload("tool0", 2.5, (0.1, 0.2, -0.1), BOX)
+    robot.set_payload("tool0", 2.5, com=(0.1, 0.2, -0.1), inertia=BOX)
     state = random_state(robot.model, np.random.default_rng(0))
     for ours, expected in zip(everything(robot, *state), everything(loaded, *state)):
         assert_close(ours, expected)
@@ -77,11 +80,11 @@ def test_a_load_is_the_same_as_a_link_in_the_description():
 def test_a_second_load_at_a_frame_takes_the_place_of_the_first(backend):
     robot, rng = next(trees(backend))
     state = random_state(robot.model, rng)
-    robot.set_payload("tool1", 2.0, (0.0, 0.1, 0.0))
+    robot.set_payload("tool1", 2.0, com=(0.0, 0.1, 0.0))
     expected = everything(robot, *state)
-    robot.set_payload("tool1", 7.0, (0.3, 0.1, 0.0), BOX)
+    robot.set_payload("tool1", 7.0, com=(0.3, 0.1, 0.0), inertia=BOX)
     assert np.abs(robot.inverse_dynamics(*state) - expected[0]).max() > 1e-3
-    robot.set_payload("tool1", 2.0, (0.0, 0.1, 0.0))
+    robot.set_payload("tool1", 2.0, com=(0.0, 0.1, 0.0))
     for ours, wanted in zip(everything(robot, *state), expected):
         np.testing.assert_array_equal(ours, wanted)
 
@@ -103,11 +106,13 @@ def test_a_load_on_what_is_fixed_to_the_world_moves_only_the_center_of_mass(back
     robot = Robot(load_robot("ur5_robot"), backend=backend)
     state = random_state(robot.model, np.random.default_rng(0))
     before = everything(robot, *state)
-    robot.set_payload("base_link", 10.0, (0.0, 0.0, 1.0))
+    robot.set_payload("base_link", 10.0, com=(0.0, 0.0, 1.0))
     after = everything(robot, *state)
     for ours, expected in zip(after[:-2], before[:-2]):
         np.testing.assert_array_equal(ours, expected)
-    expected = everything(Robot(with_load(robot.model, "base_link", 10.0, (0.0, 0.0, 1.0)), backend=backend), *state)
+    expected = everything(
+        Robot(with_load(robot.model, "base_link", 10.0, com=(0.0, 0.0, 1.0)), backend=backend), *state
+    )
     assert_close(after[-1], expected[-1])
     assert_close(after[-2], expected[-2])
 
@@ -133,9 +138,9 @@ def test_impossible_loads_are_refused_and_change_nothing():
     state = random_state(robot.model, rng)
     robot.set_payload("tool1", 1.0)
     before = everything(robot, *state)
-    for load in ((-1.0,), (np.nan,), (1.0, (0, 0)), (1.0, (0, 0, 0), [1, 0, 0, 1, 0, 5])):
+    for mass, shape in ((-1.0, {}), (np.nan, {}), (1.0, {"com": (0, 0)}), (1.0, {"inertia": [1, 0, 0, 1, 0, 5]})):
         with pytest.raises(ValueError, match="tool1"):
-            robot.set_payload("tool1", *load)
+            robot.set_payload("tool1", mass, **shape)
     with pytest.raises(KeyError, match="tool_1"):
         robot.set_payload("tool_1", 1.0)
     for ours, wanted in zip(everything(robot, *state), before):

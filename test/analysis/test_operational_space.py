@@ -53,7 +53,7 @@ def planar_arm() -> rbd.Robot:
     model = robot_of(
         [Revolute(), Revolute()], placements=[Transform.of(), Transform.of(p=(1.0, 0.0, 0.0))], inertias=[point, point]
     )
-    return reference(replace(model, frames=(*model.frames, Frame("tip", 1, Transform.of(p=(1.0, 0.0, 0.0))))))
+    return reference(replace(model, frames=(*model.frames, Frame("tip", 1, placement=Transform.of(p=(1.0, 0.0, 0.0))))))
 
 
 # --- effective inertia ----------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_a_free_body_has_its_own_inertia() -> None:
     assert_close(found.inertia, robot.mass_matrix(q), 1e-9)
     body = model.bodies[0].inertia
     com = np.array(body.moment) / body.mass
-    assert effective_mass(robot, q, "link0", (0.3, 1.0, -2.0), com) == pytest.approx(body.mass, rel=1e-10)
+    assert effective_mass(robot, q, "link0", (0.3, 1.0, -2.0), point=com) == pytest.approx(body.mass, rel=1e-10)
 
 
 def test_immovable_directions_are_named() -> None:
@@ -139,13 +139,15 @@ def test_effective_mass_of_a_point_in_a_direction() -> None:
     point = RigidInertia.from_com(1.0, (1.0, 0.0, 0.0), (0.0,) * 6)
     robot = reference(robot_of([Revolute()], placements=[Transform.of()], inertias=[point]))
     q = np.array([np.pi / 2])
-    assert effective_mass(robot, q, "link0", (0.0, 5.0, 0.0), (1.0, 0.0, 0.0)) == pytest.approx(1.0)
-    assert effective_mass(robot, q, "link0", (0.0, 1.0, 0.0), (0.5, 0.0, 0.0)) == pytest.approx(4.0)
-    assert effective_mass(robot, q, "link0", (1.0, 0.0, 0.0), (1.0, 0.0, 0.0)) == math.inf
+    assert effective_mass(robot, q, "link0", (0.0, 5.0, 0.0), point=(1.0, 0.0, 0.0)) == pytest.approx(1.0)
+    assert effective_mass(robot, q, "link0", (0.0, 1.0, 0.0), point=(0.5, 0.0, 0.0)) == pytest.approx(4.0)
+    assert effective_mass(robot, q, "link0", (1.0, 0.0, 0.0), point=(1.0, 0.0, 0.0)) == math.inf
     # the arm points along the world's y
-    assert effective_mass(robot, q, "link0", (1.0, 0.0, 0.0), (1.0, 0.0, 0.0), world_axes=True) == pytest.approx(1.0)
+    assert effective_mass(robot, q, "link0", (1.0, 0.0, 0.0), point=(1.0, 0.0, 0.0), world_axes=True) == pytest.approx(
+        1.0
+    )
     assert reflected_inertia(robot, q, "link0", (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)) == pytest.approx(1.0)
-    batch = effective_mass(robot, np.array([[0.0], [1.0]]), "link0", (0.0, 1.0, 0.0), (0.5, 0.0, 0.0))
+    batch = effective_mass(robot, np.array([[0.0], [1.0]]), "link0", (0.0, 1.0, 0.0), point=(0.5, 0.0, 0.0))
     assert_close(batch, [4.0, 4.0], 1e-12)
 
 
@@ -174,7 +176,7 @@ def test_weighted_pseudoinverse_is_its_definition() -> None:
     weight = root @ root.T + np.eye(6)
     inverse = np.linalg.inv(weight)
     expected = inverse @ A.T @ np.linalg.inv(A @ inverse @ A.T)
-    assert_close(weighted_pseudoinverse(A, weight), expected, 1e-10)
+    assert_close(weighted_pseudoinverse(A, weight=weight), expected, 1e-10)
     assert_close(weighted_pseudoinverse(A), np.linalg.pinv(A), 1e-12)
 
 
@@ -183,7 +185,7 @@ def test_weighted_pseudoinverse_at_a_singularity_is_the_lightest_of_the_closest(
     A = rng.normal(size=(4, 2)) @ rng.normal(size=(2, 6))  # rank 2
     root, b = rng.normal(size=(6, 6)), rng.normal(size=4)
     weight = root @ root.T + np.eye(6)
-    x = weighted_pseudoinverse(A, weight) @ b
+    x = weighted_pseudoinverse(A, weight=weight) @ b
     assert_close(A @ x, A @ np.linalg.pinv(A) @ b, 1e-9)  # the closest
     null = np.linalg.svd(A)[2][2:]
     assert np.abs(null @ weight @ x).max() < 1e-9  # no way on costs less
@@ -191,7 +193,7 @@ def test_weighted_pseudoinverse_at_a_singularity_is_the_lightest_of_the_closest(
 
 def test_a_weight_must_be_positive_definite() -> None:
     with pytest.raises(ValueError, match="not positive definite"):
-        weighted_pseudoinverse(np.ones((1, 2)), np.diag([1.0, -1.0]))
+        weighted_pseudoinverse(np.ones((1, 2)), weight=np.diag([1.0, -1.0]))
 
 
 def test_dynamically_consistent_inverse() -> None:

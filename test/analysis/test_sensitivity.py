@@ -51,7 +51,7 @@ def test_payload_sensitivity_is_a_finite_difference(model: Model) -> None:
     load = np.array([2.0, 0.1, 0.2, -0.1, 0.1, 0.01, 0.02, 0.1, 0.01, 0.12])
 
     def torque(x: np.ndarray) -> np.ndarray:
-        robot.set_payload("tool3", x[0], x[1:4], x[4:])
+        robot.set_payload("tool3", x[0], com=x[1:4], inertia=x[4:])
         return robot.inverse_dynamics(q, v, a)
 
     step = 1e-4

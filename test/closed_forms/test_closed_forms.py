@@ -259,7 +259,7 @@ def test_a_hundred_bodies() -> None:
 def test_payloads_are_in_the_closed_forms() -> None:
     model = TREES[4]
     robot = reference(model)
-    robot.set_payload(model.frames[-1].name, 2.5, (0.1, 0.2, -0.1))
+    robot.set_payload(model.frames[-1].name, 2.5, com=(0.1, 0.2, -0.1))
     q = model.random(2)
     assert_close(lagrange.mass_matrix(robot, q), robot.mass_matrix(q), 1e-12)
     assert_close(StackedOperators(robot, q).gravity(), robot.gravity(q), 1e-10)

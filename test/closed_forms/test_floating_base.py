@@ -83,7 +83,7 @@ def test_manipulator_form_is_the_equation_of_motion(model: Model) -> None:
     u = form.input_matrix.T @ tau
     rest = np.zeros(model.nv)
     rest[floating] = tau[floating]
-    assert_close(form.acceleration(v, u, rest), a, 1e-9)
+    assert_close(form.acceleration(v, u, force=rest), a, 1e-9)
 
 
 def test_manipulator_form_with_chosen_actuators() -> None:

@@ -59,7 +59,18 @@ def check(robot, constraints, seed, tolerance=2e-6, friction=False):
 def kinds(frame, reference):
     return [
         [FrameConstraint("f", frame, reference, directions=("rx", "y", "z"))],
-        [SurfaceConstraint("s", frame, reference, (0.1, 0.2, 0.3), APART, Cylinder(0.4), offset=0.1, aligned=True)],
+        [
+            SurfaceConstraint(
+                "s",
+                frame,
+                reference,
+                placement=(0.1, 0.2, 0.3),
+                reference_placement=APART,
+                surface=Cylinder(0.4),
+                offset=0.1,
+                aligned=True,
+            )
+        ],
         [RollingBall("r", frame, reference, reference_placement=APART, surface=Sphere(0.5), radius=0.2)],
         [HolonomicRows("h", lambda q: [q[0] * q[1] + sin(q[2])])],
     ]

@@ -57,14 +57,14 @@ class Case:
         self.q, self.v, self.a = random_state(robot.model, rng)
         self.tau = rng.normal(size=robot.model.nv)
         self.M, self.b = robot.mass_matrix(self.q), robot.bias(self.q, self.v)
-        _, self.A, self.rates = robot.constraint_terms(self.q, self.v, self.of)
+        _, self.A, self.Adot_v = robot.constraint_rows(self.q, self.v, self.of)
 
     def kkt(self, tau=None):
         """(a, lambda) from the whole matrix."""
         n, m = self.robot.model.nv, len(self.of)
         K = np.block([[self.M, -self.A.T], [self.A, np.zeros((m, m))]])
         tau = self.tau if tau is None else tau
-        x = np.linalg.solve(K, np.concatenate([tau - self.b, -self.rates]))
+        x = np.linalg.solve(K, np.concatenate([tau - self.b, -self.Adot_v]))
         return x[:n], x[n:]
 
 
@@ -81,7 +81,7 @@ def test_forward_is_the_solution_of_the_whole_matrix(name, base, backend):
     close(found.a, a)
     close(found.multipliers, multipliers)
     assert found.rank == len(case.of)
-    np.testing.assert_allclose(found.residual, 0.0, atol=1e-9 * (1.0 + np.abs(case.rates).max()))
+    np.testing.assert_allclose(found.residual, 0.0, atol=1e-9 * (1.0 + np.abs(case.Adot_v).max()))
 
 
 @needs_pinocchio
@@ -108,7 +108,7 @@ def test_contacts_and_loops_against_pinocchio(name, base):
     loop = FrameConstraint("loop", one, other, reference_placement=pose_of(meeting))
     for constraints in ([contact, loop], [contact]):
         of = ConstraintSet(model, constraints)
-        if np.linalg.matrix_rank(robot.constraint_terms(q, v, of).A, tol=1e-6) == len(of):
+        if np.linalg.matrix_rank(robot.constraint_rows(q, v, of).A, tol=1e-6) == len(of):
             break
     else:
         pytest.skip("the point cannot move freely")
@@ -160,7 +160,7 @@ def test_hybrid_on_random_trees(seed):
     if np.linalg.matrix_rank(G, tol=1e-9 * np.abs(G).max()) < 3:
         return
     push = case.tau[free] - case.b[free] - M[np.ix_(free, prescribed)] @ case.a[prescribed]
-    multipliers = np.linalg.solve(G, -case.rates - A_u @ case.a[prescribed] - A_v @ W @ push)
+    multipliers = np.linalg.solve(G, -case.Adot_v - A_u @ case.a[prescribed] - A_v @ W @ push)
     a = case.a.copy()
     a[free] = W @ (push + A_v.T @ multipliers)
     precision = 1e-12 * np.linalg.cond(G) + 1e-11 * np.linalg.cond(M)
@@ -182,7 +182,7 @@ def test_hybrid_is_forward_with_nothing_and_inverse_with_everything_prescribed()
     assert back.rank == 0  # nothing is left that constraints could move
     assert np.abs(back.residual).max() < 1e-9
     wrong = robot.constrained_hybrid_dynamics(case.q, case.v, case.a, case.tau, every, case.of)
-    close(wrong.residual, case.A @ case.a + case.rates)
+    close(wrong.residual, case.A @ case.a + case.Adot_v)
 
 
 # --- inverse --------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_infeasible_motion_is_said(closed):
     assert not found.feasible and np.abs(found.lacking).max() > 1e-3
     found = closed.robot.constrained_inverse_dynamics(closed.q, closed.v, closed.a + 1.0, closed.of)
     assert not found.feasible
-    close(found.residual, closed.A @ (closed.a + 1.0) + closed.rates)
+    close(found.residual, closed.A @ (closed.a + 1.0) + closed.Adot_v)
 
 
 def test_passive_torques_are_taken_as_given(closed):
@@ -328,7 +328,7 @@ def test_redundant_rows_change_nothing_but_share_the_force(backend):
     close(two.a, one.a, 1e-11)
     assert two.rank == one.rank == 3
     close(two.multipliers, np.tile(0.5 * one.multipliers, 2), 1e-10)
-    assert np.abs(two.residual).max() < 1e-9 * np.abs(twice.rates).max()
+    assert np.abs(two.residual).max() < 1e-9 * np.abs(twice.Adot_v).max()
 
 
 def test_rows_without_effect_are_dropped():
@@ -356,7 +356,7 @@ def test_contradiction_is_in_the_residual_of_the_later_row():
 def test_nearly_parallel_rows_around_the_threshold(angle, rank):
     robot = rbd.Robot(load_robot("ur5_robot"))
     rows = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, angle, 0.0, 0.0, 0.0, 0.0]]
-    case = Case(robot, [PfaffianRows("near", lambda q: rows, ("a", "b"))])
+    case = Case(robot, [PfaffianRows("near", lambda q: rows, labels=("a", "b"))])
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
     assert found.rank == rank
     assert np.abs(found.a[0]) < 1e-8
@@ -371,7 +371,7 @@ def test_any_rank_gives_the_minimum_norm_multipliers(seed, rows, rank):
     rng = np.random.default_rng(seed)
     robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     A = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 6))
-    case = Case(robot, [PfaffianRows("any", lambda q: A.tolist(), tuple(f"r{k}" for k in range(rows)))], 1)
+    case = Case(robot, [PfaffianRows("any", lambda q: A.tolist(), labels=tuple(f"r{k}" for k in range(rows)))], 1)
     rank = min(rank, rows)
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
     assert found.rank == rank
@@ -394,9 +394,9 @@ def test_stabilization_pulls_back():
     rows = [FrameConstraint("p", "tool0", directions=POINT)]
     case = Case(robot, rows)
     of = ConstraintSet(robot.model, rows, stabilization=alpha)
-    h, A, rates = robot.constraint_terms(case.q, case.v, of)
+    h, A, Adot_v = robot.constraint_rows(case.q, case.v, of)
     a = robot.constrained_forward_dynamics(case.q, case.v, case.tau, of).a
-    np.testing.assert_allclose(A @ a + rates, -2 * alpha * (A @ case.v) - alpha**2 * h, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(A @ a + Adot_v, -2 * alpha * (A @ case.v) - alpha**2 * h, rtol=1e-9, atol=1e-9)
 
 
 def test_wrenches_payload_and_friction_count():
@@ -409,7 +409,7 @@ def test_wrenches_payload_and_friction_count():
     )
     close(with_wrench.a, case.kkt(case.tau + J.T @ wrench)[0])
     loaded = rbd.Robot(model)
-    loaded.set_payload("panda_hand", 3.0, (0.0, 0.0, 0.1))
+    loaded.set_payload("panda_hand", 3.0, com=(0.0, 0.0, 0.1))
     close(
         loaded.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a,
         Case(loaded, spread(model)).kkt()[0],
@@ -464,7 +464,7 @@ def test_target_is_the_acceleration_of_what_moves():
     robot = rbd.Robot(load_robot("ur5_robot"))
     case = Case(robot, [SurfaceConstraint("plane", "tool0")])
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of, target=[1.0])
-    np.testing.assert_allclose(case.A @ found.a + case.rates, [1.0], rtol=1e-9)
+    np.testing.assert_allclose(case.A @ found.a + case.Adot_v, [1.0], rtol=1e-9)
 
 
 def test_batches_outputs_and_copies():

@@ -83,14 +83,14 @@ def rate(model, function, q, v, step=1e-6):
 def check(robot, constraints, q, v):
     """A v = dh/dt and the rate of A, times v."""
     of = ConstraintSet(robot.model, constraints)
-    h, A, rates = robot.constraint_terms(q, v, of)
-    dh = rate(robot.model, lambda q: robot.constraint_terms(q, v, of).h, q, v)
-    dA = rate(robot.model, lambda q: robot.constraint_terms(q, v, of).A, q, v)
+    h, A, Adot_v = robot.constraint_rows(q, v, of)
+    dh = rate(robot.model, lambda q: robot.constraint_rows(q, v, of).h, q, v)
+    dA = rate(robot.model, lambda q: robot.constraint_rows(q, v, of).A, q, v)
     scale = 1.0 + np.abs(A @ v)
     np.testing.assert_allclose(((A @ v - dh) / scale)[of.holonomic], 0.0, atol=2e-7)
     np.testing.assert_array_equal(h[~of.holonomic], 0.0)
     scale = 1.0 + np.abs(A).max(axis=1) * (v @ v)
-    np.testing.assert_allclose((rates - dA @ v) / scale, 0.0, atol=2e-7)
+    np.testing.assert_allclose((Adot_v - dA @ v) / scale, 0.0, atol=2e-7)
     # the rate of the whole matrix, as controllers use it
     full = np.array(of.matrix_rate(list(q), list(v), of.parameters[2:].tolist()), dtype=float)
     np.testing.assert_allclose((full - dA) / (1.0 + np.abs(dA).max()), 0.0, atol=2e-6)
@@ -115,7 +115,7 @@ def test_rates_on_trees_of_every_joint_kind(seed):
     q, v, _ = random_state(model, rng)
     links = [f"link{k}" for k in range(4)]
     check(robot, [c for c in between(links[-1], links[0]) if "frame" in c.name], q, v)
-    rows = HolonomicRows("own", lambda q: [sin(q[0]) * q[-1] + q[1] * q[1], q[0] * q[1] * q[-2]], ("one", "two"))
+    rows = HolonomicRows("own", lambda q: [sin(q[0]) * q[-1] + q[1] * q[1], q[0] * q[1] * q[-2]], labels=("one", "two"))
     blades = PfaffianRows("blade", lambda q: [[q[0] * (k + 1) + q[-1] * q[-1] for k in range(model.nv)]])
     check(robot, [rows, blades], q, v)
 
@@ -125,10 +125,10 @@ def test_coupling_of_joints():
     names = robot.model.joint_names
     of = ConstraintSet(robot.model, [JointCoupling("gear", {names[1]: 2.0, names[4]: -0.5}, offset=0.3)])
     q = robot.model.random(1)
-    h, A, rates = robot.constraint_terms(q, np.ones(6), of)
+    h, A, Adot_v = robot.constraint_rows(q, np.ones(6), of)
     np.testing.assert_allclose(h, [2.0 * q[1] - 0.5 * q[4] - 0.3])
     np.testing.assert_array_equal(A, [[0.0, 2.0, 0.0, 0.0, -0.5, 0.0]])
-    assert rates == [0.0]
+    assert Adot_v == [0.0]
 
 
 def test_coupling_by_polynomials():
@@ -137,11 +137,11 @@ def test_coupling_by_polynomials():
     names = robot.model.joint_names
     cam = JointCoupling("cam", {names[1]: 2.0, names[4]: [-0.5, 0.3, 0.7]}, offset=0.3)
     q, v, _ = random_state(robot.model, np.random.default_rng(3))
-    h, A, rates = robot.constraint_terms(q, v, [cam])
+    h, A, Adot_v = robot.constraint_rows(q, v, [cam])
     x = q[4]
     np.testing.assert_allclose(h, [2.0 * q[1] - 0.5 * x + 0.3 * x**2 + 0.7 * x**3 - 0.3], rtol=1e-13)
     np.testing.assert_allclose(A, [[0.0, 2.0, 0.0, 0.0, -0.5 + 0.6 * x + 2.1 * x**2, 0.0]], rtol=1e-13)
-    np.testing.assert_allclose(rates, [(0.6 + 4.2 * x) * v[4] ** 2], rtol=1e-13)
+    np.testing.assert_allclose(Adot_v, [(0.6 + 4.2 * x) * v[4] ** 2], rtol=1e-13)
     check(robot, [cam], q, v)
     straight = [JointCoupling("gear", {names[4]: c}, offset=0.3) for c in (2.0, [2.0])]
     assert len({ConstraintSet(robot.model, [gear]).key for gear in straight}) == 1
@@ -156,7 +156,7 @@ def test_aligned_frames_are_zero_and_rates_are_those_of_the_axes(directions):
     of = ConstraintSet(
         robot.model, [FrameConstraint("c", "tool0", reference_placement=pose_of(T), directions=directions)]
     )
-    h, A, _ = robot.constraint_terms(q, np.zeros(6), of)
+    h, A, _ = robot.constraint_rows(q, np.zeros(6), of)
     np.testing.assert_allclose(h, 0.0, atol=1e-14)
     rows = [("rx", "ry", "rz", "x", "y", "z").index(d) for d in directions]
     np.testing.assert_allclose(A, robot.jacobian(q, "tool0")[rows], atol=1e-13)
@@ -171,7 +171,7 @@ def test_three_rotations_are_the_quaternion(angle):
     of = ConstraintSet(
         robot.model, [FrameConstraint("c", "tool0", reference_placement=pose_of(turned), directions=("rx", "ry", "rz"))]
     )
-    np.testing.assert_allclose(robot.constraint_terms(q, np.zeros(6), of).h, 2.0 * np.sin(angle / 2) * axis, rtol=1e-9)
+    np.testing.assert_allclose(robot.constraint_rows(q, np.zeros(6), of).h, 2.0 * np.sin(angle / 2) * axis, rtol=1e-9)
 
 
 @pytest.mark.parametrize("surface", [Sphere(0.5), Cylinder(0.5)])
@@ -181,7 +181,7 @@ def test_normal_row_is_the_height_and_pushes_along_the_normal(surface):
     of = ConstraintSet(robot.model, [SurfaceConstraint("s", "tool0", surface=surface)])
     T = robot.pose(q, "tool0")
     p = T[:3, 3] * ([1, 1, 1] if isinstance(surface, Sphere) else [1, 1, 0])
-    h, A, _ = robot.constraint_terms(q, np.zeros(6), of)
+    h, A, _ = robot.constraint_rows(q, np.zeros(6), of)
     np.testing.assert_allclose(h, np.linalg.norm(p) - 0.5, rtol=1e-12)
     normal = p / np.linalg.norm(p)
     np.testing.assert_allclose(A[0], normal @ T[:3, :3] @ robot.jacobian(q, "tool0")[3:], atol=1e-12)
@@ -197,10 +197,10 @@ def test_implicit_surface_is_scaled_to_a_distance():
     radius = float(np.linalg.norm(robot.pose(q, "tool0")[:3, 3]))
     function = ImplicitSurface(lambda x, y, z: 3.0 * (x * x + y * y + z * z - radius**2))
     numbers = Quadric(xx=3.0, yy=3.0, zz=3.0, constant=3.0 * radius**2)
-    row = robot.constraint_terms(q, np.ones(6), [SurfaceConstraint("s", "tool0", surface=Sphere(radius))]).A[0]
+    row = robot.constraint_rows(q, np.ones(6), [SurfaceConstraint("s", "tool0", surface=Sphere(radius))]).A[0]
     v = np.ones(6) - row * (row @ np.ones(6)) / (row @ row)  # along the surface
     sphere, *others = (
-        robot.constraint_terms(q, v, [SurfaceConstraint("s", "tool0", surface=surface)])
+        robot.constraint_rows(q, v, [SurfaceConstraint("s", "tool0", surface=surface)])
         for surface in (Sphere(radius), function, numbers)
     )
     for other in others:
@@ -258,11 +258,11 @@ def test_all_backends_agree_also_in_batches():
     q = np.stack([model.random(rng) for _ in range(5)])
     v = rng.normal(size=(5, model.nv))
     of = ConstraintSet(model, between("panda_hand", "panda_link2"))
-    results = [rbd.Robot(model, backend=backend).constraint_terms(q, v, of) for backend in BACKENDS]
+    results = [rbd.Robot(model, backend=backend).constraint_rows(q, v, of) for backend in BACKENDS]
     for result in results[1:]:
         for one, other in zip(results[0], result):
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
-    single = rbd.Robot(model).constraint_terms(q[3], v[3], of)
+    single = rbd.Robot(model).constraint_rows(q[3], v[3], of)
     np.testing.assert_allclose(single.A, results[0].A[3], rtol=1e-10, atol=1e-10)
 
 
@@ -272,7 +272,7 @@ def test_parameters_are_read_at_run_time():
     other = of.changed("s", surface=Sphere(0.7), placement=placement(3))
     assert other.key == of.key
     q = robot.model.random(2)
-    assert robot.constraint_terms(q, q, of).h != robot.constraint_terms(q, q, other).h
+    assert robot.constraint_rows(q, q, of).h != robot.constraint_rows(q, q, other).h
     assert len(robot._constrained_kernels) == 1
     assert of.changed("s", surface=Plane()).key != of.key
     rows = [HolonomicRows("f", lambda q, k=k: [q[0] * k]) for k in (1.0, 2.0)]
@@ -307,7 +307,7 @@ def test_names_of_rows_and_slices():
         (lambda m: ConstraintSet(m, [JointCoupling("g", {"elbow": 1.0})]), KeyError, "no joint named 'elbow'"),
         (lambda m: ConstraintSet(m, [HolonomicRows("f", lambda q: [q[0], q[1]])]), ValueError, "returns 2 rows"),
         (lambda m: ConstraintSet(m, [PfaffianRows("f", lambda q: [[1.0]])]), ValueError, "row of 1 numbers"),
-        (lambda m: ConstraintSet(m, [FrameConstraint("a", "tool0")], -1.0), ValueError, "stabilization"),
+        (lambda m: ConstraintSet(m, [FrameConstraint("a", "tool0")], stabilization=-1.0), ValueError, "stabilization"),
     ],
 )
 def test_what_is_wrong_is_said(make, error, reason):
@@ -324,7 +324,7 @@ def test_set_of_another_model_is_refused():
     of = ConstraintSet(load_robot("ur5_robot"), [FrameConstraint("a", "tool0")])
     robot = rbd.Robot(rbd.load_urdf(robot_file("panda")))
     with pytest.raises(ValueError, match="another model"):
-        robot.constraint_terms(robot.model.neutral(), np.zeros(robot.model.nv), of)
+        robot.constraint_rows(robot.model.neutral(), np.zeros(robot.model.nv), of)
 
 
 # --- jets -----------------------------------------------------------------------------------------

@@ -104,7 +104,9 @@ def test_efforts_are_limited_and_reported(robot, state):
 def test_a_part_of_the_joints_in_another_order(robot, state, evaluate_at):
     q, v, desired = state
     order = [2, 0]
-    part = Feedforward(robot, [JOINTS[k] for k in order], evaluate_at=evaluate_at, kp=[5.0], effort_limits=[np.inf])
+    part = Feedforward(
+        robot, joints=[JOINTS[k] for k in order], evaluate_at=evaluate_at, kp=[5.0], effort_limits=[np.inf]
+    )
     full = Feedforward(robot, evaluate_at=evaluate_at, kp=[5.0], effort_limits=[np.inf])
     desired[:, 1] = q[1], v[1], 0.0  # what a joint without command is taken to do
     expected = full.compute(q, v, *motion(desired))[order]

@@ -59,14 +59,16 @@ class Press:
     def controller(self, law, kp=10.0, kd=10.0, **gains):
         """Both laws with the same closed loop: (d/dt + kd)(d/dt + kp) e = 0."""
         position = {"kp": kp * kd, "kd": kp + kd} if law == "geometric" else {"kp": kp, "kd": kd}
-        return HybridController(self.robot, self.constraints, self.task, law, gains=HybridGains(**position, **gains))
+        return HybridController(
+            self.robot, self.constraints, self.task, law=law, gains=HybridGains(**position, **gains)
+        )
 
     def terms(self, q, v):
         """M, C, N, A, Adot v, A_t, Adot_t v."""
         robot, held, moved = self.robot, self.constraints, self.task
-        _, A, rates = robot.constraint_terms(q, v, held)
-        _, A_t, rates_t = robot.constraint_terms(q, v, moved)
-        return robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q), A, rates, A_t, rates_t
+        _, A, Adot_v = robot.constraint_rows(q, v, held)
+        _, A_t, Adot_t_v = robot.constraint_rows(q, v, moved)
+        return robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q), A, Adot_v, A_t, Adot_t_v
 
     def allowed(self, rng):
         """A random state near the start that obeys the constraint."""
@@ -94,12 +96,12 @@ def test_closed_loop_acceleration_and_force_are_those_of_the_theory(robot, law, 
     for _ in range(5):
         q, v = press.allowed(rng)
         theta, rate, acceleration = reference(rng, 6)
-        out = controller.step(q, v, theta, rate, acceleration, FORCE)
+        out = controller.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
         motion = robot.constrained_forward_dynamics(q, v, out.wanted, press.constraints)
-        M, C, _, A, rates, A_t, rates_t = press.terms(q, v)
+        M, C, _, A, Adot_v, A_t, Adot_t_v = press.terms(q, v)
         np.testing.assert_allclose(motion.multipliers, FORCE, rtol=1e-9)
         e, de = out.theta - theta, out.rate - rate
-        dde = A_t @ motion.a + rates_t - acceleration
+        dde = A_t @ motion.a + Adot_t_v - acceleration
         if law == "geometric":
             np.testing.assert_allclose(dde, -(kp + kd) * de - kp * kd * e, rtol=1e-8, atol=1e-9)
             continue
@@ -123,7 +125,7 @@ def matrix_rate(press, q, v, step=1e-6):
     sides = []
     for sign in (1.0, -1.0):
         moved = press.robot.model.integrate(q, sign * step * v)
-        sides.append(np.vstack([press.robot.constraint_terms(moved, v, s).A for s in (press.constraints, press.task)]))
+        sides.append(np.vstack([press.robot.constraint_rows(moved, v, s).A for s in (press.constraints, press.task)]))
     return (sides[0] - sides[1]) / (2 * step)
 
 
@@ -146,7 +148,7 @@ def test_errors_die_out_at_the_rates_of_the_gains(press, law):
     fitted = np.sort(np.roots([1.0, -slope[0], -slope[1]]))
     np.testing.assert_allclose(fitted.real, [-kd, -kp], rtol=0.02)
     assert np.abs(fitted.imag).max() < 1e-6
-    assert np.abs(robot.constraint_terms(q, v, press.constraints).h).max() < 1e-9
+    assert np.abs(robot.constraint_rows(q, v, press.constraints).h).max() < 1e-9
 
 
 def closed_loop(press, controller, q, v, goal, posture=None):
@@ -195,8 +197,8 @@ def test_the_two_laws_differ_by_what_the_coriolis_terms_act_on(press):
     for _ in range(5):
         q, v = press.allowed(rng)
         theta, rate, acceleration = reference(rng, 6)
-        one = geometric.step(q, v, theta, rate, acceleration, FORCE)
-        other = gauge.step(q, v, theta, rate, acceleration, FORCE)
+        one = geometric.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
+        other = gauge.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
         M, C, _, A, _, A_t, _ = press.terms(q, v)
         J = tangent(A, A_t)
         dJ = -np.linalg.solve(np.vstack([A, A_t]), matrix_rate(press, q, v) @ J)
@@ -211,7 +213,7 @@ def test_the_choice_of_the_gauge_drops_out(press):
     controller = press.controller("gauge_invariant", kp, kd)
     q, v = press.allowed(rng)
     theta, rate, acceleration = reference(rng, 6)
-    out = controller.step(q, v, theta, rate, acceleration, FORCE)
+    out = controller.step(q, v, theta, rate=rate, acceleration=acceleration, force=FORCE)
     torques, step = [], 1e-5
     for _ in range(3):
         gauge = np.linalg.qr(rng.normal(size=(6, 6)))[0]
@@ -227,7 +229,7 @@ def test_the_choice_of_the_gauge_drops_out(press):
 def tangent_basis(press, q, gauge):
     """V2 (nv, 6) smooth in q: the projection of fixed directions, made orthonormal, times a rotation."""
     W = press.robot.mass_factor(q)
-    A = press.robot.constraint_terms(q, np.zeros(7), press.constraints).A
+    A = press.robot.constraint_rows(q, np.zeros(7), press.constraints).A
     normal = np.linalg.solve(W, A.T)
     normal = normal / np.linalg.norm(normal)
     keep = np.argsort(np.abs(normal[:, 0]))[:6]
@@ -254,7 +256,7 @@ def aghili(press, q, v, out, wanted, kp, kd, V2, dV2):
     np.testing.assert_allclose(gam_r, -gam_r.T, atol=1e-4)  # skew
     u_r = ds + gam_r @ B @ rho - kd * B @ (de + kp * e)
     P_w, _ = robot.force_projection(q, press.constraints)
-    A_rate_v = robot.constraint_terms(q, v, press.constraints).Adot_v
+    A_rate_v = robot.constraint_rows(q, v, press.constraints).Adot_v
     normal = -A.T @ np.linalg.solve(A @ np.linalg.solve(M, A.T), A_rate_v)
     return W @ V2 @ u_r + (np.eye(7) - P_w) @ (normal + C @ v) - A.T @ FORCE + N
 
@@ -285,15 +287,15 @@ def test_nonholonomic_rows_follow_a_velocity(law):
     builder = rbd.ModelBuilder("skate", gravity=(0.0, 0.0, 0.0))
     builder.add_body("skate", None, Planar(), mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.2))
     robot = rbd.Robot(builder.build())
-    blade = ConstraintSet(robot.model, [PfaffianRows("blade", lambda q: [[0.0, 1.0, 0.0]], ("side",))])
-    drive = PfaffianRows("drive", lambda q: [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], ("forward", "turn"))
+    blade = ConstraintSet(robot.model, [PfaffianRows("blade", lambda q: [[0.0, 1.0, 0.0]], labels=("side",))])
+    drive = PfaffianRows("drive", lambda q: [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], labels=("forward", "turn"))
     gains = HybridGains(kp=0.0, kd=5.0)
-    controller = HybridController(robot, blade, ConstraintSet(robot.model, [drive]), law, gains=gains)
+    controller = HybridController(robot, blade, ConstraintSet(robot.model, [drive]), law=law, gains=gains)
     q, v, h = np.zeros(3), np.array([0.2, 0.0, -0.5]), 1e-3
     wanted = np.array([1.0, 0.7])
     speeds = []
     for _ in range(1000):
-        out = controller.step(q, v, np.zeros(2), wanted)
+        out = controller.step(q, v, np.zeros(2), rate=wanted)
         speeds.append(v[[0, 2]].copy())
         v = v + h * robot.constrained_forward_dynamics(q, v, out.tau, blade).a
         q = robot.model.integrate(q, h * v)
@@ -321,8 +323,8 @@ def test_with_fewer_motors_the_motion_is_the_same_and_the_forces_are_nearest(rob
     force = np.array([1.0, -2.0, 3.0])
     q = POSE
     v, _, _ = robot.constraint_impulse(q, rng.uniform(-0.3, 0.3, 7), closed)
-    goal = (rng.uniform(-0.3, 0.3, 4), np.zeros(4), np.zeros(4), force)
-    one, other = full.step(q, v, *goal), some.step(q, v, *goal)
+    goal = {"theta": rng.uniform(-0.3, 0.3, 4), "force": force}
+    one, other = full.step(q, v, **goal), some.step(q, v, **goal)
     assert np.all(other.wanted[~actuated] == 0.0)
     np.testing.assert_allclose(other.lacking, 0.0, atol=1e-10)
     a = [robot.constrained_forward_dynamics(q, v, out.wanted, closed).a for out in (one, other)]
@@ -347,7 +349,7 @@ def test_multipliers_out_of_a_wrench_sensor(press, frame):
     sensor = MultiplierSensor(robot, press.constraints, frame)
     q, _ = press.allowed(np.random.default_rng(4))
     J = robot.jacobian(q, frame)
-    A = robot.constraint_terms(q, np.zeros(7), press.constraints).A
+    A = robot.constraint_rows(q, np.zeros(7), press.constraints).A
     # the wrench at the sensor that does the work of 12 N on the surface
     wrench = np.linalg.lstsq(J.T, A.T @ [12.0], rcond=None)[0]
     np.testing.assert_allclose(sensor.multipliers(q, wrench), [12.0], rtol=1e-9)
@@ -390,4 +392,4 @@ def test_limits_payload_and_bad_numbers(press):
 )
 def test_gains_that_do_not_fit(press, gains, reason):
     with pytest.raises(ValueError, match=reason):
-        HybridController(press.robot, press.constraints, press.task, "gauge_invariant", gains=HybridGains(**gains))
+        HybridController(press.robot, press.constraints, press.task, law="gauge_invariant", gains=HybridGains(**gains))

@@ -51,7 +51,7 @@ def filtered(external):
 
 def test_estimate_is_the_filtered_external_torque(robot):
     q, v, tau, external = motion(robot)
-    observer = MomentumObserver(robot, RATE)
+    observer = MomentumObserver(robot, rate=RATE)
     found = np.array([observer.update(*state, DT).copy() for state in zip(q, v, tau)])
     np.testing.assert_allclose(found, filtered(external), atol=0.02)
     np.testing.assert_allclose(found[-1], external[-1], atol=0.02)
@@ -65,7 +65,7 @@ def test_payload_that_the_model_lacks_is_seen_as_its_weight():
     loaded = Robot(robot.model)
     loaded.set_payload("tool0", 2.0)
     q, rest = robot.model.random(3), np.zeros(6)
-    observer = MomentumObserver(robot, RATE)
+    observer = MomentumObserver(robot, rate=RATE)
     tau = loaded.gravity(q)
     for _ in range(1000):
         observer.update(q, rest, tau, DT)
@@ -75,7 +75,7 @@ def test_payload_that_the_model_lacks_is_seen_as_its_weight():
 def test_steps_of_any_length_are_stable_and_reset_forgets():
     robot = Robot(load_robot("ur5_robot"))
     q, rest = robot.model.random(3), np.zeros(6)
-    observer = MomentumObserver(robot, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
+    observer = MomentumObserver(robot, rate=[10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
     for dt in (0.0, 1e-3, 1.0, 100.0):
         observer.update(q, rest, robot.gravity(q) - 1.0, dt)
     np.testing.assert_allclose(observer.external, 1.0, rtol=1e-2)
@@ -89,11 +89,11 @@ def test_what_is_not_finite_is_refused_and_changes_nothing(wrong):
     robot = Robot(load_robot("ur5_robot"))
     q, v = robot.model.random(3), np.full(6, 0.1)
     state = {"q": q, "v": v, "tau": robot.gravity(q), "dt": DT}
-    one, other = (MomentumObserver(robot, RATE) for _ in range(2))
+    one, other = (MomentumObserver(robot, rate=RATE) for _ in range(2))
     for observer in (one, other):
         observer.update(**state)
     with pytest.raises(ValueError):
         one.update(**state | {wrong: np.nan * np.asarray(state[wrong])})
     np.testing.assert_array_equal(one.update(**state), other.update(**state))
     with pytest.raises(ValueError, match="rate"):
-        MomentumObserver(robot, 0.0)
+        MomentumObserver(robot, rate=0.0)

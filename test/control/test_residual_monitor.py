@@ -98,7 +98,7 @@ def test_terms_of_the_efforts(terms):
     robot = Robot(load_robot("panda"))
     t, q, v, a = trajectory(robot.model.nv)
     tau = inverse_dynamics_terms(robot, q, v, a, terms)
-    monitor = ResidualMonitor(robot, terms, cutoff=10.0)
+    monitor = ResidualMonitor(robot, terms=terms, cutoff=10.0)
     ready, residual, external, _ = run(monitor, t, q, v, tau)
     assert np.abs(external[1:]).max() < 0.02 * np.abs(tau).max()
     assert np.abs(residual[ready]).max() < 0.05 * np.abs(tau).max()
@@ -172,7 +172,7 @@ def test_continuous_joints_may_jump_by_a_turn():
 @settings(max_examples=200, deadline=None)
 def test_contact_of_samples_is_that_one_by_one(values, cuts, duration):
     external = np.array(values)[:, None] * np.array([1.0, -0.5])
-    one, other = ContactDetector([1.0, 1.2], duration), ContactDetector([1.0, 1.2], duration)
+    one, other = ContactDetector([1.0, 1.2], duration=duration), ContactDetector([1.0, 1.2], duration=duration)
     states = [one.update(row, 0.01) for row in external]
     found = []
     bounds = sorted({0, len(values), *(cut for cut in cuts if cut < len(values))})

@@ -249,7 +249,7 @@ def test_the_flying_arm_obeys_hamels_equations(example):
         R = rotation_from_quaternion(q[3:7])
         assert_close(np.concatenate([terms.moment, R.T @ terms.force, terms.torque]), tau, 1e-12)
         form = manipulator_form(robot, q, v)
-        assert_close(form.acceleration(v, tau[6:], np.concatenate([tau[:6], [0.0, 0.0]])), a, 1e-10)
+        assert_close(form.acceleration(v, tau[6:], force=np.concatenate([tau[:6], [0.0, 0.0]])), a, 1e-10)
 
 
 def test_the_flying_arm_keeps_its_momentum_whatever_its_motors_do(example):

@@ -64,7 +64,7 @@ def test_the_coin_rolls_steadily_and_keeps_its_energy(example):
     robot = disk.coin()
     for rate, circle in ((2.0, 0.5), (3.0, 0.8), (1.0, 1.5)):
         q, v = disk.steady_start(rate, circle)
-        h, A, _ = robot.constraint_terms(q, v, disk.rolling(robot))
+        h, A, _ = robot.constraint_rows(q, v, disk.rolling(robot))
         np.testing.assert_allclose(h, 0.0, atol=1e-12)
         np.testing.assert_allclose(A @ v, 0.0, atol=1e-12)
     motion = disk.roll_out(robot, *disk.steady_start(2.0, 0.5), 1.0, 1000, constraints=disk.rolling(robot))
@@ -114,10 +114,10 @@ def test_five_bar_torques_are_those_of_virtual_work(example):
     for t in np.linspace(0.0, 1.0, 9):
         state = five.on_circle(robot, t)
         assert_close(five.motor_torques(robot, *state), five.by_virtual_work(robot, *state), 1e-11)
-        h, A, rates = robot.constraint_terms(state[0], state[1], five.tips_together(robot, 2))
+        h, A, Adot_v = robot.constraint_rows(state[0], state[1], five.tips_together(robot, 2))
         np.testing.assert_allclose(h, 0.0, atol=1e-12)
         np.testing.assert_allclose(A @ state[1], 0.0, atol=1e-11)
-        np.testing.assert_allclose(A @ state[2] + rates, 0.0, atol=1e-9)
+        np.testing.assert_allclose(A @ state[2] + Adot_v, 0.0, atol=1e-9)
 
 
 def test_five_rows_are_as_good_as_two(example):
@@ -136,7 +136,7 @@ def test_parallel_manipulator_has_the_printed_closure_and_one_internal_torque(ex
     three = example("parallel_manipulator")
     robot = three.manipulator()
     q = three.configuration(np.array([0.05, -0.03]))
-    h, A, _ = robot.constraint_terms(q, np.zeros(6), three.tips_together(robot, 3))
+    h, A, _ = robot.constraint_rows(q, np.zeros(6), three.tips_together(robot, 3))
     np.testing.assert_allclose(h, 0.0, atol=1e-14)
     np.testing.assert_allclose(three.printed_closure(q), 0.0, atol=1e-14)
     # the printed H has the same null space

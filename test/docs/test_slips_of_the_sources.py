@@ -209,7 +209,7 @@ def test_a_constrained_lagrangian_misses_what_is_not_integrable() -> None:
         builder.add_body(name, parent, Prismatic(axis), mass=float(name == "s"))
         parent = name
     robot = rbd.Robot(builder.build(), backend="reference")
-    rows = PfaffianRows("screw", lambda q: [[0.0, -q[0], 1.0]], ("s",))
+    rows = PfaffianRows("screw", lambda q: [[0.0, -q[0], 1.0]], labels=("s",))
     r1, r1d, r2d = 0.7, 0.4, -1.3
     q, v = np.array([r1, 0.2, -0.5]), np.array([r1d, r2d, r1 * r2d])
     found = robot.constrained_forward_dynamics(q, v, np.zeros(3), ConstraintSet(robot.model, [rows]))
@@ -232,7 +232,7 @@ def test_reduced_equations_of_quasi_velocities() -> None:
     motion = robot.constrained_forward_dynamics(q, v, tau, of)
 
     def basis(q: np.ndarray) -> np.ndarray:
-        Lam = np.linalg.solve(robot.mass_factor(q), robot.constraint_terms(q, v, of).A.T)
+        Lam = np.linalg.solve(robot.mass_factor(q), robot.constraint_rows(q, v, of).A.T)
         V, R = np.linalg.qr(np.hstack([Lam, np.eye(5)[:, :3]]))
         return V * np.sign(np.diag(R))  # so that it moves smoothly with q
 
@@ -248,7 +248,7 @@ def test_reduced_equations_of_quasi_velocities() -> None:
     Vdot = derivative(lambda t: basis(q + t * v))
     Gam = V.T @ (robot.quasi_velocity_coriolis(q, v) @ V + Vdot)
     u = V.T @ np.linalg.solve(W, tau - robot.gravity(q))
-    pull = V[:, :2].T @ np.linalg.solve(W, robot.constraint_terms(q, v, of).A.T) @ motion.multipliers
+    pull = V[:, :2].T @ np.linalg.solve(W, robot.constraint_rows(q, v, of).A.T) @ motion.multipliers
     assert_close(rate[2:] + Gam[2:, 2:] @ v_bar[2:], u[2:], 1e-7)
     assert_close(Gam[:2, 2:] @ v_bar[2:], u[:2] + pull, 1e-7)
     differ(u[:2] + pull, u[:2] - pull)
@@ -264,7 +264,7 @@ def test_projected_acceleration_lacks_what_the_moving_constraint_asks_for() -> N
     of = ConstraintSet(robot.model, [FrameConstraint("held", "tool", directions=("x", "z"))])
     q, v, u = state(robot, 1)
     v, _, _ = robot.constraint_impulse(q, v, of)
-    _, A, Adot_v = robot.constraint_terms(q, v, of)
+    _, A, Adot_v = robot.constraint_rows(q, v, of)
     P, _ = robot.force_projection(q, of)
     inverse = np.linalg.inv(robot.mass_matrix(q))
     printed = inverse @ P @ (u - robot.bias(q, v))
@@ -324,7 +324,7 @@ def test_bias_force_of_003_has_two_signs() -> None:
     robot = arm(2)
     q, v, tau = state(robot)
     tree = screws.articulated_tree(robot.model, q, v, tau)
-    tip = tree.terms[-1]
+    tip = tree.states[-1]
     V = robot.jacobian(q, robot.model.body_names[-1]) @ v
     momentum = tip.I @ V
     assert_close(tip.p, -spatial.ad(V).T @ momentum, 1e-12)

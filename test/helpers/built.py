@@ -63,9 +63,9 @@ def robot_of(
         inertia = random_inertia(rng) if inertias is None else inertias[k]
         bodies.append(Body(f"link{k}", parent, placement, joint, RigidInertia() if k in massless else inertia))
     frames = [Frame(body.name, k) for k, body in enumerate(bodies)] + [Frame("world", -1)]
-    frames.append(Frame("tool", len(bodies) - 1, random_transform(rng)))
+    frames.append(Frame("tool", len(bodies) - 1, placement=random_transform(rng)))
     base = "floating" if isinstance(kinds[0], Floating) else "fixed"
-    return Model("built", tuple(bodies), tuple(frames), gravity, base)  # type: ignore[arg-type]
+    return Model("built", tuple(bodies), frames=tuple(frames), gravity=gravity, base=base)  # type: ignore[arg-type]
 
 
 def all_kinds() -> list[Model]:

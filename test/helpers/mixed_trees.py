@@ -73,7 +73,7 @@ def mixed_tree(
             armature=float(rng.uniform(0.02, 0.1)),
             **options,
         )
-        builder.add_frame(f"tool{k}", f"link{k}", random_transform(rng))
+        builder.add_frame(f"tool{k}", f"link{k}", placement=random_transform(rng))
     return builder.build()
 
 

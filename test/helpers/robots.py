@@ -283,7 +283,7 @@ def random_tree(
             parent = int(rng.integers(0 if base == "floating" else WORLD, len(bodies)))
         if kind.nv == 1 and leaders and rng.random() < mimic:
             leader = leaders[rng.integers(len(leaders))]
-            follows = Mimic(leader.name, float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
+            follows = Mimic(leader.name, multiplier=float(rng.uniform(-2, 2)), offset=float(rng.uniform(-1, 1)))
             joint = Joint(name, kind, leader.q_index, leader.v_index, mimic=follows)
         else:
             joint = Joint(
@@ -299,11 +299,11 @@ def random_tree(
         placement = IDENTITY if k < 0 else random_transform(rng)
         link = f"link{k}" if k >= 0 else "base_link"
         frames.append(Frame(link, len(bodies)))
-        frames.append(Frame(name, len(bodies), kind="joint"))
-        frames.append(Frame(f"tool{k}" if k >= 0 else "base_tool", len(bodies), random_transform(rng)))
+        frames.append(Frame(name, len(bodies), element="joint"))
+        frames.append(Frame(f"tool{k}" if k >= 0 else "base_tool", len(bodies), placement=random_transform(rng)))
         bodies.append(Body(link, parent, placement, joint, random_inertia(rng)))
     gravity = tuple(float(g) for g in rng.normal(scale=6.0, size=3))
-    return Model(f"tree{n}", tuple(bodies), tuple(frames), gravity, base)  # type: ignore[arg-type]
+    return Model(f"tree{n}", tuple(bodies), frames=tuple(frames), gravity=gravity, base=base)  # type: ignore[arg-type]
 
 
 def random_kind(rng: np.random.Generator, name: str) -> JointKind:

@@ -508,7 +508,7 @@ def test_robots_and_their_machine_code_are_freed(model):
 def test_robots_can_be_copied_and_sent_to_other_processes(model, backend):
     robot = rbd.Robot(model, backend=backend, friction=True)
     (q,), (v,), (a,), _ = states(model, 1)
-    robot.set_payload("tool0", 3.0, (0.1, 0.0, 0.2))
+    robot.set_payload("tool0", 3.0, com=(0.1, 0.0, 0.2))
     expected = robot.inverse_dynamics(q, v, a)
     copies = [copy.copy(robot), copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))]
     robot.set_payload("tool0", 0.0)

@@ -139,7 +139,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, np.ndarray]]] = {
     ),
     "integrate": (lambda r, q, dv: MODEL.integrate(q, dv), {"q": Q, "dv": V}),
     "difference": (lambda r, q0, q1: MODEL.difference(q0, q1), {"q0": Q, "q1": MODEL.random(2)}),
-    "Simulation": (lambda r, q: Simulation(MODEL, q).q, {"q": Q}),
+    "Simulation": (lambda r, q: Simulation(MODEL, q=q).q, {"q": Q}),
     "command": (
         lambda r, efforts: _commanded(efforts),
         {"efforts": TAU},
@@ -154,7 +154,7 @@ CASES = [(name, argument) for name, (_, arguments) in FUNCTIONS.items() for argu
 
 
 def _commanded(efforts: Any) -> np.ndarray:
-    simulation = Simulation(MODEL, Q, SimulationOptions(start_braked=False))
+    simulation = Simulation(MODEL, q=Q, options=SimulationOptions(start_braked=False))
     simulation.command(efforts, np.arange(NV))
     simulation.advance(1)
     return simulation.v
@@ -246,7 +246,7 @@ ONE_VALUE: dict[str, tuple[Callable[[Any], Any], str, set[str]]] = {
     "out": (lambda x: REFERENCE.inverse_dynamics(Q, V, A, out=x), "out", {"none"}),
     "outs": (lambda x: REFERENCE.hybrid_dynamics(Q, V, A, TAU, np.ones(NV, bool), out=x), "out", {"none"}),
     "three outs": (lambda x: REFERENCE.inverse_dynamics_derivatives(Q, V, A, out=x), "out", {"none"}),
-    "constraints": (lambda x: REFERENCE.constraint_terms(Q, V, x), "constraint", set()),
+    "constraints": (lambda x: REFERENCE.constraint_rows(Q, V, x), "constraint", set()),
     "restitution": (lambda x: REFERENCE.constraint_impulse(Q, V, SET, restitution=x), "restitution", {"negative"}),
     "iterations": (lambda x: REFERENCE.project_configuration(Q, SET, iterations=x), "iterations", {"huge"}),
     "tolerance": (lambda x: REFERENCE.project_configuration(Q, SET, tolerance=x), "tolerance", {"infinite"}),
@@ -323,7 +323,7 @@ def test_outputs_that_share_memory_are_refused(robot):
         robot.hybrid_dynamics(np.tile(Q, (4, 1)), V, A, TAU, prescribed, out=(batch, batch))
     h = np.zeros(2)
     with pytest.raises(ValueError, match="arrays 0 and 2 share memory"):
-        robot.constraint_terms(Q, V, SET, out=(h, np.zeros((2, NV)), h))
+        robot.constraint_rows(Q, V, SET, out=(h, np.zeros((2, NV)), h))
 
 
 def test_an_output_that_is_an_input_gives_the_right_numbers(robot):
@@ -366,7 +366,7 @@ def test_quaternions_far_from_unit_length_are_refused_with_the_joint(norm):
         lambda: MODEL.integrate(q, V),
         lambda: MODEL.difference(q, Q),
         lambda: MODEL.difference(Q, q),
-        lambda: Simulation(MODEL, q),
+        lambda: Simulation(MODEL, q=q),
         lambda: MODEL.integrate([Q, q], V),
     ):
         with pytest.raises(ValueError, match="quaternion of joint 'base_joint' has norm"):

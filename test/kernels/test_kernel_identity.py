@@ -337,7 +337,7 @@ model = load_urdf(sys.argv[1], base="floating")
 names = [n if e.of == "robot" else f"{n}:{model.frame_names[-1]}" for n, e in CATALOG.items()]
 digests = {}
 for name in names:
-    signature, function = specialise(model, name, True)
+    signature, function = specialise(model, name, friction=True)
     digests[name] = program_digest(trace(function, signature))
 print(json.dumps(digests))
 """
@@ -382,7 +382,7 @@ held = ConstraintSet(model, [constraints.DistanceConstraint("rod", tool, distanc
 results = {
     "dynamics": robot.inverse_dynamics(x, x, x),
     "law": Feedforward(robot).compute(x, x, np.zeros((6, 3)), np.zeros(1)),
-    "rows": robot.constraint_terms(x, x, held).A.ravel(),
+    "rows": robot.constraint_rows(x, x, held).A.ravel(),
     "sensor": WrenchSensor(robot, held, tool).wrench(x, np.ones(1)),
     "friction": robot.friction_torque(x),
 }
@@ -432,7 +432,7 @@ def test_a_kernel_of_the_package_is_known_without_tracing():
     model = load_urdf(ARM)
     for name, entry in CATALOG.items():
         whole = name if entry.of == "robot" else f"{name}:{model.frame_names[-1]}"
-        signature, function = specialise(model, whole, True)
+        signature, function = specialise(model, whole, friction=True)
         recorder = Recorder()
         recorder.run(lambda function=function, signature=signature: trace(function, signature))
         recorder._codes = {code: module for code, module in recorder._codes.items() if module != __name__}

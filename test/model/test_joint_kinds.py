@@ -389,7 +389,7 @@ def test_reactions_friction_and_payloads_count_on_the_bodies_of_the_model(backen
         expected = columns(joint.kind, position).T @ wrench + joint.armature * a[own]
         assert_close(tau[own], expected, 1e-11)
     assert_close(rough.inverse_dynamics(q, v, a) - tau, _friction(model, v), 1e-9)
-    robot.set_payload("tool3", 2.0, (0.1, 0.0, 0.2))
+    robot.set_payload("tool3", 2.0, com=(0.1, 0.0, 0.2))
     Y = robot.regressor(q, v, a)
     rotors = np.array([joint.armature for joint in model.joints for _ in range(joint.kind.nv)])
     assert_close(robot.inverse_dynamics(q, v, a), Y @ robot.inertial_parameters.ravel() + rotors * a, 1e-11)
@@ -423,7 +423,7 @@ def test_a_chain_can_follow_another(backend):
     first, second = free.bodies
     n, ratio, offset = kind.nv, -0.7, 0.2
     leader = replace(second, joint=replace(second.joint, q_index=0, v_index=0))
-    follower = replace(first, joint=replace(first.joint, mimic=Mimic("joint1", ratio, offset)))
+    follower = replace(first, joint=replace(first.joint, mimic=Mimic("joint1", multiplier=ratio, offset=offset)))
     robot, pair = Robot(replace(free, bodies=(follower, leader)), backend=backend), Robot(free, backend=backend)
     q, v, a = rng.normal(size=(3, n))
     both = [np.concatenate([ratio * x + shift, x]) for x, shift in ((q, offset), (v, 0.0), (a, 0.0))]

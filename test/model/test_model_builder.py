@@ -63,7 +63,7 @@ def arm() -> ModelBuilder:
         mass=2.0,
         com=(0.2, 0.02, 0),
         inertia=(0.02, 0.001, 0, 0.03, 0, 0.025),
-        limits=Limits(-2.0, 2.5, effort=80.0, velocity=3.0),
+        limits=Limits(lower=-2.0, upper=2.5, effort=80.0, velocity=3.0),
         damping=0.4,
         friction=0.6,
         armature=0.05,
@@ -77,7 +77,8 @@ def arm() -> ModelBuilder:
     builder.add_fixed("tip", "fore", placement=(0.3, 0, 0))
     builder.add_body(
         "finger", "tip", Prismatic((0, 1, 0)), joint_name="grip", mass=0.1, com=(0, 0.01, 0),
-        inertia=1e-4 * np.eye(3), limits=Limits(0.0, 1.0, 1.0, 1.0), mimic=Mimic("shoulder", 0.1, 0.2),
+        inertia=1e-4 * np.eye(3), limits=Limits(lower=0.0, upper=1.0, velocity=1.0, effort=1.0),
+        mimic=Mimic("shoulder", multiplier=0.1, offset=0.2),
     )  # fmt: skip
     return builder
 
@@ -117,9 +118,9 @@ def test_a_placement_is_a_position_a_matrix_or_a_transform():
 
 def test_frames_hang_on_links_and_on_frames():
     builder = arm()
-    builder.add_frame("tool", "tip", (0, 0, 0.1))
-    builder.add_frame("needle", "tool", (0, 0, 0.2))
-    builder.add_frame("camera", None, (1, 0, 0))
+    builder.add_frame("tool", "tip", placement=(0, 0, 0.1))
+    builder.add_frame("needle", "tool", placement=(0, 0, 0.2))
+    builder.add_frame("camera", None, placement=(1, 0, 0))
     model = builder.build()
     assert model.frame("needle").body == 1 and model.frame("needle").placement.p == (0.3, 0.0, 0.30000000000000004)
     assert model.frame("camera").body == -1
@@ -138,11 +139,11 @@ def test_a_floating_robot_is_one_whose_first_joint_floats():
 def test_a_follower_may_come_before_its_leader_and_follow_a_follower():
     builder = ModelBuilder()
     load = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": np.eye(3)}
-    builder.add_body("a", None, Revolute(), mimic=Mimic("b_joint", 2.0, 0.5), **load)
-    builder.add_body("b", "a", Helical(pitch=0.1), mimic=Mimic("c_joint", -1.0), **load)
+    builder.add_body("a", None, Revolute(), mimic=Mimic("b_joint", multiplier=2.0, offset=0.5), **load)
+    builder.add_body("b", "a", Helical(pitch=0.1), mimic=Mimic("c_joint", multiplier=-1.0), **load)
     builder.add_body("c", "b", Revolute((1, 0, 0)), **load)
     model = builder.build()
-    assert model.nv == 1 and model.bodies[0].joint.mimic == Mimic("c_joint", -2.0, 0.5)
+    assert model.nv == 1 and model.bodies[0].joint.mimic == Mimic("c_joint", multiplier=-2.0, offset=0.5)
     assert model.joint_names == ["c_joint"]
 
 
@@ -186,7 +187,7 @@ def test_a_builders_robot_is_pinocchios():
         (lambda b: b.add_body("x", "base", Revolute(), com=(0, 0)), "link 'x': com: .* expected 3"),
         (lambda b: b.add_body("x", "base", Revolute(), inertia=np.ones((2, 2))), "link 'x': inertia has shape"),
         (lambda b: b.add_body("x", "base", Revolute(), damping=-1), "joint 'x_joint' has the negative damping"),
-        (lambda b: b.add_body("x", "base", Revolute(), limits=Limits(1, -1)), "joint 'x_joint' has limits"),
+        (lambda b: b.add_body("x", "base", Revolute(), limits=Limits(lower=1, upper=-1)), "joint 'x_joint' has limits"),
         (lambda b: b.add_body("x", "base", Revolute(), limits=Limits(effort=-1)), "negative effort limit"),
         (lambda b: ModelBuilder("x", gravity=(0, 0)), "gravity: .* expected 3"),
     ],

@@ -121,12 +121,12 @@ def test_random_positions_keep_to_limits_and_else_to_half_a_turn_or_a_metre():
         kind = random_kind(rng, name)
         for limits, low, high in (
             (Limits(), -reach, reach),
-            (Limits(-0.5, 0.25), -0.5, 0.25),
-            (Limits(-20.0, 0.25), -20.0, 0.25),
+            (Limits(lower=-0.5, upper=0.25), -0.5, 0.25),
+            (Limits(lower=-20.0, upper=0.25), -20.0, 0.25),
             (Limits(lower=5.0), 5.0, 5.0 + reach),
             (Limits(upper=-5.0), -5.0 - reach, -5.0),
-            (Limits(0.3, 0.3), 0.3, 0.3),
-            (Limits(-1e16, 1e16), -reach, reach),
+            (Limits(lower=0.3, upper=0.3), 0.3, 0.3),
+            (Limits(lower=-1e16, upper=1e16), -reach, reach),
         ):
             drawn = np.array([kind.random(rng, limits.lower, limits.upper) for _ in range(200)])
             assert low <= drawn.min() <= drawn.max() <= high

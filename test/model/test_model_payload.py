@@ -25,7 +25,7 @@ def test_a_load_is_the_inertia_that_its_frame_sees_moved_to_the_body(model):
     rng = np.random.default_rng(2)
     given = random_inertia(rng)
     com = np.array(given.moment) / given.mass
-    body, load = payload_inertia(model, "tool2", given.mass, com, about_com(given))
+    body, load = payload_inertia(model, "tool2", given.mass, com=com, inertia=about_com(given))
     frame = model.frame("tool2")
     assert body == frame.body
     twist = tuple(rng.normal(size=6))  # of the body; the load's kinetic energy is the same in both frames
@@ -37,10 +37,10 @@ def test_a_load_is_the_inertia_that_its_frame_sees_moved_to_the_body(model):
 
 def test_a_matrix_and_six_numbers_are_the_same_and_none_is_a_point_mass(model):
     upper = [0.2, 0.01, 0.0, 0.3, 0.02, 0.25]
-    assert payload_inertia(model, "link1", 2.0, [0, 0, 1], BOX) == payload_inertia(
-        model, "link1", 2.0, [0, 0, 1], upper
+    assert payload_inertia(model, "link1", 2.0, com=[0, 0, 1], inertia=BOX) == payload_inertia(
+        model, "link1", 2.0, com=[0, 0, 1], inertia=upper
     )
-    _, point = payload_inertia(model, "link1", 2.0, (0, 0, 1))
+    _, point = payload_inertia(model, "link1", 2.0, com=(0, 0, 1))
     np.testing.assert_allclose(point.rotational, [2, 0, 0, 2, 0, 0])
 
 
@@ -49,7 +49,7 @@ def test_mass_zero_is_no_load(model):
 
 
 def test_a_frame_fixed_to_the_world_carries_it_there(model):
-    fixed = Model("r", model.bodies, (Frame("table", WORLD),))
+    fixed = Model("r", model.bodies, frames=(Frame("table", WORLD),))
     body, load = payload_inertia(fixed, "table", 1.0)
     assert (body, load.mass) == (WORLD, 1.0)
 

@@ -27,7 +27,7 @@ def frame_poses(model: Model, q: np.ndarray) -> dict[str, np.ndarray]:
         bodies[k] = bodies[body.parent] @ body.placement @ joint.kind.transform(own)
     found = {}
     for frame in model.frames:
-        if frame.kind != "link":  # a joint may have a link's name
+        if frame.element != "link":  # a joint may have a link's name
             continue
         pose = bodies[frame.body] @ frame.placement
         found[frame.name] = np.eye(4)
@@ -117,7 +117,7 @@ def test_frames_are_where_pinocchio_puts_them(name, base):
             if frame.type == pin.FrameType.BODY:
                 np.testing.assert_allclose(poses[frame.name], twin.data.oMf[index].homogeneous, atol=5e-11)
                 compared += 1
-        assert compared == sum(frame.kind == "link" for frame in twin.model.frames)
+        assert compared == sum(frame.element == "link" for frame in twin.model.frames)
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbd_dynamics.model import load_urdf, preflight
+from rbd_dynamics.model import ModelError, load_urdf, preflight
 from rbd_dynamics.model.model import WORLD
+from rbd_dynamics.model.passive_forces import Spring
 
 SPHERE = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 
@@ -220,3 +221,18 @@ def test_looking_up_an_unknown_name_tells_near_ones():
         model.frame("foream")
     with pytest.raises(KeyError, match="did you mean 'elbow'"):
         model.joint("elbo")
+
+
+def test_springs_have_the_names_of_sdformat():
+    text = robot('a revolute x>y <dynamics spring_stiffness="20" spring_reference="0.1"/>')
+    (joint,) = load_urdf(text).joints
+    assert joint.passive == (Spring(20.0, rest=0.1),)
+    for wrong, message in (
+        ('spring_stiffness="-1"', "negative"),
+        ('spring_stiffness="nan"', "not a finite number"),
+        ('spring_stiffness="20" spring_reference="1e999"', "not finite"),
+    ):
+        with pytest.raises(ModelError, match=f"joint 'a'.*{message}"):
+            load_urdf(robot(f"a revolute x>y <dynamics {wrong}/>"))
+    with pytest.raises(ModelError, match="joint 'a'.*is planar, which cannot have a spring"):
+        load_urdf(robot('a planar x>y <dynamics spring_stiffness="20"/>'))

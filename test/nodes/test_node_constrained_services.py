@@ -230,7 +230,7 @@ def test_every_kernel_of_named_constraints_is_there_after_configuration(robot, t
                 request = kind.Request(positions=POSITIONS, constraints=names, external_wrenches=f_ext, **objective)
                 x = services.ConstrainedRequest(own.model, prefix, known, request)
                 assert known.is_ready(x.constraints)
-                answer(own, x, request, kind.Response(), np.zeros((1, 6)))
+                answer(own, x, request, kind.Response())
 
 
 def test_inline_constraints_wait_for_the_compiler_once_and_are_logged(ask, state):
@@ -259,7 +259,7 @@ def test_what_is_impossible_comes_with_its_residual(ask, robot):
     response = ask("inverse", positions=POSITIONS, accelerations=[1.0] * 6, constraints=["point"])
     assert not response.success and not len(response.efforts)
     assert list(response.row_names) == ["point.x", "point.y", "point.z"]
-    terms = robot.constraint_terms(POSITIONS, np.zeros(6), [load_constraints(FILE, robot.model)["point"]])
+    terms = robot.constraint_rows(POSITIONS, np.zeros(6), [load_constraints(FILE, robot.model)["point"]])
     np.testing.assert_allclose(response.residual, terms.A @ np.ones(6), rtol=1e-10)
 
 
@@ -307,7 +307,7 @@ def test_stabilization_of_the_file_prefix_and_payload(ros, robot, tmp_path):
     payload.header.frame_id, payload.inertia.m = "left_tool0", 2.0
     other = Robot(robot.model)
     gear = load_constraints(text.replace("left_", ""), robot.model)["gear"]
-    of = ConstraintSet(robot.model, [load_constraints(FILE, robot.model)["table"], gear], 4.0)
+    of = ConstraintSet(robot.model, [load_constraints(FILE, robot.model)["table"], gear], stabilization=4.0)
     with ros.start("dynamics_server", parameters, name="left_server") as node:
         forward = ros.client(srv.ConstrainedForwardDynamics, f"{node.name}/constrained_forward_dynamics")
         attach = ros.client(srv.SetPayload, f"{node.name}/set_payload")

@@ -313,7 +313,7 @@ def test_payload_counts(talk, robot):
     load.inertia.com.z = 0.1
     assert call(payload=load).success
     loaded = Robot(robot.model)
-    loaded.set_payload("hand", 1.5, (0.0, 0.0, 0.1))
+    loaded.set_payload("hand", 1.5, com=(0.0, 0.0, 0.1))
     q, v = random_state()
     np.testing.assert_allclose(talk.ask(q, v), torque(loaded, q, v, np.zeros((3, 3))))
     load.inertia.m = 0.0

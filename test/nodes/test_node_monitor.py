@@ -178,7 +178,7 @@ def test_load_that_is_told_is_no_contact(talk, robot):
     from rbd_dynamics_interfaces.srv import SetPayload
 
     loaded = Robot(load_urdf(ARM))
-    loaded.set_payload("hand", 2.0, (0.0, 0.0, 0.1))
+    loaded.set_payload("hand", 2.0, com=(0.0, 0.0, 0.1))
     talk.robot = loaded
     talk.stream(300)
     assert np.abs(talk.arrived().effort).max() > 1.0  # its weight

@@ -72,7 +72,10 @@ def efforts(*points):
 
 def library(seconds, effort, constraints=None, **options):
     simulation = Simulation(
-        load_urdf(ARM), np.array(START), SimulationOptions(start_braked=False, **options), constraints
+        load_urdf(ARM),
+        q=np.array(START),
+        options=SimulationOptions(start_braked=False, **options),
+        constraints=constraints,
     )
     simulation.command(np.array(effort, float), np.arange(3))
     simulation.advance(round(seconds / simulation.options.step))

@@ -81,7 +81,7 @@ def talk(ros):
 
 
 def library(efforts, steps, **options):
-    simulation = Simulation(load_urdf(ARM), START, SimulationOptions(**options))
+    simulation = Simulation(load_urdf(ARM), q=START, options=SimulationOptions(**options))
     simulation.command(np.array(efforts), np.arange(3))
     simulation.advance(steps)
     return simulation

@@ -65,7 +65,7 @@ def model() -> Model:
 
 
 def test_a_perfect_model_leaves_nothing(tmp_path, model):
-    found = compare(bag(tmp_path / "bag", recorded(model)), Robot(model), SETTINGS)
+    found = compare(bag(tmp_path / "bag", recorded(model)), Robot(model), settings=SETTINGS)
     for result in found.comparison.results():
         assert result.rmse < 1e-4 * result.measured_rms
         assert result.correlation == pytest.approx(1.0, abs=1e-6)
@@ -77,10 +77,10 @@ def test_known_errors_are_found(tmp_path, model):
     """An offset is bias and RMSE; the figures are those of NumPy on all samples."""
     error = np.array([0.5, -2.0, 0.0])
     messages = recorded(model, error=error, noise=0.3, gain=1.1)
-    found = compare(bag(tmp_path / "bag", messages), Robot(model), SETTINGS)
+    found = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
     parts = list(found.segments)
     tau = np.concatenate([part.tau for part in parts])
-    predicted = np.concatenate([predict(Robot(model), part, SETTINGS.terms).tau for part in parts])
+    predicted = np.concatenate([predict(Robot(model), part, terms=SETTINGS.terms).tau for part in parts])
     motion = (np.concatenate([getattr(part, name) for part in parts]) for name in "qva")
     _, by_term = inverse_dynamics_by_term(Robot(model), *motion, SETTINGS.terms)
     for k, result in enumerate(found.comparison.results()):
@@ -106,8 +106,8 @@ def test_known_errors_are_found(tmp_path, model):
 def test_robots_that_compensate_terms_themselves(tmp_path, model, terms):
     path = bag(tmp_path / "bag", recorded(model, terms))
     settings = Settings(cutoff=25.0, terms=terms)
-    matching = compare(path, Robot(model), settings).comparison
-    other = compare(path, Robot(model), SETTINGS).comparison
+    matching = compare(path, Robot(model), settings=settings).comparison
+    other = compare(path, Robot(model), settings=SETTINGS).comparison
     assert matching.terms == terms
     for right, wrong in zip(matching.results(), other.results()):
         # Coulomb friction jumps where a joint turns round, which no filter passes
@@ -130,14 +130,14 @@ def test_terms_add_up_to_the_torque(model, terms):
 
 def test_dropped_messages_are_not_compared(tmp_path, model):
     messages = [message for k, message in enumerate(recorded(model)) if k % 100 != 50]
-    found = compare(bag(tmp_path / "bag", messages), Robot(model), SETTINGS)
+    found = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
     assert found.log.events == {"dropped messages": 30}
     assert {result.samples for result in found.comparison.results()} == {found.log.samples - 30}
 
 
 def test_constant_torque_has_no_correlation(tmp_path, model):
     messages = [Message(m.stamp, m.names, m.position, m.velocity, [5.0, 0.0, 1.0]) for m in recorded(model)]
-    for result in compare(bag(tmp_path / "bag", messages), Robot(model), SETTINGS).comparison.results():
+    for result in compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS).comparison.results():
         assert np.isnan(result.nrmse) and np.isnan(result.correlation)
         assert np.isfinite(result.rmse)
 
@@ -147,11 +147,11 @@ def test_merging_is_exact_in_any_order_and_grouping(tmp_path, model):
     path = bag(tmp_path / "bag", recorded(model, noise=0.5))
     settings = Settings(cutoff=25.0, block=100)
     robot = Robot(model)
-    whole = compare(path, robot, settings).comparison
+    whole = compare(path, robot, settings=settings).comparison
     parts = []
-    for segment in compare(path, robot, settings).segments:
+    for segment in compare(path, robot, settings=settings).segments:
         parts.append(Comparison(NAMES, settings.terms))
-        parts[-1].add(segment, predict(robot, segment, settings.terms))
+        parts[-1].add(segment, predict(robot, segment, terms=settings.terms))
     assert len(parts) > 10
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -166,8 +166,10 @@ def test_merging_is_exact_in_any_order_and_grouping(tmp_path, model):
 
 def test_many_recordings_merge_into_one(tmp_path, model):
     messages = recorded(model, noise=0.2)
-    split = compare(write_split(tmp_path / "split", Content({"/joint_states": messages})), Robot(model), SETTINGS)
-    one = compare(bag(tmp_path / "bag", messages), Robot(model), SETTINGS)
+    split = compare(
+        write_split(tmp_path / "split", Content({"/joint_states": messages})), Robot(model), settings=SETTINGS
+    )
+    one = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
     assert split.comparison.to_dict() == one.comparison.to_dict()
     one.comparison.merge(split.comparison)
     one.log.merge(split.log)
@@ -194,14 +196,14 @@ def test_what_cannot_be_compared_is_refused(tmp_path, model):
     silent = [Message(m.stamp, m.names, m.position, m.velocity) for m in recorded(model, count=100)]
     path = bag(tmp_path / "bag", silent)
     with pytest.raises(RecordingError, match="no efforts on topic /joint_states"):
-        compare(path, Robot(model), SETTINGS)
+        compare(path, Robot(model), settings=SETTINGS)
     with pytest.raises(ValueError, match="without friction"):
-        compare(path, Robot(model, friction=True), SETTINGS)
+        compare(path, Robot(model, friction=True), settings=SETTINGS)
 
 
 def test_progress_is_told(tmp_path, model):
     told: list[float] = []
-    compare(bag(tmp_path / "bag", recorded(model)), Robot(model), Settings(block=500), told.append)
+    compare(bag(tmp_path / "bag", recorded(model)), Robot(model), settings=Settings(block=500), progress=told.append)
     assert told == sorted(told) and len(told) > 3 and told[-1] == 1.0
 
 
@@ -223,7 +225,7 @@ def panda(file: str) -> Robot:
 
 def test_a_real_panda_is_predicted_as_well_as_elsewhere():
     robot = panda("fer_hand.urdf")
-    whole = [result.rmse for result in compare(BAG, robot, Settings(edge=0.0)).comparison.results()]
+    whole = [result.rmse for result in compare(BAG, robot, settings=Settings(edge=0.0)).comparison.results()]
     np.testing.assert_allclose(whole, PUBLISHED, rtol=0.03)
     settled = compare(BAG, robot)
     assert settled.segments.summary()["cutoff"] == 5.0
@@ -239,15 +241,15 @@ def test_the_missing_hand_of_a_real_panda_shows():
 def test_friction_explains_more_of_a_real_panda():
     robot = panda("fer_hand.urdf")
     without = compare(BAG, robot).comparison.results()
-    with_friction = compare(BAG, robot, Settings(terms=TERMS)).comparison.results()
+    with_friction = compare(BAG, robot, settings=Settings(terms=TERMS)).comparison.results()
     assert all(after.rmse < before.rmse for before, after in zip(without, with_friction))
 
 
 def test_a_missing_load_shows_in_the_joints_that_carry_it(tmp_path, model):
     """As with the real robot's hand, where everything is known: half a kilogram that the model does not have."""
     path = bag(tmp_path / "bag", recorded(arm(payload=0.5), noise=0.05))
-    right = compare(path, Robot(arm(payload=0.5)), SETTINGS).comparison.results()
-    wrong = compare(path, Robot(model), SETTINGS).comparison.results()
+    right = compare(path, Robot(arm(payload=0.5)), settings=SETTINGS).comparison.results()
+    wrong = compare(path, Robot(model), settings=SETTINGS).comparison.results()
     for joint, (with_load, without) in enumerate(zip(right, wrong)):
         assert with_load.rmse < 0.05
         assert without.rmse > (10 if joint else 1.5) * with_load.rmse

@@ -31,7 +31,7 @@ FROM, TO = 20.0, 26.0  # s
 def ur5(damping=0.0, friction=0.0):
     model = load_urdf(FILES["ur5_robot"])
     names = model.joint_names
-    return with_joint_friction(model, dict.fromkeys(names, damping), dict.fromkeys(names, friction))
+    return with_joint_friction(model, damping=dict.fromkeys(names, damping), friction=dict.fromkeys(names, friction))
 
 
 def recorded(model, terms=RIGID, touched=True, seed=None, duration=40.0, block=2000):
@@ -51,12 +51,12 @@ def recorded(model, terms=RIGID, touched=True, seed=None, duration=40.0, block=2
 
 def observed(robot, parts, terms=RIGID, **options):
     """Result and external torques (N, nv) of segments."""
-    found = ExternalTorque(robot, robot.model.joint_names, terms, LOW_PASS, **options)
+    found = ExternalTorque(robot, robot.model.joint_names, terms, low_pass=LOW_PASS, **options)
     if found.calibrating:
         for part in parts:
-            found.add(part, predict(robot, part, terms))
+            found.add(part, predict(robot, part, terms=terms))
         found.calibrate()
-    torque = np.concatenate([found.add(part, predict(robot, part, terms)) for part in parts])
+    torque = np.concatenate([found.add(part, predict(robot, part, terms=terms)) for part in parts])
     return found.results(), torque
 
 
@@ -106,7 +106,7 @@ def test_robots_that_compensate_or_rub_show_the_same_contact(terms):
 def test_friction_that_was_found_is_taken_away():
     robot = Robot(ur5(1.0, 2.0))
     parts, _, _ = recorded(robot.model, TERMS, touched=False)
-    identifier = FrictionIdentifier(robot, LOW_PASS)
+    identifier = FrictionIdentifier(robot, low_pass=LOW_PASS)
     for part in parts:
         identifier.add(part)
     found = identifier.results()
@@ -166,7 +166,7 @@ def test_a_contact_at_the_end_of_a_segment_ends_with_it():
 def energy_of(robot, parts, terms=RIGID):
     found = Energy(robot, robot.model.joint_names, terms)
     for part in parts:
-        found.add(part, predict(robot, part, terms))
+        found.add(part, predict(robot, part, terms=terms))
     return found
 
 

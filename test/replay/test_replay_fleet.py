@@ -122,7 +122,7 @@ def test_merged_results_are_those_of_all_samples(archive):
     results = [result for result in run_jobs(jobs(archive), workers=1) if not result.error]
     robot, total = Robot(load_urdf(URDF)), Comparison(NAMES, SETTINGS.terms)
     for result in results:
-        total.merge(compare(result.job.recording, robot, SETTINGS).comparison)
+        total.merge(compare(result.job.recording, robot, settings=SETTINGS).comparison)
     assert merged(results).to_dict() == total.to_dict()
 
 

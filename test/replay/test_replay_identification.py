@@ -44,14 +44,14 @@ def without_friction(name: str) -> Model:
         warnings.simplefilter("ignore", ModelWarning)
         model = load_urdf(FILES[name], joints=joints)
     zeros = dict.fromkeys(model.joint_names, 0.0)
-    return with_joint_friction(model, zeros, zeros)
+    return with_joint_friction(model, damping=zeros, friction=zeros)
 
 
 def with_friction(model: Model) -> tuple[Model, np.ndarray]:
     """The model with some friction, and offsets (nv,)."""
     rng = np.random.default_rng(7)
     damping, friction = (dict(zip(model.joint_names, rng.uniform(0.2, 1.0, model.nv).tolist())) for _ in range(2))
-    return with_joint_friction(model, damping, friction), 0.3 * rng.normal(size=model.nv)
+    return with_joint_friction(model, damping=damping, friction=friction), 0.3 * rng.normal(size=model.nv)
 
 
 def loaded(model: Model, frame: str) -> Model:
@@ -130,7 +130,7 @@ def test_friction_lies_in_its_intervals_and_they_are_narrow(robot_name, colour):
     coverage, curved = Coverage(), 0
     for seed in SEEDS:
         parts = segments_of(*measured(model, seed, offset=offset, colour=colour))
-        found = found_by(FrictionIdentifier(Robot(given), LOW_PASS), parts)
+        found = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
         assert [joint.joint for joint in found.joints] == model.joint_names
         note_friction(coverage, found.joints, model, offset)
         curved += sum(joint.stribeck is not None for joint in found.joints)
@@ -148,7 +148,7 @@ def test_a_fall_of_friction_with_speed_is_found():
     coverage = Coverage()
     for seed in range(8):
         parts = segments_of(*measured(model, seed, offset=offset, stribeck=(1.8, 0.12), speed=0.3))
-        found = found_by(FrictionIdentifier(Robot(given), LOW_PASS), parts)
+        found = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
         v = np.linspace(-0.8, 0.8, 300)[:, None] * np.ones(6)
         level = (1.0 + 0.8 * np.exp(-((v / 0.12) ** 2))) * np.tanh(v / 1e-2)
         friction, damping = (np.array([getattr(j, key) for j in model.joints]) for key in ("friction", "damping"))
@@ -169,11 +169,11 @@ def test_friction_that_the_terms_name_is_part_of_what_is_found():
     given = without_friction("ur5_robot")
     model, offset = with_friction(given)
     half = with_joint_friction(
-        given, *({j.name: 0.5 * getattr(j, key) for j in model.joints} for key in ("damping", "friction"))
+        given, **{key: {j.name: 0.5 * getattr(j, key) for j in model.joints} for key in ("damping", "friction")}
     )
     parts = segments_of(*measured(model, 0, offset=offset))
-    without = found_by(FrictionIdentifier(Robot(given), LOW_PASS), parts)
-    named = found_by(FrictionIdentifier(Robot(half), LOW_PASS, (*Settings().terms, "friction")), parts)
+    without = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
+    named = found_by(FrictionIdentifier(Robot(half), low_pass=LOW_PASS, terms=(*Settings().terms, "friction")), parts)
     for one, other in zip(without.joints, named.joints):
         assert other.coulomb.value == pytest.approx(one.coulomb.value, rel=1e-6)
         assert other.viscous.value == pytest.approx(one.viscous.value, rel=1e-6)
@@ -189,7 +189,7 @@ def test_columns_that_jump_must_pass_the_filter_that_the_torque_has_passed():
     parts = segments_of(*measured(model, None, speed=0.2, base=0.3))
 
     def wrong(low_pass: LowPass | None) -> float:
-        found = found_by(FrictionIdentifier(Robot(model), low_pass), parts)
+        found = found_by(FrictionIdentifier(Robot(model), low_pass=low_pass), parts)
         return max(abs(joint.coulomb.value - 0.3) for joint in found.joints)
 
     assert wrong(LOW_PASS) < 0.002 < 0.003 < wrong(None)
@@ -206,7 +206,7 @@ def test_friction_of_a_joint_that_stands_is_not_known():
     q, v, effort = numbers.transpose(1, 0, 2)
     a = fourier(model, np.arange(len(q)) / RATE)[2] * [1.0, 0.0, 0.0]
     effort[:] = inverse_dynamics_terms(Robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
-    found = found_by(FrictionIdentifier(Robot(model), LOW_PASS), segments_of(stamps, numbers))
+    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), segments_of(stamps, numbers))
     assert [joint.joint for joint in found.joints] == ["j0"]
     assert found.of("j0").coulomb.value == pytest.approx(0.3, abs=0.01)
     assert found.model(model).joint("j1") == model.joint("j1")
@@ -215,8 +215,8 @@ def test_friction_of_a_joint_that_stands_is_not_known():
 def test_units_are_those_of_the_joint():
     builder = ModelBuilder("slide")
     builder.add_body("cart", None, Prismatic((1, 0, 0)), joint_name="rail", mass=2.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
-    model = with_joint_friction(builder.build(), {"rail": 1.0}, {"rail": 2.0})
-    found = found_by(FrictionIdentifier(Robot(model), LOW_PASS), segments_of(*measured(model, 0)))
+    model = with_joint_friction(builder.build(), damping={"rail": 1.0}, friction={"rail": 2.0})
+    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), segments_of(*measured(model, 0)))
     (joint,) = found.joints
     assert (joint.coulomb.unit, joint.viscous.unit) == ("N", "N s/m")
     assert joint.coulomb.value == pytest.approx(2.0, rel=0.05)
@@ -234,7 +234,7 @@ def test_a_load_lies_in_its_intervals_and_they_are_narrow(robot_name):
     coverage, friction = Coverage(), Coverage()
     for seed in SEEDS:
         parts = segments_of(*measured(model, seed, offset=offset))
-        found = found_by(PayloadIdentifier(Robot(given), frame, LOW_PASS), parts)
+        found = found_by(PayloadIdentifier(Robot(given), frame, low_pass=LOW_PASS), parts)
         for estimate, truth in zip((found.mass, *found.com), (LOAD[0], *LOAD[1])):
             coverage.note(estimate, truth)
         for estimate, truth in zip(found.inertia, LOAD[2]):
@@ -244,7 +244,9 @@ def test_a_load_lies_in_its_intervals_and_they_are_narrow(robot_name):
         load = found.load
         assert load.mass == pytest.approx(LOAD[0], abs=0.02)
         assert np.allclose(load.com, LOAD[1], atol=0.003)
-        Robot(given).set_payload(frame, load.mass, load.com, load.inertia)  # which refuses what cannot exist
+        Robot(given).set_payload(
+            frame, load.mass, com=load.com, inertia=load.inertia
+        )  # which refuses what cannot exist
     coverage.check()
     friction.check()
     assert np.median(coverage.widths["mass"]) < 0.02
@@ -265,9 +267,9 @@ def test_a_load_is_found_in_a_recording_written_and_read(tmp_path):
     bag = write_ros2(tmp_path / "bag", Content({"/joint_states": messages}))
     settings = Settings(cutoff=10.0, block=1500)
     robot = Robot(given)
-    recorded = segments(Recording(bag), given, settings)
-    load = PayloadIdentifier(robot, "tool0", recorded.low_pass, settings.terms)
-    friction = PayloadIdentifier(robot, "tool0", recorded.low_pass, settings.terms, friction=False)
+    recorded = segments(Recording(bag), given, settings=settings)
+    load = PayloadIdentifier(robot, "tool0", low_pass=recorded.low_pass, terms=settings.terms)
+    friction = PayloadIdentifier(robot, "tool0", low_pass=recorded.low_pass, terms=settings.terms, friction=False)
     for part in recorded:
         load.add(part)
         friction.add(part)
@@ -294,7 +296,7 @@ def test_a_load_is_known_from_gravity_alone_but_for_its_inertia():
 
 def test_no_load_is_a_mass_near_zero_that_has_no_centre():
     model = arm()
-    found = found_by(PayloadIdentifier(Robot(model), "link2", LOW_PASS), segments_of(*measured(model, 0)))
+    found = found_by(PayloadIdentifier(Robot(model), "link2", low_pass=LOW_PASS), segments_of(*measured(model, 0)))
     assert found.mass.covers(0.0)
     assert found.mass.upper - found.mass.lower < 0.1
     assert found.load is None
@@ -322,8 +324,8 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
     truth, offset = with_friction(given)
     coverage, friction, identifiable, narrower = Coverage(), Coverage(), [], []
     for seed in SEEDS:
-        model = perturb_inertias(truth, 0.15, seed)
-        identifier = InertiaIdentifier(Robot(given), LOW_PASS)
+        model = perturb_inertias(truth, 0.15, seed=seed)
+        identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
         found = found_by(identifier, segments_of(*measured(model, seed, offset=offset)))
         actual = identifier.base.of(Robot(model).inertial_parameters)
         for estimate, value in zip(found.base, actual):
@@ -348,7 +350,7 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
 
 def test_what_is_not_excited_stays_as_it_was():
     given = arm()
-    model = perturb_inertias(given, 0.2, 1)
+    model = perturb_inertias(given, 0.2, seed=1)
     stamps, numbers = measured(model, 1)
     numbers[:, 0, :2], numbers[:, 1, :2] = [0.4, -0.3], 0.0
     t = np.arange(len(stamps)) / RATE
@@ -356,7 +358,7 @@ def test_what_is_not_excited_stays_as_it_was():
     numbers[:, 2] = inverse_dynamics_terms(
         Robot(model), numbers[:, 0], numbers[:, 1], a, ("inertia", "coriolis", "gravity", "friction")
     ) + 0.01 * np.random.default_rng(4).normal(size=(len(t), 3))
-    identifier = InertiaIdentifier(Robot(given), LOW_PASS)
+    identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
     found = found_by(identifier, segments_of(stamps, numbers))
     truth = identifier.base.of(Robot(model).inertial_parameters)
     known = [estimate.identifiable for estimate in found.base]
@@ -384,8 +386,10 @@ def test_at_rest_nothing_of_inertia_is_known_and_the_model_stays():
 @pytest.mark.parametrize("noise", [30.0, 300.0])
 def test_bodies_can_exist_however_noisy_the_torques(noise):
     given = arm()
-    model = perturb_inertias(given, 0.3, 5)
-    found = found_by(InertiaIdentifier(Robot(given), LOW_PASS), segments_of(*measured(model, 3, 20.0, noise=noise)))
+    model = perturb_inertias(given, 0.3, seed=5)
+    found = found_by(
+        InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 3, 20.0, noise=noise))
+    )
     for row in found.parameters:
         assert np.linalg.eigvalsh(pseudo_inertia(row)).min() > 0.0
     model_from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))["model"], strict=True)
@@ -394,8 +398,10 @@ def test_bodies_can_exist_however_noisy_the_torques(noise):
 @needs_files
 def test_a_result_is_a_model_a_dictionary_and_a_urdf():
     given = without_friction("ur5_robot")
-    model, offset = with_friction(perturb_inertias(given, 0.15, 3))
-    found = found_by(InertiaIdentifier(Robot(given), LOW_PASS), segments_of(*measured(model, 1, offset=offset)))
+    model, offset = with_friction(perturb_inertias(given, 0.15, seed=3))
+    found = found_by(
+        InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 1, offset=offset))
+    )
     data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     again = [load_urdf(found.urdf(FILES["ur5_robot"])), model_from_dict(data["model"])]
     state = np.random.default_rng(0).normal(size=(3, 50, 6))
@@ -411,9 +417,9 @@ def test_a_result_is_a_model_a_dictionary_and_a_urdf():
 
 def makers(model: Model):
     return [
-        lambda: FrictionIdentifier(Robot(model), LOW_PASS),
-        lambda: PayloadIdentifier(Robot(model), "link2", LOW_PASS),
-        lambda: InertiaIdentifier(Robot(model), LOW_PASS),
+        lambda: FrictionIdentifier(Robot(model), low_pass=LOW_PASS),
+        lambda: PayloadIdentifier(Robot(model), "link2", low_pass=LOW_PASS),
+        lambda: InertiaIdentifier(Robot(model), low_pass=LOW_PASS),
     ]
 
 
@@ -458,10 +464,10 @@ def test_efforts_may_contain_some_terms_only(terms):
     effort[:] = inverse_dynamics_terms(Robot(model), q, v, a, terms)
     effort += 0.02 * np.random.default_rng(0).normal(size=effort.shape)
     parts = segments_of(stamps, numbers)
-    load = found_by(PayloadIdentifier(Robot(given), "link2", LOW_PASS, terms), parts)
+    load = found_by(PayloadIdentifier(Robot(given), "link2", low_pass=LOW_PASS, terms=terms), parts)
     assert load.mass.value == pytest.approx(LOAD[0], abs=0.02)
     assert set(load.terms) == set(terms)
-    base = found_by(InertiaIdentifier(Robot(given), LOW_PASS, terms), parts)
+    base = found_by(InertiaIdentifier(Robot(given), low_pass=LOW_PASS, terms=terms), parts)
     for found in (load, base):
         assert all(joint.rmse_after < 0.02 for joint in found.joints)
         assert max(joint.rmse_before for joint in found.joints) > 0.1
@@ -485,7 +491,7 @@ def test_errors_name_the_culprit():
         with pytest.raises(ValueError, match="3 joints, the robot has 2"):
             identifier.add(part)
     with pytest.raises(ValueError, match="samples per second"):
-        FrictionIdentifier(robot, LowPass(10.0, 4, 50.0)).add(part)
+        FrictionIdentifier(robot, low_pass=LowPass(10.0, 4, 50.0)).add(part)
     for make in (FrictionIdentifier, InertiaIdentifier):
         with pytest.raises(ValueError, match="another robot"):
             make(robot).merge(make(other))
@@ -510,7 +516,7 @@ def panda(name: str):
 
 
 def recorded(model: Model):
-    return segments(Recording(RECORDINGS / "panda_exciting_trajectory.db3"), model, Settings())
+    return segments(Recording(RECORDINGS / "panda_exciting_trajectory.db3"), model, settings=Settings())
 
 
 @needs_rosbags
@@ -518,7 +524,7 @@ def recorded(model: Model):
 def test_friction_of_a_real_robot_lowers_the_error_of_each_joint():
     model = panda("fer_hand")
     parts = recorded(model)
-    found = found_by(FrictionIdentifier(Robot(model), parts.low_pass), parts)
+    found = found_by(FrictionIdentifier(Robot(model), low_pass=parts.low_pass), parts)
     assert [joint.joint for joint in found.joints] == [f"fer_joint{k}" for k in range(1, 8)]
     for joint in found.joints:
         assert joint.rmse_after < 0.97 * joint.rmse_before
@@ -533,7 +539,7 @@ def test_the_hand_of_a_real_robot_is_found_when_the_model_has_none():
     truth = complete.mass - model.mass
     assert truth == pytest.approx(0.7126)
     parts = recorded(model)
-    found = found_by(PayloadIdentifier(Robot(model), "fer_link8", parts.low_pass), parts)
+    found = found_by(PayloadIdentifier(Robot(model), "fer_link8", low_pass=parts.low_pass), parts)
     assert found.mass.value == pytest.approx(truth, rel=0.05)
     assert found.mass.covers(truth)
     assert found.mass.upper - found.mass.lower < 0.2 * truth
@@ -562,7 +568,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
 def test_inertias_of_a_real_robot_explain_more_and_load_again():
     model = panda("fer_hand")
     parts = recorded(model)
-    found = found_by(InertiaIdentifier(Robot(model), parts.low_pass), parts)
+    found = found_by(InertiaIdentifier(Robot(model), low_pass=parts.low_pass), parts)
     for joint, consistent in zip(found.joints, found.rmse_consistent):
         assert 0.95 * joint.rmse_after < consistent < 0.75 * joint.rmse_before
     assert found.model.mass == pytest.approx(model.mass, rel=0.1)

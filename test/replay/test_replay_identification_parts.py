@@ -170,7 +170,9 @@ def test_friction_of_followers_counts_for_their_leader_and_is_replaced_with_it()
     options = {"mass": 1.0, "inertia": (0.1, 0, 0, 0.1, 0, 0.1), "damping": 0.3, "friction": 0.2}
     builder.add_body("palm", None, Revolute((0, 0, 1)), joint_name="wrist", **options)
     builder.add_body("left", "palm", Revolute((1, 0, 0)), joint_name="finger", **options)
-    builder.add_body("right", "palm", Revolute((1, 0, 0)), joint_name="other", mimic=Mimic("finger", -2.0), **options)
+    builder.add_body(
+        "right", "palm", Revolute((1, 0, 0)), joint_name="other", mimic=Mimic("finger", multiplier=-2.0), **options
+    )
     model = builder.build()
     v = np.array([3.0, -4.0])
     coulomb, viscous = friction_of(model)
@@ -298,7 +300,9 @@ def same_dynamics(one, other) -> bool:
 def test_a_urdf_gets_new_inertias_and_friction_and_nothing_else_changes(tmp_path):
     given = load_urdf(TEXT)
     model = with_joint_friction(
-        perturb_inertias(given, 0.2), {"shoulder": 0.25, "elbow": 0.75}, {"shoulder": 0.5, "elbow": 1.5}
+        perturb_inertias(given, 0.2),
+        damping={"shoulder": 0.25, "elbow": 0.75},
+        friction={"shoulder": 0.5, "elbow": 1.5},
     )
     text = corrected_urdf(TEXT, model)
     assert same_dynamics(load_urdf(text), model) and not same_dynamics(given, model)
@@ -321,7 +325,7 @@ def test_a_urdf_gets_new_inertias_and_friction_and_nothing_else_changes(tmp_path
 
 def test_only_friction_may_be_written():
     given = load_urdf(TEXT)
-    model = with_joint_friction(given, {"shoulder": 0.25})
+    model = with_joint_friction(given, damping={"shoulder": 0.25})
     text = corrected_urdf(TEXT, model, inertias=False)
     assert text == TEXT.replace("damping='0.1'", 'damping="0.25"')
     assert corrected_urdf(TEXT, given, inertias=False) == TEXT

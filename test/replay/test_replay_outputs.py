@@ -59,7 +59,7 @@ def test_summary_has_what_it_should(made):
     summary = strict(folder / "summary.json")
     assert summary.keys() == KEYS
     assert summary["settings"] == SETTINGS.to_dict()
-    found = compare(recording, Robot(load_urdf(URDF)), SETTINGS)
+    found = compare(recording, Robot(load_urdf(URDF)), settings=SETTINGS)
     for joint, result in zip(summary["joints"], found.comparison.results()):
         assert (joint["name"], joint["rmse"], joint["nrmse"]) == (result.name, result.rmse, result.nrmse)
         assert (joint["correlation"], joint["bias"]) == (result.correlation, result.bias)
@@ -78,7 +78,7 @@ def test_tables_hold_the_motion_and_the_torques(made):
 
     folder, recording = made
     robot = Robot(load_urdf(URDF))
-    parts = list(compare(recording, robot, SETTINGS).segments)
+    parts = list(compare(recording, robot, settings=SETTINGS).segments)
     with (folder / "samples.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     table = pq.read_table(folder / "samples.parquet")
@@ -103,13 +103,13 @@ def test_bag_of_residuals_plays_beside_the_recording(made):
     found = Recording(folder / "residuals")
     assert set(found.topics) == set(TOPICS.values())
     robot = Robot(load_urdf(URDF))
-    parts = list(compare(recording, robot, SETTINGS).segments)
-    (states,) = list(found.joint_states(TOPICS["predicted"], NAMES, 10**6, found.log))
+    parts = list(compare(recording, robot, settings=SETTINGS).segments)
+    (states,) = list(found.joint_states(TOPICS["predicted"], NAMES, block=10**6, log=found.log))
     np.testing.assert_array_equal(states.stamps, columns_of(parts, "stamps"))
     np.testing.assert_array_equal(states.received, states.stamps)
     predicted = robot.inverse_dynamics(*(columns_of(parts, name) for name in ("q", "v", "a")))
     np.testing.assert_allclose(states.numbers[:, 2], predicted, atol=1e-12)
-    (rest,) = list(found.joint_states(TOPICS["residual"], NAMES, 10**6, found.log))
+    (rest,) = list(found.joint_states(TOPICS["residual"], NAMES, block=10**6, log=found.log))
     np.testing.assert_allclose(rest.numbers[:, 2], columns_of(parts, "tau") - predicted, atol=1e-12)
 
 
@@ -276,7 +276,9 @@ def test_analysis_without_files():
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        found = analyse(bag(Path(folder) / "run", offset=0.4), Robot(load_urdf(URDF)), SETTINGS, QUESTIONS)
+        found = analyse(
+            bag(Path(folder) / "run", offset=0.4), Robot(load_urdf(URDF)), settings=SETTINGS, questions=QUESTIONS
+        )
     assert found.series is None
     assert found.friction.of("elbow").offset.value == pytest.approx(0.4, abs=0.05)
     assert found.external_torque is not None and found.inertias is not None

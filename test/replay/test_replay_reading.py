@@ -49,7 +49,7 @@ MOTION = motion()
 def read(path: Path, names=NAMES, topic: str = "/joint_states", block: int = 100) -> tuple[JointStates, Log]:
     recording = Recording(path)
     log = Log()
-    blocks = list(recording.joint_states(topic, names, block, log))
+    blocks = list(recording.joint_states(topic, names, block=block, log=log))
     assert all(len(part) for part in blocks)
     log.merge(recording.log)
     return JointStates.joined(blocks, len(names)), log
@@ -138,13 +138,13 @@ def test_the_topic_that_names_the_robot_is_chosen(tmp_path):
     silent = [replace(message, effort=()) for message in MOTION]
     content = Content({"/a/joint_states": few, "/b/states": MOTION, "/c/joint_states": silent, "/d/joint_states": few})
     recording = Recording(write_ros2(tmp_path / "bag", content))
-    chosen = recording.choose_topic(NAMES)
+    chosen = recording.choose_topic(joints=NAMES)
     assert (chosen.name, chosen.joints, chosen.has_velocity, chosen.has_effort) == ("/b/states", NAMES, True, True)
-    assert recording.choose_topic(NAMES, "c/joint_states").name == "/c/joint_states"
+    assert recording.choose_topic(joints=NAMES, topic="c/joint_states").name == "/c/joint_states"
     with pytest.raises(RecordingError, match="on topic '/x'; it has them on: /a/joint_states, /b/states"):
-        recording.choose_topic(NAMES, "/x")
+        recording.choose_topic(joints=NAMES, topic="/x")
     with pytest.raises(RecordingError, match="none of them is a joint of the robot, which has nose"):
-        recording.choose_topic(["nose"])
+        recording.choose_topic(joints=["nose"])
 
 
 def test_the_description_of_the_same_namespace_is_taken(tmp_path):

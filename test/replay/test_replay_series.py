@@ -20,7 +20,7 @@ def samples(count, seed=0):
 
 def series_of(count, points, cuts=(), seed=0):
     t, one, other = samples(count, seed)
-    found = Series(("a", "b"), RATE, points)
+    found = Series(("a", "b"), RATE, points=points)
     bounds = sorted({0, count, *cuts})
     for first, last in zip(bounds, bounds[1:]):
         part = slice(first, last)
@@ -62,7 +62,7 @@ def test_intervals_stand_where_their_samples_are():
 
 
 def test_lines_break_between_segments():
-    found = Series(("a",), RATE, 100)
+    found = Series(("a",), RATE, points=100)
     for number, start in enumerate((0.0, 5.0, 5.02)):
         t = start + np.arange(2) / RATE
         found.add(t, number, {"x": np.ones((2, 1))})

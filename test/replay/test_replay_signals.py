@@ -41,7 +41,7 @@ def process(
     path = tmp_path / "bag"
     if not path.exists():
         write_ros2(path, Content({"/joint_states": list(messages)}))
-    found = segments(Recording(path), model or arm(), settings)
+    found = segments(Recording(path), model or arm(), settings=settings)
     return found, list(found)
 
 
@@ -442,14 +442,14 @@ def test_a_cutoff_too_high_for_the_rate_is_refused(tmp_path):
 
 
 def test_logs_merge_and_go_to_json_and_back():
-    log, other = Log(3, 2), Log(4, 1)
-    log.count("gaps", 2)
+    log, other = Log(messages=3, samples=2), Log(messages=4, samples=1)
+    log.count("gaps", number=2)
     other.count("gaps")
-    other.count("duplicate stamps", 0)
+    other.count("duplicate stamps", number=0)
     other.remark("cold")
     log.merge(other)
     assert (log.messages, log.samples, log.events, log.remarks) == (7, 3, {"gaps": 3}, ["cold"])
     assert Log.from_dict(log.to_dict()) == log
     assert log.warnings == ["cold", "3 gaps (too long to bridge: a new segment starts)"]
-    with pytest.raises(KeyError, match="unknown kind of event"):
+    with pytest.raises(KeyError, match="unknown event"):
         log.count("ghosts")

@@ -31,7 +31,7 @@ seeds = st.integers(0, 10_000)
 
 
 def lines(pitch=numbers):
-    return st.builds(screws.Screw.from_line, directions, vectors, pitch)
+    return st.builds(screws.Screw.from_line, directions, point=vectors, pitch=pitch)
 
 
 # --- screws -------------------------------------------------------------------------------------------
@@ -41,19 +41,21 @@ def lines(pitch=numbers):
 @given(lines(), st.floats(0.1, 5.0))
 def test_twists_and_wrenches_are_screws_with_a_magnitude(screw, size):
     for there, back in ((screw.twist, screws.Screw.from_twist), (screw.wrench, screws.Screw.from_wrench)):
-        found, magnitude = back(there(size))
+        found, magnitude = back(there(magnitude=size))
         assert magnitude == pytest.approx(size)
         np.testing.assert_allclose(found.axis, screw.axis, atol=1e-12)
         np.testing.assert_allclose(found.point, screw.point, atol=1e-12)
         assert found.pitch == pytest.approx(screw.pitch, abs=1e-12)
     assert screw.point @ screw.axis == pytest.approx(0.0, abs=1e-12)
-    np.testing.assert_allclose(screw.twist(size)[3:], size * (screw.moment + screw.pitch * screw.axis), atol=1e-12)
+    np.testing.assert_allclose(
+        screw.twist(magnitude=size)[3:], size * (screw.moment + screw.pitch * screw.axis), atol=1e-12
+    )
 
 
 @quick
 @given(lines(), vectors)
 def test_a_point_moves_along_and_around_its_screw(screw, point):
-    w, v = np.split(screw.twist(2.0), 2)
+    w, v = np.split(screw.twist(magnitude=2.0), 2)
     velocity = v + np.cross(w, point)
     assert velocity @ screw.axis == pytest.approx(2.0 * screw.pitch, abs=1e-10)
     arm = point - screw.point
@@ -65,10 +67,10 @@ def test_translations_and_couples_have_infinite_pitch():
     screw, speed = screws.Screw.from_twist([0, 0, 0, 0, 3.0, 4.0])
     assert math.isinf(screw.pitch) and speed == 5.0
     np.testing.assert_allclose(screw.axis, [0, 0.6, 0.8])
-    np.testing.assert_allclose(screw.twist(5.0), [0, 0, 0, 0, 3.0, 4.0])
+    np.testing.assert_allclose(screw.twist(magnitude=5.0), [0, 0, 0, 0, 3.0, 4.0])
     couple, size = screws.Screw.from_wrench([0, 0, 2.0, 0, 0, 0])
     assert math.isinf(couple.pitch) and size == 2.0
-    np.testing.assert_allclose(couple.wrench(2.0), [0, 0, 2.0, 0, 0, 0])
+    np.testing.assert_allclose(couple.wrench(magnitude=2.0), [0, 0, 2.0, 0, 0, 0])
     both, sizes = screws.Screw.from_twist([[0, 0, 0, 0, 3.0, 4.0], [0, 0, 1.0, 0, 0, 0.5], np.zeros(6)])
     np.testing.assert_allclose(both.pitch[:2], [math.inf, 0.5])
     np.testing.assert_allclose(sizes, [5.0, 1.0, 0.0])
@@ -85,7 +87,7 @@ def test_the_reciprocal_product_depends_on_pitches_distance_and_angle(one, other
     expected = (one.pitch + other.pitch) * (one.axis @ other.axis)
     expected -= common @ (other.point - one.point)  # distance times sine of the angle, with sign
     assert product == pytest.approx(expected, abs=1e-10)
-    meeting = screws.Screw.from_line(other.axis, one.point)
+    meeting = screws.Screw.from_line(other.axis, point=one.point)
     assert screws.reciprocal_product(one._replace(pitch=np.array(0.0)).twist(), meeting.wrench()) == pytest.approx(
         0.0, abs=1e-10
     )
@@ -97,7 +99,7 @@ def test_screws_move_with_their_frame(screw, motion):
     pose = spatial.exp_se3(motion)
     moved, _ = screws.Screw.from_twist(spatial.transform_twist(pose, screw.twist()))
     rotation, position = pose[:3, :3], pose[:3, 3]
-    expected = screws.Screw.from_line(rotation @ screw.axis, rotation @ screw.point + position, screw.pitch)
+    expected = screws.Screw.from_line(rotation @ screw.axis, point=rotation @ screw.point + position, pitch=screw.pitch)
     for found, value in zip(moved, expected):
         np.testing.assert_allclose(found, value, atol=1e-10)
 
@@ -112,7 +114,7 @@ def test_the_sweet_spot_of_a_rod_is_at_two_thirds():
     np.testing.assert_allclose(screw.point, [2 / 3, 0, 0], atol=1e-14)
     np.testing.assert_allclose(screw.axis, [0, 1, 0], atol=1e-14)
     assert screw.pitch == pytest.approx(0.0, abs=1e-14)
-    through_com = screws.Screw.from_line([0, 0, 1.0], [0.5, 0, 0]).twist()
+    through_com = screws.Screw.from_line([0, 0, 1.0], point=[0.5, 0, 0]).twist()
     assert math.isinf(screws.percussion_screw(rod, through_com).pitch)
 
 
@@ -237,11 +239,11 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
     a = np.array(accelerations(model, states, qdd, base_acceleration(model)))
     size = 1.0 + np.abs(qdd).max()
 
-    tree = screws.articulated_tree(model, q, v, tau, f_ext)
+    tree = screws.articulated_tree(model, q, v, tau, f_ext=f_ext)
     motion = screws.projected_motion(tree)
     np.testing.assert_allclose(motion.qdd, qdd, atol=relative * size, rtol=relative)
     np.testing.assert_allclose(motion.accelerations, a, atol=relative * size * 10)
-    for k, (term, handle) in enumerate(zip(tree.terms, tree.handles)):
+    for k, (term, handle) in enumerate(zip(tree.states, tree.handles)):
         wrench = motion.wrenches[k]
         scale = (1 + np.abs(handle.A).max()) * size
         np.testing.assert_allclose(wrench, handle.A @ a[k] + handle.d, atol=relative * scale)
@@ -256,7 +258,7 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
         except ArithmeticError:
             assert model.name in POINT_MASSES
             continue
-        np.testing.assert_allclose(answer.acceleration, motion.qdd[tree.terms[k].dofs], atol=1e-8 * size)
+        np.testing.assert_allclose(answer.acceleration, motion.qdd[tree.states[k].dofs], atol=1e-8 * size)
         scale = 1.0 + np.abs(motion.wrenches[k]).max()
         np.testing.assert_allclose(answer.wrench, motion.wrenches[k], atol=1e-7 * scale)
         np.testing.assert_allclose(answer.body_acceleration, a[k], atol=1e-7 * size)
@@ -265,7 +267,7 @@ def check_robot(model: Model, rng: np.random.Generator, relative: float = 1e-10)
 def body_jacobian(tree: screws.ArticulatedTree, body: int, nv: int) -> np.ndarray:
     J, carry = np.zeros((6, nv)), np.eye(6)
     while body != -1:
-        term = tree.terms[body]
+        term = tree.states[body]
         J[:, term.dofs] = carry @ term.s
         carry, body = carry @ term.X, term.parent
     return J
@@ -313,7 +315,7 @@ def test_subspace_identities_for_articulated_inertias(seed):
     q, v, tau = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
     tree = screws.articulated_tree(without, q, v, tau)
     motion = screws.projected_motion(tree)
-    for body, (term, handle) in enumerate(zip(tree.terms, tree.handles)):
+    for body, (term, handle) in enumerate(zip(tree.states, tree.handles)):
         sub = tree.subspaces(body)
         check_identities(sub, handle.A)
         check_identities(screws.subspaces(term.s, term.I), term.I, 1e-9)
@@ -336,7 +338,7 @@ def test_mobility_predicts_what_a_wrench_at_the_tip_does():
     wrench = rng.normal(size=6)
     pushed = [np.zeros(6)] * tip + [-wrench]  # what the tip passes on, it feels with the other sign
     last = screws.inboard_mobility(model, screws.articulated_tree(model, q, v, tau), tip, whole=True)[-1]
-    motion = screws.projected_motion(screws.articulated_tree(model, q, v, tau, pushed))
+    motion = screws.projected_motion(screws.articulated_tree(model, q, v, tau, f_ext=pushed))
     np.testing.assert_allclose(motion.accelerations[tip], last.b - last.Y @ wrench, atol=1e-9)
 
 
@@ -347,7 +349,7 @@ def test_first_body_of_the_chain_has_the_mobility_of_its_joint():
     zero = np.zeros(model.nv)
     tree = screws.articulated_tree(model, model.neutral(), zero, zero)
     first = screws.inboard_mobility(model, tree, 0)[1]
-    s, I = tree.terms[0].s, tree.terms[0].I
+    s, I = tree.states[0].s, tree.states[0].I
     T = screws.subspaces(s, I).T
     np.testing.assert_allclose(first.Y, s @ T.T @ np.linalg.inv(I), atol=1e-10)
     assert mobility_before(model, tree, 0).body == -1

@@ -32,7 +32,7 @@ def swing(integrator, step, seconds=1.0, alpha=0.0, stabilization="none"):
     """The particle on a sphere: (q, v, energy gained, distance from the sphere)."""
     model = particle()
     options = SimulationOptions(step=step, integrator=integrator, start_braked=False, stabilization=stabilization)
-    simulation = Simulation(model, [1.0, 0.0, 0.0], options, on_sphere(model, alpha))
+    simulation = Simulation(model, q=[1.0, 0.0, 0.0], options=options, constraints=on_sphere(model, alpha))
     simulation.v = np.array([0.0, 1.5, 0.0])
     robot = rbd.Robot(model)
 
@@ -75,10 +75,10 @@ def test_a_rod_is_a_pendulum():
     model = particle()
     rod = ConstraintSet(model, [DistanceConstraint("rod", "z", distance=1.0)])
     options = SimulationOptions(step=1e-3, integrator="rk4", start_braked=False)
-    point = Simulation(model, [1.0, 0.0, 0.0], options, rod)
+    point = Simulation(model, q=[1.0, 0.0, 0.0], options=options, constraints=rod)
     builder = rbd.ModelBuilder("pendulum")
     builder.add_body("bob", None, Revolute((0.0, 1.0, 0.0)), mass=0.7, com=(1.0, 0.0, 0.0))
-    pendulum = Simulation(builder.build(), [0.0], options)
+    pendulum = Simulation(builder.build(), q=[0.0], options=options)
     for simulation in (point, pendulum):
         simulation.advance(1500)
     angle = pendulum.q[0]
@@ -116,13 +116,15 @@ def test_loop_of_a_real_robot_stays_closed(integrator):
     from rbd_dynamics.spatial.arrays import pose_of
 
     held = ConstraintSet(
-        model, [FrameConstraint("held", "tool0", reference_placement=pose_of(T), directions=("x", "y", "z"))], 20.0
+        model,
+        [FrameConstraint("held", "tool0", reference_placement=pose_of(T), directions=("x", "y", "z"))],
+        stabilization=20.0,
     )
     options = SimulationOptions(
         step=1e-3 if integrator != "adaptive" else 0.05, integrator=integrator, start_braked=False,
         friction=False, effort_limits=False, position_limits=False,
     )  # fmt: skip
-    simulation = Simulation(model, q, options, held)
+    simulation = Simulation(model, q=q, options=options, constraints=held)
     simulation.compile_constraints()
     simulation.advance(round(0.5 / options.step))
     assert np.abs(simulation.v).max() > 0.1
@@ -131,8 +133,8 @@ def test_loop_of_a_real_robot_stays_closed(integrator):
 
 def test_divergence_is_an_error_and_the_last_sound_state_stays():
     model = particle()
-    simulation = Simulation(model, [1.0, 0.0, 0.0], SimulationOptions(step=0.1, integrator="explicit_euler",
-        start_braked=False), on_sphere(model, alpha=1e4))  # fmt: skip
+    simulation = Simulation(model, q=[1.0, 0.0, 0.0], options=SimulationOptions(step=0.1, integrator="explicit_euler",
+        start_braked=False), constraints=on_sphere(model, alpha=1e4))  # fmt: skip
     simulation.v = np.array([0.0, 5.0, 0.0])
     with pytest.raises(SimulationDiverged):
         simulation.advance(10_000)

@@ -38,7 +38,7 @@ def point(mass=0.6):
 
 def simulate(model, q, contacts, v=None, constraints=None):
     options = SimulationOptions(step=STEP, start_braked=False, position_limits=False)
-    simulation = Simulation(model, q, options, constraints, contacts)
+    simulation = Simulation(model, q=q, options=options, constraints=constraints, contacts=contacts)
     if v is not None:
         simulation.v = np.asarray(v, dtype=float)
     return simulation
@@ -48,7 +48,7 @@ AT_REST = [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]
 
 
 def test_resting_force_is_the_weight():
-    simulation = simulate(ball(), AT_REST, [Contact("floor", "ball", radius=0.1, friction=0.5)])
+    simulation = simulate(ball(), AT_REST, [Contact("floor", "ball", radius=0.1, friction_coefficient=0.5)])
     simulation.advance(200)
     np.testing.assert_allclose(simulation.contact_forces, [[0.6 * G, 0.0, 0.0]], atol=1e-9)
     np.testing.assert_allclose(simulation.q[2], 0.1, atol=1e-9)
@@ -86,7 +86,7 @@ def test_angle_of_repose(mu, slides):
     """A block on a plane that leans by atan(0.27)."""
     lean = math.atan(0.27)
     plane = Transform.of(rotation_from_rpy(0.0, lean, 0.0), (0.0, 0.0, 0.0))
-    contact = Contact("slope", "z", friction=mu, radius=1e-3, surface_placement=plane)
+    contact = Contact("slope", "z", friction_coefficient=mu, radius=1e-3, surface_placement=plane)
     start = 1e-3 * np.array([math.sin(lean), 0.0, math.cos(lean)])
     simulation = simulate(point(), start, [contact])
     simulation.advance(500)
@@ -97,7 +97,9 @@ def test_angle_of_repose(mu, slides):
 
 
 def test_stopping_distance_of_a_sliding_block():
-    simulation = simulate(point(), [0.0, 0.0, 1e-3], [Contact("floor", "z", friction=0.4)], v=[1.2, 0.9, 0.0])
+    simulation = simulate(
+        point(), [0.0, 0.0, 1e-3], [Contact("floor", "z", friction_coefficient=0.4)], v=[1.2, 0.9, 0.0]
+    )
     simulation.advance(1)
     np.testing.assert_allclose(simulation.contact_forces[0, 0], 0.6 * G, rtol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(simulation.contact_forces[0, 1:]), 0.4 * 0.6 * G, rtol=1e-9)
@@ -110,7 +112,10 @@ def test_stopping_distance_of_a_sliding_block():
 
 def test_sliding_ball_begins_to_roll_at_five_sevenths():
     simulation = simulate(
-        ball(), AT_REST, [Contact("floor", "ball", radius=0.1, friction=0.3)], v=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        ball(),
+        AT_REST,
+        [Contact("floor", "ball", radius=0.1, friction_coefficient=0.3)],
+        v=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
     )
     simulation.advance(400)
     T = rbd.Robot(ball()).pose(simulation.q, "ball")[:3, :3]
@@ -121,7 +126,7 @@ def test_sliding_ball_begins_to_roll_at_five_sevenths():
 
 
 def test_ball_on_a_ball_rests_on_top():
-    top = Contact("top", "ball", surface=Sphere(0.5), radius=0.1, friction=0.5)
+    top = Contact("top", "ball", surface=Sphere(0.5), radius=0.1, friction_coefficient=0.5)
     simulation = simulate(ball(), [0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0], [top])
     simulation.advance(300)
     np.testing.assert_allclose(simulation.q[:3], [0.0, 0.0, 0.6], atol=1e-9)
@@ -133,7 +138,7 @@ def test_four_feet_share_the_weight():
     builder.add_body("top", None, Floating(), mass=4.0, inertia=0.2 * np.eye(3))
     feet = [(x, y, -0.5) for x in (-0.3, 0.3) for y in (-0.2, 0.2)]
     contacts = [
-        Contact(f"foot{k}", "top", friction=0.6, placement=Transform.of(p=foot), radius=0.01)
+        Contact(f"foot{k}", "top", friction_coefficient=0.6, placement=Transform.of(p=foot), radius=0.01)
         for k, foot in enumerate(feet)
     ]
     simulation = simulate(builder.build(), [0.0, 0.0, 0.51, 0.0, 0.0, 0.0, 1.0], contacts)
@@ -163,7 +168,7 @@ def test_constraint_and_contact_together():
     simulation.advance(1)
     found = simulation.contact_forces[0, 0]
     assert 5.0 < found < 15.0
-    A = robot.constraint_terms(simulation.q, simulation.v, upright).A
+    A = robot.constraint_rows(simulation.q, simulation.v, upright).A
     np.testing.assert_allclose(A @ simulation.v, 0.0, atol=1e-6)
 
 
@@ -175,7 +180,7 @@ def test_impulses_obey_the_laws_of_contact(seed):
     B = rng.normal(size=(3 * n, 3 * n + 2))
     G_matrix = np.eye(3 * n) + B @ B.T / (3 * n)
     velocity = rng.normal(size=3 * n)
-    contacts = [Contact(f"c{k}", "x", friction=float(rng.choice([0.0, 0.3]))) for k in range(n)]
+    contacts = [Contact(f"c{k}", "x", friction_coefficient=float(rng.choice([0.0, 0.3]))) for k in range(n)]
     impulses = contact_impulses(G_matrix, velocity, np.zeros(n), velocity, contacts, STEP)
     after = (velocity + G_matrix @ impulses.reshape(-1)).reshape(n, 3)
     scale = np.abs(velocity).max()
@@ -184,14 +189,17 @@ def test_impulses_obey_the_laws_of_contact(seed):
         assert speed[0] >= -2e-4 * scale
         assert impulse[0] * speed[0] < 1e-3 * scale
         tangent = np.linalg.norm(impulse[1:])
-        assert tangent <= contact.friction * impulse[0] + 1e-9
+        assert tangent <= contact.friction_coefficient * impulse[0] + 1e-9
         slip = np.linalg.norm(speed[1:])
-        if contact.friction and impulse[0] > 1e-6 and slip > 1e-3 * scale:
+        if contact.friction_coefficient and impulse[0] > 1e-6 and slip > 1e-3 * scale:
             np.testing.assert_allclose(impulse[1:] @ speed[1:], -tangent * slip, rtol=1e-2)
-            np.testing.assert_allclose(tangent, contact.friction * impulse[0], rtol=1e-6)
+            np.testing.assert_allclose(tangent, contact.friction_coefficient * impulse[0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"friction": -0.1}, {"restitution": 1.5}, {"radius": 0.0}, {"friction": math.nan}])
+@pytest.mark.parametrize(
+    "options",
+    [{"friction_coefficient": -0.1}, {"restitution": 1.5}, {"radius": 0.0}, {"friction_coefficient": math.nan}],
+)
 def test_numbers_that_make_no_sense_are_refused(options):
     with pytest.raises(ValueError, match="'c'"):
         Contact("c", "frame", **options)
@@ -204,13 +212,15 @@ def test_constraint_holds_while_a_joint_stands_at_its_limit():
     from rbd_dynamics.model.model import Limits
 
     load = {"mass": 1.0, "com": (0.3, 0.0, 0.0), "inertia": 0.01 * np.eye(3)}
-    builder.add_body("upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="a", limits=Limits(-1.0, 0.5), **load)
+    builder.add_body(
+        "upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="a", limits=Limits(lower=-1.0, upper=0.5), **load
+    )
     builder.add_body("lower", "upper", Revolute((0.0, 1.0, 0.0)), joint_name="b", placement=(0.6, 0, 0), **load)
     model = builder.build()
     from rbd_dynamics.constraints import JointCoupling
 
     stuck = ConstraintSet(model, [JointCoupling("stuck", {"b": 1.0}, offset=-0.3)])
-    simulation = Simulation(model, [0.0, -0.3], SimulationOptions(start_braked=False), stuck)
+    simulation = Simulation(model, q=[0.0, -0.3], options=SimulationOptions(start_braked=False), constraints=stuck)
     simulation.advance(1500)
     np.testing.assert_allclose(simulation.q, [0.5, -0.3], atol=1e-6)
     np.testing.assert_allclose(simulation.v, 0.0, atol=1e-9)

@@ -25,7 +25,7 @@ def energy(model, simulation):
 
 
 def run(model, q, seconds, **options):
-    simulation = Simulation(model, q, SimulationOptions(**{**FREE, **options}))
+    simulation = Simulation(model, q=q, options=SimulationOptions(**{**FREE, **options}))
     simulation.advance(round(seconds / simulation.options.step))
     return simulation
 
@@ -44,7 +44,7 @@ def test_error_shrinks_with_the_order_of_the_integrator(model, integrator, order
 def test_energy_is_conserved_without_friction(model, integrator, drift):
     q = np.array([0.3, 0.4, 0.05])
     model = load_urdf(ARM, locked={"slide": 0.05})
-    simulation = Simulation(model, q[:2], SimulationOptions(integrator=integrator, **FREE))
+    simulation = Simulation(model, q=q[:2], options=SimulationOptions(integrator=integrator, **FREE))
     start = energy(model, simulation)
     simulation.advance(2000)
     assert abs(energy(model, simulation) - start) < drift
@@ -52,8 +52,8 @@ def test_energy_is_conserved_without_friction(model, integrator, drift):
 
 def test_friction_brings_it_to_rest_without_chatter(model):
     coulomb = {"shoulder": 2.0, "elbow": 1.0, "slide": 5.0}
-    heavy = with_joint_friction(model.with_gravity((0, 0, 0)), {"elbow": 0.3}, coulomb)
-    simulation = Simulation(heavy, np.zeros(3), SimulationOptions(start_braked=False, position_limits=False))
+    heavy = with_joint_friction(model.with_gravity((0, 0, 0)), damping={"elbow": 0.3}, friction=coulomb)
+    simulation = Simulation(heavy, q=np.zeros(3), options=SimulationOptions(start_braked=False, position_limits=False))
     simulation.v[:] = [1.0, -2.0, 0.5]
     speeds = []
     for _ in range(1500):
@@ -67,7 +67,7 @@ def test_friction_brings_it_to_rest_without_chatter(model):
 def test_static_friction_balances_a_small_force_at_any_step(model):
     stiff = with_joint_friction(model.with_gravity((0, 0, 0)), friction={"slide": 5.0})
     for step in (1e-4, 1e-3, 1e-2):
-        simulation = Simulation(stiff, np.zeros(3), SimulationOptions(step=step))
+        simulation = Simulation(stiff, q=np.zeros(3), options=SimulationOptions(step=step))
         simulation.command(np.array([0.0, 0.0, 3.0]), ALL)
         simulation.advance(round(1.0 / step))
         assert abs(simulation.v[2]) < 0.02  # it creeps: friction is 5 N tanh(v / 0.01 m/s)
@@ -77,7 +77,7 @@ def test_static_friction_balances_a_small_force_at_any_step(model):
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 def test_joint_stops_at_its_limit_and_leaves_it_again(model, integrator):
     options = SimulationOptions(integrator=integrator, friction=False)
-    simulation = Simulation(model.with_gravity((0, 0, 0)), np.zeros(3), options)
+    simulation = Simulation(model.with_gravity((0, 0, 0)), q=np.zeros(3), options=options)
     simulation.command(np.array([0.0, 0.0, 20.0]), ALL)
     for _ in range(600):
         simulation.advance()
@@ -91,7 +91,7 @@ def test_joint_stops_at_its_limit_and_leaves_it_again(model, integrator):
 def test_reaction_of_a_limit_moves_the_rest_of_the_robot(model):
     """Nothing outside pushes along the slide: stopping it at its limit conserves the arm's angular momentum."""
     model = load_urdf(ARM, gravity=(0, 0, 0), locked={"elbow": 0.7})
-    simulation = Simulation(model, np.zeros(2), SimulationOptions(friction=False, start_braked=False))
+    simulation = Simulation(model, q=np.zeros(2), options=SimulationOptions(friction=False, start_braked=False))
     simulation.v[:] = [0.5, 1.5]
     robot = Robot(model)
     before = (robot.mass_matrix(simulation.q) @ simulation.v)[0]

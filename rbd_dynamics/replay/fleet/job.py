@@ -7,7 +7,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
 from rbd_dynamics.replay.outputs import Outputs, write_whole
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segments import Progress
+from rbd_dynamics.replay.segmentation import Progress
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.summary import summary_of
 from rbd_dynamics.robot import Robot
@@ -42,6 +42,7 @@ class Job:
 
     recording: Path
     output: Path | None
+    _: KW_ONLY
     urdf: str | None = None
     source: str = "the recording"
     robot: str = ""
@@ -71,6 +72,7 @@ class Result:
     """What a job came to: a summary and what merges, or an error."""
 
     job: Job
+    _: KW_ONLY
     summary: dict[str, Any] = field(default_factory=dict)
     comparison: dict[str, Any] | None = None
     error: str = ""
@@ -87,7 +89,7 @@ class Result:
         return float(self.summary.get("recording", {}).get("start") or 0.0)
 
 
-def run_job(job: Job, progress: Progress | None = None) -> Result:
+def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Do it, unless its output is there already. Raises what `Recording`, `load_urdf` and `analyse` raise."""
     key = job.key if job.output is not None else ""
     return _finished(job, key) or _done(job, key, progress)
@@ -116,7 +118,7 @@ def _finished(job: Job, key: str) -> Result | None:
         if state["key"] != key:
             return None
         summary = json.loads((job.output / "summary.json").read_text())
-        return Result(job, summary, state["comparison"], resumed=True)
+        return Result(job, summary=summary, comparison=state["comparison"], resumed=True)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -130,14 +132,22 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
     with Outputs(job.output, job.formats, robot.model, text) as outputs:
-        found = analyse(recording, robot, job.settings, job.questions, outputs.sinks, outputs.points, progress)
-        summary = summary_of(found, job.source, job.robot)
+        found = analyse(
+            recording,
+            robot,
+            settings=job.settings,
+            questions=job.questions,
+            sinks=outputs.sinks,
+            series=outputs.points,
+            progress=progress,
+        )
+        summary = summary_of(found, source=job.source, robot=job.robot)
         summary["warnings"] += oddities
         outputs.finish(found, summary)
     comparison = found.comparison.to_dict()
     if job.output is not None:
         write_whole(job.output / DONE, json.dumps({"key": key, "comparison": comparison}) + "\n")
-    return Result(job, summary, comparison)
+    return Result(job, summary=summary, comparison=comparison)
 
 
 @lru_cache(maxsize=8)

@@ -17,7 +17,7 @@ Report = Callable[[Result], None]
 
 
 def run_jobs(
-    jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None, report: Report | None = None
+    jobs: Sequence[Job], *, workers: int | None = None, scheduler: str | None = None, report: Report | None = None
 ) -> list[Result]:
     """Results in the order of the jobs, whoever does them: the same, to the last bit.
 

@@ -51,7 +51,9 @@ class Element:
 Make = Callable[[Element | None, str], str]
 
 
-def corrected_urdf(source: str | os.PathLike[str], model: Model, inertias: bool = True, friction: bool = True) -> str:
+def corrected_urdf(
+    source: str | os.PathLike[str], model: Model, *, inertias: bool = True, friction: bool = True
+) -> str:
     """The text of `source` with the inertias of the model's bodies, and damping and friction of its joints.
 
     Parameters:
@@ -83,7 +85,7 @@ def corrected_urdf(source: str | os.PathLike[str], model: Model, inertias: bool 
                 edits.append((parent.content, parent.content, new))
 
     for frame in model.frames if inertias else ():
-        if frame.kind == "link" and frame.body != WORLD:
+        if frame.element == "link" and frame.body != WORLD:
             if frame.name not in links:
                 raise ValueError(f"the URDF has no link {frame.name!r}: the model was made of another one")
             body = model.bodies[frame.body]
@@ -100,7 +102,7 @@ def lumped_links(model: Model) -> dict[str, list[str]]:
     """Of each body of several links: the other links, whose inertia is in that of the body's own link."""
     found: dict[str, list[str]] = {}
     for frame in model.frames:
-        if frame.kind == "link" and frame.body >= 0 and frame.name != model.bodies[frame.body].name:
+        if frame.element == "link" and frame.body >= 0 and frame.name != model.bodies[frame.body].name:
             found.setdefault(model.bodies[frame.body].name, []).append(frame.name)
     return found
 

@@ -58,3 +58,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
+
+
+class Plain:
+    """A result, a dataclass, that can be written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; what is not finite or not identifiable is None."""
+        found: dict[str, Any] = plain(self)
+        return found

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.interpolate
@@ -25,7 +24,7 @@ from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.identification import least_squares
-from rbd_dynamics.replay.identification.estimates import Estimate, plain
+from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.least_squares import Solution, solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import (
@@ -35,7 +34,7 @@ from rbd_dynamics.replay.identification.samples import (
     torque_unit,
     with_friction,
 )
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 
@@ -78,7 +77,7 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
-class FrictionResult:
+class FrictionResult(Plain):
     """Friction of all joints with a measured effort."""
 
     joints: tuple[JointFriction, ...]
@@ -92,7 +91,7 @@ class FrictionResult:
         """The model with Coulomb and viscous friction where they are identifiable, not less than zero."""
         return with_friction(model, {found.joint: (found.coulomb.value, found.viscous.value) for found in self.joints})
 
-    def torque(self, names: Sequence[str], v: Array, offset: bool = True) -> Array:
+    def torque(self, names: Sequence[str], v: Array, *, offset: bool = True) -> Array:
         """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`.
 
         offset: with the offset, which may be something else than friction.
@@ -104,17 +103,12 @@ class FrictionResult:
             bend = None
             if joint.stribeck is not None:
                 bend = joint.stribeck.breakaway.value, joint.stribeck.speed.value
-            torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], bend)
+            torque[:, k] = friction_curve(v[:, k], found[0] if offset else 0.0, found[1], found[2], stribeck=bend)
         return torque
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not identifiable is None."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 def friction_curve(
-    v: Array, offset: float, coulomb: float, viscous: float, stribeck: tuple[float, float] | None = None
+    v: Array, offset: float, coulomb: float, viscous: float, *, stribeck: tuple[float, float] | None = None
 ) -> Array:
     """Torque that overcomes friction at velocities v; `stribeck`: breakaway torque and speed."""
     level: Array | float = coulomb
@@ -135,7 +129,7 @@ class FrictionIdentifier:
     """
 
     def __init__(
-        self, robot: Robot, low_pass: LowPass | None = None, terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY)
+        self, robot: Robot, *, low_pass: LowPass | None = None, terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY)
     ) -> None:
         self._prepare = Preparation(robot, low_pass, terms)
         self._names = dof_names(robot.model)

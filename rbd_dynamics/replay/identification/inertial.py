@@ -25,7 +25,7 @@ from rbd_dynamics.replay.identification.joint_columns import JointColumns, Joint
 from rbd_dynamics.replay.identification.least_squares import mean_squares, solve
 from rbd_dynamics.replay.identification.pseudo_inertia import consistent_inertias, possible, pseudo_inertia
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -84,6 +84,7 @@ class InertiaIdentifier:
     def __init__(
         self,
         robot: Robot,
+        *,
         low_pass: LowPass | None = None,
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import WORLD
-from rbd_dynamics.replay.identification.estimates import Estimate, plain
+from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
 from rbd_dynamics.replay.identification.least_squares import solve
 from rbd_dynamics.replay.identification.pseudo_inertia import consistent_inertias, inertial_parameters, pseudo_inertia
 from rbd_dynamics.replay.identification.samples import Preparation
-from rbd_dynamics.replay.segments import Segment
+from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -47,7 +46,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class PayloadResult:
+class PayloadResult(Plain):
     """A load at a frame.
 
     Attributes:
@@ -65,11 +64,6 @@ class PayloadResult:
     load: Load | None
     joints: tuple[JointFit, ...]
     terms: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not identifiable is None."""
-        found: dict[str, Any] = plain(self)
-        return found
 
 
 class PayloadIdentifier:
@@ -90,6 +84,7 @@ class PayloadIdentifier:
         self,
         robot: Robot,
         frame: str,
+        *,
         low_pass: LowPass | None = None,
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,14 @@ class JointStates:
     received: Stamps
     stamps: Stamps
     numbers: Array
+    _: KW_ONLY
     fraction: float = 1.0
 
     def __len__(self) -> int:
         return len(self.stamps)
 
     def __getitem__(self, rows: Any) -> JointStates:
-        return JointStates(self.received[rows], self.stamps[rows], self.numbers[rows], self.fraction)
+        return JointStates(self.received[rows], self.stamps[rows], self.numbers[rows], fraction=self.fraction)
 
     @property
     def position(self) -> Array:
@@ -65,7 +66,7 @@ class JointStates:
             np.concatenate([np.zeros(0, np.int64), *(part.received for part in parts)]),
             np.concatenate([np.zeros(0, np.int64), *(part.stamps for part in parts)]),
             np.concatenate([np.zeros((0, 3, joints)), *(part.numbers for part in parts)]),
-            parts[-1].fraction if parts else 1.0,
+            fraction=parts[-1].fraction if parts else 1.0,
         )
 
 
@@ -112,10 +113,10 @@ class JointStateDecoder:
                 chosen = [data[row] for row in rows.tolist()]
             block = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(rows), -1)
             self._decode_block(block, rows, data, stamps, numbers, good)
-        states = JointStates(np.asarray(received, np.int64), stamps, numbers, fraction)
+        states = JointStates(np.asarray(received, np.int64), stamps, numbers, fraction=fraction)
         if good.all():
             return states
-        self._log.count("undecodable messages", int(count - good.sum()))
+        self._log.count("undecodable messages", number=int(count - good.sum()))
         return states[good]
 
     def _decode_block(
@@ -194,31 +195,33 @@ class JointStateDecoder:
 class MessageTypes:
     """Decodes single messages with rosbags, by the definition in the recording or else that of a distribution."""
 
-    def __init__(self, encoding: Encoding, kind: str, definition: str = "", distribution: str | None = None) -> None:
+    def __init__(
+        self, encoding: Encoding, type_name: str, definition: str = "", distribution: str | None = None
+    ) -> None:
         require("rosbags")
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
         stores = {store.value: store for store in Stores}
         default = Stores.ROS1_NOETIC if encoding == "ros1" else stores.get(f"ros2_{distribution}", Stores.ROS2_HUMBLE)
         self._store = usual = get_typestore(default)
-        self._kind = kind
+        self._type_name = type_name
         #: is the definition the one that `layout_of` knows?
         self.is_usual = True
         if definition:
             try:
-                types = get_types_from_msg(definition, kind)
+                types = get_types_from_msg(definition, type_name)
             except Exception:  # rosbags raises what its parser meets
                 return
             own = get_typestore(Stores.EMPTY)
             own.register(types)
-            names = (kind, "std_msgs/msg/Header") if kind == JOINT_STATE else (kind,)
+            names = (type_name, "std_msgs/msg/Header") if type_name == JOINT_STATE else (type_name,)
             self.is_usual = all(_fields(own, name) == _fields(usual, name) for name in names)
             self._store = own
         self._deserialize = self._store.deserialize_ros1 if encoding == "ros1" else self._store.deserialize_cdr
 
     def message(self, data: bytes) -> Any:
         """Raises whatever rosbags raises."""
-        return self._deserialize(data, self._kind)
+        return self._deserialize(data, self._type_name)
 
     def joint_state(self, data: bytes) -> tuple[int, Sequence[str], Any, Any, Any]:
         """Stamp in ns, names, positions, velocities, efforts."""
@@ -227,9 +230,9 @@ class MessageTypes:
         return stamp.sec * SECOND + stamp.nanosec, state.name, state.position, state.velocity, state.effort
 
 
-def _fields(store: Any, kind: str) -> Any:
+def _fields(store: Any, type_name: str) -> Any:
     """Names and types of a message's fields, without constants."""
-    return [(name, kind) for name, kind in store.fielddefs[kind][1]]
+    return [(name, type_name) for name, type_name in store.fielddefs[type_name][1]]
 
 
 def text_of(data: bytes, encoding: Encoding) -> str:

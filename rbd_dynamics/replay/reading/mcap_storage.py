@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from struct import Struct, error
-from typing import BinaryIO
 
 from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.record_file import RecordFile
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type
 
 SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END, STATISTICS = 0x03, 0x04, 0x05, 0x06, 0x0F, 0x0B
@@ -21,32 +21,16 @@ LARGEST = 1 << 32  # bytes of a record
 ENCODINGS: dict[str, Encoding] = {"cdr": "cdr", "ros1": "ros1"}
 
 
-class McapStorage:
+class McapStorage(RecordFile):
     """A .mcap file. A damaged chunk is passed over; of a file that was cut off, what is there is read."""
 
     MAGIC = b"\x89MCAP0\r\n"
 
     def __init__(self, path: Path, log: Log) -> None:
-        self.path = path
-        self._log = log
-        self._file: BinaryIO = path.open("rb")
-        self._size = path.stat().st_size
         self._schemas: dict[int, tuple[str, str, str]] = {}  # name, encoding, text
-        self._topics: dict[int, Topic] = {}
-        self._counts: dict[int, int] = {}
-        if not self._read_summary():
-            self._log = Log()  # what is damaged is told when messages are read
-            for _ in self.blocks((), 1):
-                pass
-            self._log = log
-        self.topics = [
-            Topic(t.id, t.name, t.type, t.encoding, t.definition, self._counts.get(t.id)) for t in self._topics.values()
-        ]
+        super().__init__(path, log)
 
-    def close(self) -> None:
-        self._file.close()
-
-    def _read_summary(self) -> bool:
+    def _read_index(self) -> bool:
         """Find all channels at the end of the file. False: there is no such summary."""
         self._file.seek(max(0, self._size - 37))
         footer = self._file.read(37)
@@ -71,24 +55,24 @@ class McapStorage:
             if len(head) < RECORD.size:
                 self._cut_off(start)
                 break
-            kind, length = RECORD.unpack(head)
-            if kind == DATA_END or (kind == 0x02 and length == 20):
+            opcode, length = RECORD.unpack(head)
+            if opcode == DATA_END or (opcode == 0x02 and length == 20):
                 break
-            if kind == 0 or length > LARGEST:
+            if opcode == 0 or length > LARGEST:
                 self._damaged(start, "no record")
                 break
             content = self._file.read(length)
             whole = len(content) == length
-            if kind == CHUNK:
+            if opcode == CHUNK:
                 content = self._unpacked(content, start, whole)
-            elif kind in (SCHEMA, CHANNEL, MESSAGE):
+            elif opcode in (SCHEMA, CHANNEL, MESSAGE):
                 content = head + content
             else:
                 content = b""
             try:
                 self._take_all(content, wanted, found, whole)
             except (error, ValueError) as problem:
-                self._damaged(start, str(problem))
+                self._damaged(start, problem)
             if not whole:
                 self._cut_off(start)
                 break
@@ -107,7 +91,7 @@ class McapStorage:
                 raise ValueError("wrong checksum")
         except Exception as problem:  # whatever a decompressor raises
             if whole:
-                self._damaged(start, str(problem))
+                self._damaged(start, problem)
             return b""
         return records
 
@@ -129,18 +113,18 @@ class McapStorage:
                     data.append(records[position + MESSAGE_HEAD.size : following])
                 position = following
                 continue
-            kind, length = RECORD.unpack_from(records, position)
+            opcode, length = RECORD.unpack_from(records, position)
             content = records[position + RECORD.size : position + RECORD.size + length]
             position += RECORD.size + length
             if position > end:
                 break
-            if kind == SCHEMA:
+            if opcode == SCHEMA:
                 number = int.from_bytes(content[:2], "little")
                 name, encoding, text = _texts(content, 2, 3)
                 self._schemas[number] = name, encoding, text
-            elif kind == CHANNEL:
+            elif opcode == CHANNEL:
                 self._take_channel(content)
-            elif kind == STATISTICS:
+            elif opcode == STATISTICS:
                 for k in range(46, len(content) - 9, 10):
                     self._counts[int.from_bytes(content[k : k + 2], "little")] = int.from_bytes(
                         content[k + 2 : k + 10], "little"
@@ -156,14 +140,6 @@ class McapStorage:
         if encoding in ENCODINGS and number not in self._topics:
             definition = text if language in ("ros2msg", "ros1msg") else ""
             self._topics[number] = Topic(number, topic, ros2_type(name), ENCODINGS[encoding], definition)
-
-    def _cut_off(self, start: int) -> None:
-        self._log.count("damaged parts")
-        self._log.remark(f"{self.path.name} is cut off at byte {start} of {self._size}: all before it is used")
-
-    def _damaged(self, start: int, why: str) -> None:
-        self._log.count("damaged parts")
-        self._log.remark(f"{self.path.name} is damaged at byte {start} ({why}): that part is left out")
 
 
 def _texts(content: bytes, start: int, count: int) -> list[str]:

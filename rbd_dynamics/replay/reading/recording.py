@@ -21,6 +21,7 @@ from rbd_dynamics.replay.reading.decoding import (
     MessageTypes,
     text_of,
 )
+from rbd_dynamics.replay.reading.opening import open_storage
 from rbd_dynamics.replay.reading.parts import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
@@ -30,7 +31,6 @@ from rbd_dynamics.replay.reading.storage import (
     Topic,
     decompressed,
     first_bytes,
-    open_storage,
     unpacked,
 )
 
@@ -95,7 +95,7 @@ class Recording:
     def joint_state_topics(self) -> list[JointStateTopic]:
         """Topics of sensor_msgs/JointState that have messages."""
         found = []
-        for name in sorted(name for name, kind in self.topics.items() if kind == JOINT_STATE):
+        for name in sorted(name for name, type_name in self.topics.items() if type_name == JOINT_STATE):
             joints: dict[str, None] = {}
             has_velocity = has_effort = False
             for message in self._first(name, SAMPLE):
@@ -110,7 +110,7 @@ class Recording:
                 found.append(JointStateTopic(name, tuple(joints), has_velocity, has_effort))
         return found
 
-    def choose_topic(self, joints: Collection[str] = (), topic: str | None = None) -> JointStateTopic:
+    def choose_topic(self, *, joints: Collection[str] = (), topic: str | None = None) -> JointStateTopic:
         """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
 
         topic: choose this one. Raises RecordingError that says what there is instead.
@@ -123,8 +123,8 @@ class Recording:
                     return candidate
             raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {names}")
         if not found:
-            kinds = ", ".join(f"{name} ({kind})" for name, kind in sorted(self.topics.items())) or "none"
-            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {kinds}")
+            there = ", ".join(f"{name} ({type_name})" for name, type_name in sorted(self.topics.items())) or "none"
+            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {there}")
 
         def merit(candidate: JointStateTopic) -> tuple[int, bool, bool, bool, int]:
             known = len(set(candidate.joints) & set(joints)) if joints else len(candidate.joints)
@@ -139,9 +139,13 @@ class Recording:
             )
         return best
 
-    def robot_description(self, near: str | None = None) -> str | None:
+    def robot_description(self, *, near: str | None = None) -> str | None:
         """The URDF on a topic `robot_description`, rather of the namespace of topic `near`; None: there is none."""
-        found = [name for name, kind in self.topics.items() if kind == STRING and name.endswith("robot_description")]
+        found = [
+            name
+            for name, type_name in self.topics.items()
+            if type_name == STRING and name.endswith("robot_description")
+        ]
         home = (near or "/").rpartition("/")[0]
         for name in sorted(found, key=lambda name: (name.rpartition("/")[0] != home, len(name), name)):
             for message in self._first(name, 1):
@@ -154,7 +158,7 @@ class Recording:
     # --- messages ---------------------------------------------------------------------------------
 
     def joint_states(
-        self, topic: str, joints: Sequence[str], block: int = 16384, log: Log | None = None
+        self, topic: str, joints: Sequence[str], *, block: int = 16384, log: Log | None = None
     ) -> Iterator[JointStates]:
         """All joint states of a topic, in the order they were written, for joints by name.
 
@@ -172,7 +176,7 @@ class Recording:
             log.messages += len(raw.data)
             if len(states):
                 yield states
-        log.count("lost messages", max(0, self.expected.get(topic, 0) - read))
+        log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
 
     def _decoder(self, topic: Topic, joints: Sequence[str], log: Log) -> JointStateDecoder:
         try:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from struct import Struct
-from typing import BinaryIO
 
-from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.record_file import RecordFile
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type
 
 MESSAGE, BAG_HEADER, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 5, 6, 7
@@ -18,29 +16,10 @@ LARGEST = 1 << 32  # bytes of a record
 SECOND = 1_000_000_000
 
 
-class Rosbag1Storage:
+class Rosbag1Storage(RecordFile):
     """A .bag file, also one that was not closed (.active) and has no index."""
 
     MAGIC = b"#ROSBAG V2.0\n"
-
-    def __init__(self, path: Path, log: Log) -> None:
-        self.path = path
-        self._log = log
-        self._file: BinaryIO = path.open("rb")
-        self._size = path.stat().st_size
-        self._topics: dict[int, Topic] = {}
-        self._counts: dict[int, int] = {}
-        if not self._read_index():
-            self._log = Log()  # what is damaged is told when messages are read
-            for _ in self.blocks((), 1):
-                pass
-            self._log = log
-        self.topics = [
-            Topic(t.id, t.name, t.type, t.encoding, t.definition, self._counts.get(t.id)) for t in self._topics.values()
-        ]
-
-    def close(self) -> None:
-        self._file.close()
 
     def _read_index(self) -> bool:
         """Find all connections at the end of the file. False: it was not written."""
@@ -70,21 +49,18 @@ class Rosbag1Storage:
             record = self._next()
             if record is None:
                 if self._file.tell() < self._size or start < self._size:
-                    where = f"byte {start} of {self._size}"
-                    self._log.count("damaged parts")
-                    self._log.remark(f"{self.path.name} is cut off at {where}: all before it is used")
+                    self._cut_off(start)
                 break
             fields, data = record
-            kind = fields["op"][0]
-            if kind == CHUNK:
+            operation = fields["op"][0]
+            if operation == CHUNK:
                 try:
                     self._take_all(decompressed(data, fields["compression"].decode()), wanted, found)
                 except Exception as problem:  # whatever a decompressor raises
-                    self._log.count("damaged parts")
-                    self._log.remark(f"{self.path.name} is damaged at byte {start} ({problem}): that part is left out")
-            elif kind == CONNECTION:
+                    self._damaged(start, problem)
+            elif operation == CONNECTION:
                 self._take_connection(fields, data)
-            elif kind == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
+            elif operation == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
                 found.times.append(_time(fields["time"], 0))
                 found.data.append(data)
             yield from found.full(start / self._size)
@@ -136,9 +112,11 @@ class Rosbag1Storage:
     def _take_connection(self, fields: dict[str, bytes], data: bytes) -> None:
         number = int.from_bytes(fields["conn"], "little")
         more = _fields(data)
-        kind, definition = (more.get(name, b"").decode(errors="replace") for name in ("type", "message_definition"))
+        type_name, definition = (
+            more.get(name, b"").decode(errors="replace") for name in ("type", "message_definition")
+        )
         name = (more.get("topic") or fields["topic"]).decode(errors="replace")
-        self._topics[number] = Topic(number, name, ros2_type(kind), "ros1", definition)
+        self._topics[number] = Topic(number, name, ros2_type(type_name), "ros1", definition)
 
 
 def _time(data: bytes, start: int) -> int:

@@ -67,7 +67,10 @@ class Sqlite3Storage:
             definitions = dict(self._connection.execute(query))
         except sqlite3.Error:
             pass  # files before Iron have none
-        return [Topic(id, name, ros2_type(kind), "cdr", definitions.get(kind, "")) for id, name, kind, _ in found]
+        return [
+            Topic(id, name, ros2_type(type_name), "cdr", definitions.get(type_name, ""))
+            for id, name, type_name, _ in found
+        ]
 
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
         """Rows come by id, that is as they were written: that needs neither an index nor a sort."""

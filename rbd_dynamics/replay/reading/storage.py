@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that hold messages: what every kind of file offers, and which kind a file is.
+"""Files that hold messages: what those of every format offer, and what all of them need.
 
 All are read from front to end in large blocks, so that memory stays bounded, and what is damaged is passed over.
 The formats are read directly, not with the reader of `rosbags`: that one refuses a file whose end is missing, keeps an
@@ -57,24 +57,6 @@ class Storage(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-def open_storage(path: Path, log: Log) -> Storage:
-    """Open a file, of whatever name, by how it begins; `log` is told what turns out to be damaged when it is read.
-
-    Raises RecordingError. A compressed file must be `unpacked` before.
-    """
-    from rbd_dynamics.replay.reading.mcap_storage import McapStorage
-    from rbd_dynamics.replay.reading.rosbag1_storage import Rosbag1Storage
-    from rbd_dynamics.replay.reading.sqlite3_storage import Sqlite3Storage
-
-    start = first_bytes(path)
-    for kind in (Sqlite3Storage, McapStorage, Rosbag1Storage):
-        if start.startswith(kind.MAGIC):
-            return kind(path, log)
-    if not start:
-        raise RecordingError(f"{path} is empty")
-    raise RecordingError(f"{path} is no recording: neither sqlite3, nor mcap, nor a ROS 1 bag")
 
 
 def first_bytes(path: Path) -> bytes:

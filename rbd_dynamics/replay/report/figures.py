@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
 from rbd_dynamics.replay.series import Series
 
@@ -24,6 +25,7 @@ COLORS = {
     "inertia": "#009E73",
     "coriolis": "#CC79A7",
     "gravity": "#E69F00",
+    "spring": "#F0E442",
     "friction": "#56B4E9",
 }
 TIMES = "times"  # in place of those of the series, which the page has once
@@ -45,11 +47,8 @@ def residual_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
 
 def terms_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
     """Terms of the model."""
-    used = [
-        name
-        for name in ("inertia", "coriolis", "gravity", "friction")
-        if np.nanmax(np.abs(series.high(name)), initial=0.0) > 0.0
-    ]
+    there = [name for name in TERMS if name in series.signals]
+    used = [name for name in there if np.nanmax(np.abs(series.high(name)), initial=0.0) > 0.0]
     return _rows(series, joints, used)
 
 
@@ -109,7 +108,7 @@ def _friction_curve(joint: dict[str, Any] | None, velocity: Array) -> tuple[Arra
     offset, coulomb, viscous = (joint[name]["value"] or 0.0 for name in ("offset", "coulomb", "viscous"))
     bend = joint.get("stribeck") and tuple(joint["stribeck"][name]["value"] for name in ("breakaway", "speed"))
     v = np.linspace(np.nanmin(velocity), np.nanmax(velocity), 201)
-    return v, friction_curve(v, offset, coulomb, viscous, bend if bend and None not in bend else None)
+    return v, friction_curve(v, offset, coulomb, viscous, stribeck=bend if bend and None not in bend else None)
 
 
 def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[str], band: str = "") -> Figure:

@@ -17,12 +17,12 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
     require("matplotlib")
     from matplotlib.figure import Figure
 
-    kinds: dict[str, Sequence[str]] = {"torque": ("measured", "predicted"), "residual": ("residual",)}
+    signals_of: dict[str, Sequence[str]] = {"torque": ("measured", "predicted"), "residual": ("residual",)}
     if "external" in series.signals:
-        kinds["external_torque"] = ("external",)
+        signals_of["external_torque"] = ("external",)
     joints = [joint for joint in summary["joints"] if joint["name"] in series.names]
     written = []
-    for kind, signals in kinds.items():
+    for picture, signals in signals_of.items():
         figure = Figure(figsize=(10.0, 1.0 + 1.35 * max(1, len(joints))), layout="constrained")
         axes = figure.subplots(max(1, len(joints)), 1, sharex=True, squeeze=False)[:, 0]
         for ax, joint in zip(axes, joints):
@@ -32,14 +32,14 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
             if not series.exact:
                 low, high = (part(signals[0])[:, column] for part in (series.low, series.high))
                 ax.fill_between(series.t, low, high, color=COLORS[signals[0]], alpha=0.25, lw=0)
-            if kind == "external_torque":
+            if picture == "external_torque":
                 _contacts(ax, joint["name"], summary.get("external_torque") or {})
             ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", fontsize=9)
             ax.grid(alpha=0.3)
         if joints:
             axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=9)
         axes[-1].set_xlabel("time, s")
-        path = folder / f"{kind}.png"
+        path = folder / f"{picture}.png"
         figure.savefig(path, dpi=110)
         written.append(path)
     return written

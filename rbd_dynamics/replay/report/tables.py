@@ -36,9 +36,9 @@ def estimate_cell(estimate: Mapping[str, Any]) -> str:
     return f"{number(estimate['value'])} ± {number(reach)} {estimate['unit']}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:
     """Cells are HTML already. The first column is text."""
     head = "".join(f"<th>{text}</th>" for text in heads)
     body = "".join(f"<tr><th>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>" for row in rows)
     top = f"<thead><tr>{head}</tr></thead>" if any(heads) else ""
-    return f'<div class="scroll"><table class="{kind}">{top}<tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll"><table class="{style}">{top}<tbody>{body}</tbody></table></div>'

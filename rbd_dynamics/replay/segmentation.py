@@ -79,7 +79,7 @@ class Segments:
     """
 
     def __init__(
-        self, recording: Recording, model: Model, settings: Settings | None = None, progress: Progress | None = None
+        self, recording: Recording, model: Model, *, settings: Settings | None = None, progress: Progress | None = None
     ) -> None:
         self.recording, self.model = recording, model
         self.settings = settings = settings or Settings()
@@ -90,7 +90,7 @@ class Segments:
         for name in settings.positions:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
-        self.topic: JointStateTopic = recording.choose_topic(self.joint_names, settings.topic)
+        self.topic: JointStateTopic = recording.choose_topic(joints=self.joint_names, topic=settings.topic)
         self.survey: Survey = survey(self._first_messages(), self.joint_names, settings, self.log)
         self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
@@ -108,7 +108,7 @@ class Segments:
     def _first_messages(self) -> JointStates:
         """As many as a survey wants, whatever parts the recording has."""
         found: list[JointStates] = []
-        for states in self.recording.joint_states(self.topic.name, self.joint_names, SURVEYED, Log()):
+        for states in self.recording.joint_states(self.topic.name, self.joint_names, block=SURVEYED, log=Log()):
             found.append(states)
             if sum(map(len, found)) >= SURVEYED:
                 break
@@ -121,7 +121,7 @@ class Segments:
         self.log = log
         continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints])
         cleaner = Cleaner(self.survey, self.settings, continuous, self._held, log)
-        states = self.recording.joint_states(self.topic.name, self.joint_names, self.settings.block, log)
+        states = self.recording.joint_states(self.topic.name, self.joint_names, block=self.settings.block, log=log)
         number, origin, signals = -1, 0, None
         for samples in self._cleaned(states, cleaner):
             if signals is None or samples.segment != number:
@@ -196,7 +196,7 @@ class Segments:
 
     def uncertainty(self) -> Uncertainty:
         """What noise is left in the signals, known after an iteration."""
-        gain = [self.low_pass.noise_gain(derivatives) for derivatives in range(3)]
+        gain = [self.low_pass.noise_gain(derivatives=derivatives) for derivatives in range(3)]
         q, v, tau = self.noise.measured(self.low_pass)
         given = self.survey.velocity
         parts: list[Any] = [
@@ -250,7 +250,7 @@ class Segments:
 
 
 def segments(
-    recording: Recording, model: Model, settings: Settings | None = None, progress: Progress | None = None
+    recording: Recording, model: Model, *, settings: Settings | None = None, progress: Progress | None = None
 ) -> Segments:
     """The segments of a recording, to iterate over. Raises RecordingError where it does not fit the robot."""
-    return Segments(recording, model, settings, progress)
+    return Segments(recording, model, settings=settings, progress=progress)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users see: names where they are looked for, imported when they are used, options that cannot be confused."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rbd_dynamics as rbd
+
+ROOT = Path(rbd.__file__).parent
+#: rooms whose `__init__` says what users use
+ROOMS = ["rbd_dynamics"] + [
+    f"rbd_dynamics.{name}"
+    for name in sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+    if name not in ("algorithms", "compiler", "demo", "nodes")
+]
+PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
+PARTS = [f"rbd_dynamics.{name}" for name in PARTS]
+HEAVY = ["scipy", "matplotlib", "plotly", "rosbags", "rclpy", "pyarrow", "dask", "rich", "llvmlite"]
+LATE = ["analysis", "closed_forms", "control", "demo", "joint_states", "nodes", "replay", "screws", "simulation"]
+
+
+def is_on_demand(package: str) -> bool:
+    return "on_demand(__name__)" in Path(importlib.import_module(package).__file__).read_text()
+
+
+ON_DEMAND = [package for package in ROOMS + PARTS if is_on_demand(package)]
+
+
+def in_a_fresh_process(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- names --------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    loaded = in_a_fresh_process("import sys, rbd_dynamics; print(*sys.modules)").split()
+    assert "rbd_dynamics.robot" in loaded
+    assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
+    assert not set(loaded) & {f"rbd_dynamics.{room}" for room in LATE}
+
+
+def test_the_command_line_starts_without_what_it_may_not_need():
+    loaded = in_a_fresh_process("import sys, rbd_dynamics.cli; print(*sys.modules)").split()
+    assert not {name.partition(".")[0] for name in loaded} & (set(HEAVY) - {"rich"})
+
+
+@pytest.mark.parametrize("name", ["analysis", "base_parameters", "control", "operational_space", "replay", "spatial"])
+def test_a_name_is_reachable_from_the_package_alone(name):
+    code = f"import rbd_dynamics as rbd; assert {name!r} in dir(rbd); print(rbd.{name}.__name__)"
+    assert in_a_fresh_process(code).strip().rpartition(".")[2] == name
+
+
+@pytest.mark.parametrize("package", ROOMS + PARTS)
+def test_a_room_says_what_it_has(package):
+    room = importlib.import_module(package)
+    assert len(room.__doc__.strip()) > 40
+    assert len(set(room.__all__)) == len(room.__all__)
+    for name in room.__all__:
+        assert getattr(room, name) is not None
+        assert name in dir(room)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = room.no_such_name
+
+
+@pytest.mark.parametrize("package", ON_DEMAND)
+def test_what_type_checkers_see_is_what_there_is(package):
+    room = importlib.import_module(package)
+    tree = ast.parse(Path(room.__file__).read_text())
+    late = [node for block in tree.body if isinstance(block, ast.If) for node in block.body]
+    names = {part.name: node.module for node in late for part in node.names}
+    assert names and set(names) <= set(room.__all__)
+    modules = {module.name for module in pkgutil.iter_modules(room.__path__)}
+    for name, module in names.items():
+        if module == package:
+            assert getattr(room, name) is importlib.import_module(f"{package}.{name}")
+        else:
+            assert getattr(room, name) is getattr(importlib.import_module(module), name)
+            assert name not in modules, "importing that module would hide the name"
+
+
+# --- options ------------------------------------------------------------------------------------------
+
+#: what may have a default and be positional: {qualified name, or its class: why}
+POSITIONAL = {
+    "rbd_dynamics.model.joints": "a kind is read as its direction, Revolute((0, 0, 1))",
+    "Sphere": "a surface is read as its size, Sphere(0.5)",
+    "Cylinder": "a surface is read as its size, Cylinder(0.5)",
+    "ImplicitSurface": "a surface is read as its function",
+    "Quadric": "coefficients in the order of the equation",
+    "PairConstraint": "a pair is a frame and its reference, FrameConstraint('grip', 'tool0', 'hand')",
+    "placement": "xyz, rpy as in a URDF's <origin>",
+    "JointCoupling": "the coefficients are what it is",
+    "ModelBuilder": "its name",
+    "Model.random": "its seed, as of numpy.random.default_rng",
+    "Simulation.advance": "its number of steps",
+    "layout_of": "bytes and their encoding, as of bytes.decode",
+}
+
+
+def positional_defaults(function) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def public_callables():
+    """(qualified name, callable, short names: with those of bases) of all that the rooms offer, each once."""
+    modules = [importlib.import_module(name) for name in ROOMS + PARTS]
+    modules += [getattr(rbd.analysis, name) for name in rbd.analysis.__all__] + [rbd.passive_forces]
+    seen = set()
+    for module in modules:
+        for name in getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]:
+            found = getattr(module, name)
+            if not callable(found) or found in seen or not is_ours(found):
+                continue
+            seen.add(found)
+            qualified = f"{found.__module__}.{name}"
+            if not inspect.isclass(found):
+                yield qualified, found, {name}
+                continue
+            bases = [base.__name__ for base in found.__mro__]
+            if not issubclass(found, (tuple, Exception)):  # a named tuple's fields have an order
+                yield qualified, found, set(bases)
+            for method, function in inspect.getmembers(found, callable):
+                if not method.startswith("_") and is_ours(function) and not inspect.isclass(function):
+                    yield f"{qualified}.{method}", function, {f"{base}.{method}" for base in bases}
+
+
+def is_ours(thing) -> bool:
+    return (getattr(thing, "__module__", None) or "").startswith("rbd_dynamics")
+
+
+def test_options_are_keyword_only():
+    """An option given by its place is taken for another: `robot.gravity(q, v)` would overwrite v."""
+    found = list(public_callables())
+    assert len(found) > 300
+    wrong, used = [], set()
+    for name, function, short in found:
+        if names := positional_defaults(function):
+            exceptions = {key for key in POSITIONAL if key in short or name.startswith(f"{key}.")}
+            used |= exceptions
+            wrong += [] if exceptions else [f"{name}: {', '.join(names)}"]
+    assert not wrong
+    assert used == set(POSITIONAL), "an exception that nothing needs"
