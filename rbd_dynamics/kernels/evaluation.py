@@ -127,7 +127,8 @@ class Evaluation:
         for joint in self._model.joints:
             part = joint.kind.quaternion
             if part is not None:
-                square = np.sum(q[:, joint.q_index + part.start : joint.q_index + part.stop] ** 2, axis=1)
+                with np.errstate(over="ignore"):
+                    square = np.sum(q[:, joint.q_index + part.start : joint.q_index + part.stop] ** 2, axis=1)
                 bad = np.flatnonzero(np.abs(square - 1.0) * 0.5 > QUATERNION_TOLERANCE)
                 if len(bad):
                     where = f" in sample {bad[0]}" if batch else ""

@@ -244,7 +244,8 @@ class Model:
             checked = checked.copy()
         for joint, part in parts:
             own = checked[..., joint.q_index + part.start : joint.q_index + part.stop]
-            norm = np.sqrt(np.sum(own * own, axis=-1, keepdims=True))
+            with np.errstate(over="ignore"):
+                norm = np.sqrt(np.sum(own * own, axis=-1, keepdims=True))
             off = ~(np.abs(norm - 1.0) <= QUATERNION_TOLERANCE)
             if off.any():
                 raise ValueError(

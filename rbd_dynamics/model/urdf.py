@@ -180,7 +180,9 @@ def _position(joint: JointDescription, position: ArrayLike) -> Array:
     """A checked configuration (nq,) of one joint, quaternion normalised."""
     kind = _kind(joint)
     try:
-        q = np.atleast_1d(np.array(real_array(position, f"locked: position of joint {joint.name!r}")))
+        q = np.atleast_1d(
+            np.array(real_array(position, f"locked: position {excerpt(position)} of joint {joint.name!r}"))
+        )
     except ValueError as error:
         raise ModelError(str(error)) from None
     if q.shape != (kind.nq,) or not np.all(np.isfinite(q)):
