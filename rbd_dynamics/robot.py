@@ -21,7 +21,7 @@ from rbd_dynamics.constraints.constrained import (
     Constraints,
 )
 from rbd_dynamics.kernels.bound_model import BoundModel
-from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.evaluation import Evaluation, check_outputs
 from rbd_dynamics.model.model import Model
 
 Array = NDArray[np.float64]
@@ -111,8 +111,10 @@ class Robot(BoundModel):
         """
         if f_ext is None:
             pair = out if out is not None else (np.empty(self.model.nv), np.empty(self.model.nv))
+            if out is not None:
+                check_outputs("hybrid_dynamics", out, 2)
             fast = self._fast_hybrid_dynamics
-            if len(pair) == 2 and fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
+            if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
                 return pair
         return self._run_under("hybrid_dynamics", (q, v, a, tau, prescribed), f_ext, out)
 

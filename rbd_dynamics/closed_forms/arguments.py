@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.kernels.inputs import QUATERNION_TOLERANCE
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ import ctypes
 import logging
 import sys
 import sysconfig
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
@@ -15,12 +14,13 @@ import numpy as np
 
 from rbd_dynamics.compiler import cache
 from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
+from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
-_compiler_lock = threading.Lock()
+_compiler_lock = ProcessLock()
 _log = logging.getLogger("rbd_dynamics")
 
 
@@ -95,7 +95,7 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     from rbd_dynamics.compiler import native
 
-    with _compiler_lock:  # LLVM's contexts are not for several threads at once
+    with _compiler_lock:  # several threads would make the same kernel
         target = f"{native.target_name()} {compiler_digest('llvm_code', 'llvm_ir', 'native')}"
         code = _made(target, ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)

@@ -20,12 +20,16 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from rbd_dynamics.compiler.llvm_ir import emit_llvm
+from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Argument, Program, Signature
 
 # offsets in PyObject and PyArrayObject (64 bit; the same in all NumPy versions)
 _TYPE, _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _METH_FASTCALL = 0x80
+
+#: LLVM's contexts are not for several threads at once, and llvmlite has a lock of its own, which a fork must find free
+_llvm_lock = QuietLock()
 
 
 class _MethodDef(ctypes.Structure):
@@ -38,6 +42,11 @@ class _MethodDef(ctypes.Structure):
 @functools.cache
 def _target() -> tuple[Any, int, str]:
     """The machine to compile for, the doubles in its vector register, and a text that names both."""
+    with _llvm_lock:
+        return _new_target()
+
+
+def _new_target() -> tuple[Any, int, str]:
     if hasattr(llvm, "initialize"):
         try:
             llvm.initialize()  # needed before llvmlite 0.45, an error after it
@@ -67,10 +76,11 @@ def compile_object(program: Program) -> bytes:
     machine, width, _ = _target()
     opaque = llvm.llvm_version_info[0] >= 15
     text = emit_llvm(program, width, opaque) + "\n" + _emit_entry(program.signature, opaque)
-    module = llvm.parse_assembly(text)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    return bytes(machine.emit_object(module))
+    with _llvm_lock:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        return bytes(machine.emit_object(module))
 
 
 class NativeKernel:
@@ -78,12 +88,13 @@ class NativeKernel:
 
     def __init__(self, object_file: bytes, signature: Signature) -> None:
         self.signature = signature
-        machine = _new_machine()
-        module = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(module, machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_file))
-        self._engine.finalize_object()
-        self._link()
+        with _llvm_lock:
+            machine = _new_machine()
+            module = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(module, machine)
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_file))
+            self._engine.finalize_object()
+            self._link()
         arguments = [*signature.inputs, *signature.outputs]
         self._many = ctypes.CFUNCTYPE(ctypes.c_int32, *([ctypes.c_int64] * (1 + 2 * len(arguments))))(
             self._engine.get_function_address("many")

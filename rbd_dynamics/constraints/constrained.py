@@ -13,6 +13,8 @@ from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.real_numbers import real_array
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
@@ -204,8 +206,8 @@ class Constrained:
         out: (tau, multipliers, rank, lacking, residual). Raises ValueError for an unknown objective;
         an infeasible motion is no error: see `ConstrainedTorque`. Source: theory.md section 7.
         """
-        if objective not in ("torque", "constraint_force"):
-            raise ValueError(f"objective {objective!r} is none of torque, constraint_force")
+        if not isinstance(objective, str) or objective not in ("torque", "constraint_force"):
+            raise ValueError(f"objective {excerpt(objective)} is none of torque, constraint_force")
         nv = self.robot.model.nv
         inputs = (q, v, a, np.zeros(nv) if tau is None else tau, np.ones(nv, bool) if actuated is None else actuated)
         name = f"constrained_inverse_dynamics_{objective}"
@@ -235,8 +237,11 @@ class Constrained:
         """
         if after is None:
             after = np.zeros(len(self.constraints))
-            if restitution != 0.0:
-                after = -restitution * np.einsum("...ij,...j", self.rows(q, v).A, np.asarray(v, float))
+            part = real_array(restitution, "restitution")
+            if part.ndim or not np.isfinite(part):
+                raise ValueError(f"restitution {excerpt(restitution)} is not a finite number")
+            if part:
+                after = -part * np.einsum("...ij,...j", self.rows(q, v).A, real_array(v, "v"))
         inputs = (q, v, self.constraints.parameters, after, self.robot.inertia_input)
         return self._kernel("constraint_impulse")(inputs, out)
 
@@ -246,7 +251,11 @@ class Constrained:
         Raises ArithmeticError, naming the worst row, where h stays above `tolerance`.
         """
         of, correction = self.constraints, self._kernel("constraint_correction")
-        found = np.array(q, dtype=float)
+        if not isinstance(iterations, (int, np.integer)) or iterations < 1:
+            raise ValueError(f"iterations {excerpt(iterations)} is not a whole number above zero")
+        if not np.all(real_array(tolerance, "tolerance") > 0.0) or np.ndim(tolerance):
+            raise ValueError(f"tolerance {excerpt(tolerance)} must be positive")
+        found = self._one_configuration(q)
         for _ in range(iterations):
             step, h = correction((found, of.parameters, self.robot.inertia_input))
             if np.abs(h).max() <= tolerance:
@@ -265,12 +274,20 @@ class Constrained:
         Its reference gets the opposite. For one sample.
         """
         of = self.constraints
-        multipliers = np.asarray(multipliers, dtype=float)
+        multipliers = real_array(multipliers, "multipliers")
         if multipliers.shape != (len(of),):
             raise ValueError(f"multipliers have shape {multipliers.shape}, expected ({len(of)},): {of.row_names}")
-        numbers = [float(x) for x in np.asarray(q, dtype=float)]
-        rows = of.wrench_rows(numbers, of.parameters[2:].tolist())
+        if not np.isfinite(multipliers).all():
+            raise ValueError("multipliers: one is not finite")
+        rows = of.wrench_rows(self._one_configuration(q).tolist(), of.parameters[2:].tolist())
         return {name: np.array(wrenches).T @ multipliers[of.slice_of(name)] for name, wrenches in rows.items()}
+
+    def _one_configuration(self, q: ArrayLike) -> Array:
+        model = self.robot.model
+        checked = model.configuration(q)
+        if checked.ndim != 1:
+            raise ValueError(f"q has shape {checked.shape}, expected ({model.nq},)")
+        return checked.copy()
 
     def _run(self, name: str, inputs: Sequence[Any], f_ext: Wrenches | None, target: ArrayLike | None, out: Any) -> Any:
         of, robot = self.constraints, self.robot

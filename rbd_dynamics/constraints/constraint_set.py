@@ -19,7 +19,9 @@ from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configura
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.base import Constraint, PairConstraint
 from rbd_dynamics.constraints.forms import number
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Frame, Model
+from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Vec6
@@ -43,20 +45,33 @@ class ConstraintSet:
 
     def __init__(self, model: Model, constraints: Iterable[Constraint], *, stabilization: float = 0.0) -> None:
         self.model = model
-        self.constraints = tuple(constraints)
+        if not isinstance(model, Model):
+            raise TypeError(f"model must be a Model, not {type(model).__name__}")
+        try:
+            self.constraints = tuple(constraints)
+        except TypeError:
+            kind = type(constraints).__name__
+            raise TypeError(f"constraints: expected a list of constraints, not {kind}") from None
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint):
+                raise TypeError(f"constraints: {excerpt(constraint)} is no Constraint")
         if not self.constraints:
             raise ValueError("a constraint set needs at least one constraint")
         repeated = [name for name, count in Counter(c.name for c in self.constraints).items() if count > 1]
         if repeated:
             raise ValueError(f"constraint name {repeated[0]!r} occurs twice")
-        if not 0.0 <= stabilization < math.inf:
-            raise ValueError(f"stabilization {stabilization} must be zero or positive")
-        self.stabilization = float(stabilization)
+        try:
+            rate = real_number(stabilization)
+        except ValueError as error:
+            raise ValueError(f"stabilization {excerpt(stabilization)} {error}") from None
+        if not (rate >= 0.0 and math.isfinite(rate * rate)):
+            raise ValueError(f"stabilization {rate} must be zero or positive, and its square finite")
+        self.stabilization = rate
         #: (row,) "constraint.row" of each row
         self.row_names = tuple(f"{c.name}.{row}" for c in self.constraints for row in c.row_names)
         #: (row,) whether it is the rate of an h(q)
         self.holonomic = np.array([flag for c in self.constraints for flag in c.holonomic], dtype=bool)
-        gains = (2.0 * self.stabilization, self.stabilization**2)
+        gains = (2.0 * self.stabilization, rate * rate)
         #: what kernels read at run time: the two gains, then the constraints' numbers
         self.parameters = np.array([*gains, *(x for c in self.constraints for x in _numbers(c))], dtype=float)
         self.zeros = np.zeros(len(self))

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.forms import number
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.open_kinds import check_keys
+from rbd_dynamics.model.safe_yaml import SMALL, read_file, read_text
 
 
 def load_constraints(source: Any, model: Model) -> ConstraintSet:
@@ -58,43 +57,20 @@ def _constraint(entry: Any, index: int) -> Constraint:
 def named(entry: Any, what: str, index: int) -> str:
     """As in: constraint 'table'. Raises ValueError for an entry that is no dictionary or has no name."""
     if not isinstance(entry, Mapping):
-        raise ValueError(f"{what} {index}: expected a dictionary, got {entry!r}")
+        raise ValueError(f"{what} {index}: expected a dictionary, got {excerpt(entry)}")
     name = entry.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{what} {index}: needs a `name`, a text")
-    return f"{what} {name!r}"
+    return f"{what} {excerpt(name)}"
 
 
 # --- YAML -----------------------------------------------------------------------------------------
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The safe one, in C where PyYAML has it, that does not let a key's second value win in silence."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for k, (key, (where, _)) in enumerate(zip(keys, node.value)):
-            if key in keys[:k]:
-                raise ValueError(f"line {where.start_mark.line + 1}: key {key!r} is there twice")
-        return super().construct_mapping(node, deep)
 
 
 def read(source: Any) -> Any:
     """A YAML file (a path) or text as what it holds; anything else as it is. Raises ValueError."""
     if not isinstance(source, (str, os.PathLike)):
         return source
-    text, where = str(source), "constraints"
-    if isinstance(source, os.PathLike) or not ("\n" in source or source.lstrip()[:1] in ("", "[", "{")):
-        where = f"constraints file {os.fspath(source)}"
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        return yaml.load(text, Loader=_Loader)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ValueError(f"{where}: not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
+    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("", "[", "{")):
+        return read_text(source, "constraints", SMALL)
+    return read_file(source, f"constraints file {shortened(os.fsdecode(source), 200)}", SMALL)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.model.assembly import checked_number, checked_vector
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import OpenKind
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -30,7 +31,7 @@ def value_of(annotation: Any, value: Any, where: str) -> Any:
 def number(value: Any, where: str) -> float:
     """A finite number. Raises ValueError that begins with `where`."""
     if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{where}: {value!r} is not a number")
+        raise ValueError(f"{where}: {excerpt(value)} is not a number")
     return checked_number(value, where)
 
 
@@ -42,25 +43,25 @@ def check_positive(value: Any, what: str) -> None:
 
 def _numbers(value: Any, where: str) -> tuple[float, ...]:
     if not isinstance(value, (list, tuple, np.ndarray)):
-        raise ValueError(f"{where}: expected a list of numbers, got {value!r}")
+        raise ValueError(f"{where}: expected a list of numbers, got {excerpt(value)}")
     return tuple(number(entry, where) for entry in value)
 
 
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{where}: expected true or false, got {value!r}")
+        raise ValueError(f"{where}: expected true or false, got {excerpt(value)}")
     return value
 
 
 def _name(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{where}: expected a name, got {value!r}")
+        raise ValueError(f"{where}: expected a name, got {excerpt(value)}")
     return value
 
 
 def _names(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(entry, str) for entry in value):
-        raise ValueError(f"{where}: expected a list of names, got {value!r}")
+        raise ValueError(f"{where}: expected a list of names, got {excerpt(value)}")
     return tuple(value)
 
 
@@ -68,7 +69,7 @@ def _placement(value: Any, where: str) -> Transform:
     """A file says what its numbers are: a position alone is written as xyz."""
     matrix = isinstance(value, (list, tuple)) and len(value) == 4
     if not matrix and not isinstance(value, (Mapping, Transform, np.ndarray)):
-        raise ValueError(f"{where}: expected xyz and rpy or quaternion, got {value!r}")
+        raise ValueError(f"{where}: expected xyz and rpy or quaternion, got {excerpt(value)}")
     return checked_placement(value, where)
 
 

@@ -11,17 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.compiler import backends
 from rbd_dynamics.compiler.backends import Backend
+from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
+
+_payload_lock = ProcessLock()
 
 #: "numba" is an older name of "llvm"
 BACKENDS = ("llvm", "numba", "python", "reference")
@@ -33,13 +39,13 @@ class BoundModel:
     def __init__(self, model: Model, *, backend: Backend | None = None, friction: bool = False) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
-        if backend is not None and backend not in BACKENDS:
-            raise ValueError(f"backend {backend!r} is none of {', '.join(BACKENDS)}")
+        if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
+            raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
         self.model = model
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
         self._payloads: dict[str, tuple[int, RigidInertia]] = {}
-        self._inertia, self._fixed = self._inertial_parameters()
+        self._inertia, self._fixed = self._inertial_parameters(self._payloads)
         self._forget_kernels()
 
     def _forget_kernels(self) -> None:
@@ -68,6 +74,8 @@ class BoundModel:
         Raises KeyError for an unknown name.
         """
         for number, name in enumerate(names, start=1):
+            if not isinstance(name, str):
+                raise TypeError(f"names: the name of an algorithm is a text, not {excerpt(name)}")
             if progress is not None:
                 progress(name, number, len(names))
             self._evaluation(name)
@@ -131,24 +139,28 @@ class BoundModel:
         Raises KeyError for an unknown frame, ModelError for an impossible load.
         """
         body, load = payload_inertia(self.model, frame, mass, com=com, inertia=inertia)
-        payloads = dict(self._payloads)
-        payloads.pop(frame, None)
-        if load.mass != 0.0:
-            payloads[frame] = (body, load)
-        self._payloads = payloads
-        self._inertia, self._fixed = self._inertial_parameters()
+        with _payload_lock:  # of two threads none loses the other's load
+            payloads = dict(self._payloads)
+            payloads.pop(frame, None)
+            if load.mass != 0.0:
+                payloads[frame] = (body, load)
+            inertia, fixed = self._inertial_parameters(payloads)
+            if not (np.isfinite(inertia).all() and np.isfinite(fixed).all()):
+                raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with")
+            self._payloads, self._inertia, self._fixed = payloads, inertia, fixed
 
     @property
     def inertial_parameters(self) -> Array:
         """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
         return self._inertia.copy()
 
-    def _inertial_parameters(self) -> tuple[Array, Array]:
+    def _inertial_parameters(self, payloads: Mapping[str, tuple[int, RigidInertia]]) -> tuple[Array, Array]:
         """(bodies, 10), and (10,) of what is fixed to the world, with the payloads."""
         inertias = [*(body.inertia for body in self.model.bodies), self.model.fixed_inertia]  # last: WORLD
-        for body, load in self._payloads.values():
+        for body, load in payloads.values():
             inertias[body] = inertias[body] + load
         parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
+        parameters.flags.writeable = False  # no result may be written there
         return parameters[:-1], parameters[-1]
 
     # --- wrenches ---------------------------------------------------------------------------------
@@ -158,13 +170,12 @@ class BoundModel:
 
         f_ext: {frame name: wrench (m, f) (6,) or (N, 6) that acts on the robot, in that frame}.
         """
+        if not isinstance(f_ext, Mapping):
+            raise TypeError(f"f_ext: expected {{frame: wrench}}, not {type(f_ext).__name__}")
         given: dict[str, Array] = {}
         samples: dict[str, int] = {}
         for name, value in f_ext.items():
-            try:
-                wrench = given[name] = np.asarray(value, dtype=float)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"f_ext[{name!r}]: {error}") from None
+            wrench = given[name] = real_array(value, f"f_ext[{name!r}]")
             if wrench.ndim not in (1, 2) or wrench.shape[-1] != 6:
                 raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (N, 6)")
             if not np.isfinite(wrench).all():

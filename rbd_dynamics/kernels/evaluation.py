@@ -10,9 +10,9 @@ import numpy as np
 
 from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
-from rbd_dynamics.kernels.inputs import QUATERNION_TOLERANCE
 from rbd_dynamics.model.checks import singular_joints
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
+from rbd_dynamics.model.real_numbers import plain_array
 
 
 class Evaluation:
@@ -40,6 +40,7 @@ class Evaluation:
                 return out if self._several else out[0]
             out = None
         elif self._several:
+            check_outputs(self.name, out, len(self._shapes))
             if self._call(*inputs, *out) is not None:
                 return out
         elif self._call(*inputs, out) is not None:
@@ -69,15 +70,10 @@ class Evaluation:
     def _converted(self, argument: Argument, value: Any) -> np.ndarray:
         """The argument as an array that a kernel can read, of shape (...) or (N, ...)."""
         dtype = np.bool_ if argument.boolean else np.float64
-        try:
-            array = np.asarray(value)
-            if argument.boolean and array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
-                raise TypeError("expected booleans")
-            if array.dtype.kind not in "biuf":
-                raise TypeError(f"expected numbers, not {array.dtype}")
-            array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name}: {argument.name}: {error}") from None
+        array = plain_array(value, f"{self.name}: {argument.name}")
+        if argument.boolean and array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+            raise ValueError(f"{self.name}: {argument.name}: expected booleans")
+        array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
         if array.shape != expected and array.shape[1:] != expected:
             names = f" for joints {', '.join(self._model.joint_names)}" if len(expected) == 1 else ""
@@ -106,10 +102,9 @@ class Evaluation:
         if out is None:
             return [np.empty(shape) for shape in shapes]
         given = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(given) != len(shapes):
-            raise ValueError(f"{self.name}: out must be {len(shapes)} arrays, got {len(given)}")
+        check_outputs(self.name, given, len(shapes))
         for array, shape in zip(given, shapes):
-            if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+            if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
                 what = f"{array.dtype}{array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
                 raise ValueError(f"{self.name}: out must be a float64 array of shape {shape}, got {what}")
             if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
@@ -132,7 +127,8 @@ class Evaluation:
         for joint in self._model.joints:
             part = joint.kind.quaternion
             if part is not None:
-                square = np.sum(q[:, joint.q_index + part.start : joint.q_index + part.stop] ** 2, axis=1)
+                with np.errstate(over="ignore"):
+                    square = np.sum(q[:, joint.q_index + part.start : joint.q_index + part.stop] ** 2, axis=1)
                 bad = np.flatnonzero(np.abs(square - 1.0) * 0.5 > QUATERNION_TOLERANCE)
                 if len(bad):
                     where = f" in sample {bad[0]}" if batch else ""
@@ -160,3 +156,15 @@ class Evaluation:
             if argument not in ("f_ext", "inertia") and start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
+
+
+def check_outputs(name: str, out: Any, count: int) -> None:
+    """Raise ValueError where `out` are not so many arrays, or where two of them share memory."""
+    if not isinstance(out, (tuple, list)) or len(out) != count:
+        got = str(len(out)) if isinstance(out, (tuple, list)) else type(out).__name__
+        raise ValueError(f"{name}: out must be {count} arrays, got {got}")
+    for k in range(1, count):
+        for other in range(k):
+            if isinstance(out[k], np.ndarray) and isinstance(out[other], np.ndarray):
+                if np.may_share_memory(out[k], out[other]):
+                    raise ValueError(f"{name}: out: arrays {other} and {k} share memory, one would overwrite the other")

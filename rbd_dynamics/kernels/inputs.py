@@ -9,15 +9,12 @@ from typing import Any, Protocol
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
-from rbd_dynamics.model.model import Frame, Model
+from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Frame, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, dot, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Vec6
 
 Vector = Sequence[Scalar]
-
-#: how far from 1 the norm of a quaternion may be before it is an error
-QUATERNION_TOLERANCE = 1e-2
 
 
 class RowSource(Protocol):

@@ -23,6 +23,8 @@ def specialise(
 
     Raises KeyError for an unknown name, also of a frame.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an algorithm is a text, not {type(name).__name__}")
     base, _, frame = name.partition(":")
     known = CATALOG if constraints is None else CONSTRAINED
     entry = known.get(base) or known.get(base.removesuffix(_WITH_WRENCHES))

@@ -13,11 +13,13 @@ import numpy as np
 from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.excerpt import LONGEST_NAME, excerpt
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
+from rbd_dynamics.model.real_numbers import real_array, real_number
 from rbd_dynamics.model.tree import resolve_mimics
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
@@ -98,20 +100,20 @@ def inertial_of(inertia: RigidInertia) -> Inertial:
 
 
 def checked_name(value: Any, where: str) -> str:
-    """A text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise ModelError(f"{where}: {value!r} is not a name")
+    """A text that is not empty, nor so long that it is no name."""
+    if not isinstance(value, str) or not value or len(value) > LONGEST_NAME:
+        raise ModelError(f"{where}: {excerpt(value)} is not a name")
     return value
 
 
 def checked_number(value: Any, where: str, infinite: bool = False) -> float:
     """A finite number, or an infinite one where that is allowed."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where}: {value!r} is not a number") from None
+        number = real_number(value)
+    except ValueError as error:
+        raise ModelError(f"{where}: {excerpt(value)} {error}") from None
     if math.isnan(number) or (math.isinf(number) and not infinite):
-        raise ModelError(f"{where}: {value!r} is not finite")
+        raise ModelError(f"{where}: {excerpt(value)} is not finite")
     return number
 
 
@@ -132,8 +134,13 @@ def checked_joint(
 ) -> Joint:
     """A joint without a place in q and v."""
     where = f"joint {name!r}"
+    for what, given, of in (("limits", limits, Limits), ("mimic", Mimic("") if mimic is None else mimic, Mimic)):
+        if not isinstance(given, of):
+            raise ModelError(f"{where}: {what} {excerpt(given)} are no {of.__name__}")
+    if not isinstance(passive, Sequence) or isinstance(passive, str):
+        raise ModelError(f"{where}: passive: expected a list of passive forces, not {excerpt(passive)}")
     if not isinstance(kind, JointKind):
-        raise ModelError(f"{where}: {kind!r} is not a joint kind, as in Revolute((0, 0, 1))")
+        raise ModelError(f"{where}: {excerpt(kind)} is not a joint kind, as in Revolute((0, 0, 1))")
     lower, upper, velocity, effort = (
         checked_number(getattr(limits, key), f"{where}: limit {key}", infinite=True)
         for key in ("lower", "upper", "velocity", "effort")
@@ -154,7 +161,7 @@ def checked_joint(
         mimic = Mimic(leader, multiplier=multiplier, offset=checked_number(mimic.offset, f"{where}: mimic offset"))
     for force in passive:
         if not isinstance(force, PassiveForce):
-            raise ModelError(f"{where}: {force!r} is not a passive force, as in Spring(100.0)")
+            raise ModelError(f"{where}: {excerpt(force)} is not a passive force, as in Spring(100.0)")
         if isinstance(force, Elastic) and not kind.velocity_is_rate:
             raise ModelError(
                 f"{where} is {kind.name}: a {force.name} needs a velocity that is the rate of the position"
@@ -180,9 +187,9 @@ def checked_pose(value: Any, where: str) -> Transform:
         x, y, z = checked_vector(value.p, 3, where)
         return Transform(factors, (x, y, z))
     try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where}: {value!r} is not made of numbers") from None
+        array = real_array(value, where)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
     if array.shape == (3,):
         x, y, z = checked_vector(array.tolist(), 3, where)
         return Transform((), (x, y, z))
@@ -197,6 +204,8 @@ def checked_rotation(value: Any, where: str) -> tuple[float, ...]:
     """Nine entries, row by row, of a rotation matrix."""
     rotation = checked_vector(value, 9, where)
     R = np.reshape(rotation, (3, 3))
-    if np.max(np.abs(R.T @ R - np.reshape(IDENTITY3, (3, 3)))) > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
+    with np.errstate(all="ignore"):
+        off = np.max(np.abs(R.T @ R - np.reshape(IDENTITY3, (3, 3))))
+    if not off <= ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
         raise ModelError(f"{where}: {np.round(R, 6).tolist()} is not a rotation matrix")
     return rotation

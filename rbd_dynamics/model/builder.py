@@ -139,8 +139,8 @@ class ModelBuilder:
         where = f"link {name!r}"
         if name in self._places:
             raise ModelError(f"{where} is defined twice")
-        if parent is not None and parent not in self._places:
-            raise ModelError(f"{where}: {unknown('link', str(parent), list(self._places))}")
+        if parent is not None and (not isinstance(parent, str) or parent not in self._places):
+            raise ModelError(f"{where}: {unknown('link', parent, list(self._places))}")
         carrier, pose = (WORLD, IDENTITY) if parent is None else self._places[parent]
         placed = checked_pose(placement, f"{where}: placement")
         if pose is not IDENTITY:

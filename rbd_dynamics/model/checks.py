@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
@@ -97,7 +97,7 @@ class Excess(NamedTuple):
         xx, xy, xz, yy, yz, zz = (float(entry) for entry in rotational)
         if not math.isfinite(mass + xx + xy + xz + yy + yz + zz):
             return cls((0.0, 0.0, 0.0), 0.0, 0.0)
-        p1, p2, p3 = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+        p1, p2, p3 = principal_moments([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
         missing = max(-p1, p3 - p1 - p2)
         rounding = ROUNDED * max(abs(p3), abs(p1)) + ROUNDED_RADIUS**2 * max(mass, 0.0)
         if missing <= rounding:
@@ -121,6 +121,16 @@ class Excess(NamedTuple):
         return f"{shown} the largest is more than the sum of the others (triangle inequality)"
 
 
+def principal_moments(rotational: ArrayLike) -> Array:
+    """(3,), from the smallest to the largest, of a symmetric matrix of finite numbers, however large or small."""
+    matrix = np.asarray(rotational, dtype=float)
+    size = float(np.max(np.abs(matrix)))
+    if size == 0.0:
+        return np.zeros(3)
+    with np.errstate(over="ignore"):  # too large for a float: infinite
+        return np.asarray(np.linalg.eigvalsh(matrix / size)) * size
+
+
 def about_com(inertia: RigidInertia) -> Sym3:
     """Rotational inertia about the centre of mass."""
     if inertia.mass == 0.0:
@@ -136,9 +146,12 @@ def about_com(inertia: RigidInertia) -> Sym3:
 def check_motion(model: Model, findings: Findings) -> None:
     """Every degree of freedom feels inertia: the mass matrix is positive definite."""
     samples = _samples(model)
-    if not all(np.all(np.isfinite(sample.left)) for sample in samples):
-        findings.error("robot", "has numbers too large to compute with")
-        return
+    for sample in samples:
+        if sample.too_large is not None:
+            findings.error(
+                f"joint {sample.too_large!r}", "it, or the link it moves, has numbers too large to compute with"
+            )
+            return
     for joint in model.joints:
         dofs = slice(joint.v_index, joint.v_index + joint.kind.nv)
         if any(np.any(sample.left[dofs] < -SINGULAR) for sample in samples):
@@ -166,7 +179,8 @@ def singular_joints(model: Model) -> list[str]:
 
 def _samples(model: Model) -> list[_Pivots]:
     """In two configurations without symmetry: a pivot that is zero in both is zero everywhere."""
-    return [_pivots(model, model.random(seed)) for seed in (1, 2)]
+    with np.errstate(all="ignore"):
+        return [_pivots(model, model.random(seed)) for seed in (1, 2)]
 
 
 def _is_singular(joint: Joint, samples: Sequence[_Pivots]) -> bool:
@@ -183,6 +197,7 @@ class _Pivots(NamedTuple):
 
     own: Array
     left: Array
+    too_large: str | None = None  # the joint from which on the numbers are not finite
 
 
 def _pivots(model: Model, q: Array) -> _Pivots:
@@ -191,22 +206,27 @@ def _pivots(model: Model, q: Array) -> _Pivots:
     jacobians: list[Array] = []
     for body in model.bodies:
         carried = np.zeros((6, model.nv)) if body.parent == WORLD else jacobians[body.parent]
-        jacobian = _jacobian(body, q, carried)
+        try:
+            jacobian = _jacobian(body, q, carried)
+        except (ArithmeticError, ValueError):  # as of the sine of an infinite angle
+            return _Pivots(size, size, body.joint.name)
         jacobians.append(jacobian)
         inertia = np.array([body.inertia * tuple(row) for row in np.eye(6)], dtype=float)
         mass += jacobian.T @ inertia @ jacobian
         size += np.einsum("ij,ik,kj->j", abs(jacobian), abs(inertia), abs(jacobian))
         ratio = body.joint.mimic.multiplier if body.joint.mimic else 1.0
         for dof in range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv):
-            mass[dof, dof] += ratio**2 * body.joint.armature
-            size[dof] += ratio**2 * body.joint.armature
+            mass[dof, dof] += ratio * ratio * body.joint.armature
+            size[dof] += ratio * ratio * body.joint.armature
+        if not np.isfinite(mass).all() or not np.isfinite(size).all():
+            return _Pivots(size, size, body.joint.name)
     size[size == 0.0] = 1.0
     own, left = np.diag(mass) / size, np.zeros(model.nv)
     for dof in reversed(range(model.nv)):
         left[dof] = mass[dof, dof] / size[dof]
         if left[dof] > SINGULAR:
             row = mass[dof, :dof].copy()
-            mass[:dof, :dof] -= np.outer(row, row) / mass[dof, dof]
+            mass[:dof, :dof] -= np.outer(row, row / mass[dof, dof])
     return _Pivots(own, left)
 
 

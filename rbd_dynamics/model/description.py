@@ -17,6 +17,7 @@ from typing import Any
 
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import rotor_inertias
@@ -150,7 +151,7 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
     if kind and kind not in JOINT_TYPES:
-        findings.error(where, f"has the unknown type {kind!r}", f"known: {', '.join(JOINT_TYPES)}")
+        findings.error(where, f"has the unknown type {excerpt(kind)}", f"known: {', '.join(JOINT_TYPES)}")
     ends = {tag: _read_end(element, tag, where, findings) for tag in ("parent", "child")}
     if not name or kind not in JOINT_TYPES or not all(ends.values()):
         return None
@@ -194,7 +195,7 @@ def _axis(xyz: Any, element: ET.Element | None, kind: str, where: str, findings:
     x, y, z = xyz
     length = math.hypot(x, y, z)
     if length < 1e-9:
-        findings.error(where, f"<axis> xyz={element.get('xyz')!r} has no direction")
+        findings.error(where, f"<axis> xyz={excerpt(element.get('xyz'))} has no direction")
         return 1.0, 0.0, 0.0
     if abs(length - 1.0) > 1e-3:
         findings.note(where, f"<axis> has length {length:.6g}", "it is normalised")
@@ -232,7 +233,7 @@ def _dynamics(
             ratio = 1.0 if key == "armature" else reader.number("gear_ratio", Number(default="1"))
             inertia = reader.number(key, Number())
             _check_not_negative(inertia, element, key, where, findings)
-            return dynamics.damping, dynamics.friction, inertia * ratio**2
+            return dynamics.damping, dynamics.friction, inertia * ratio * ratio
     return dynamics.damping, dynamics.friction, None
 
 
@@ -252,4 +253,4 @@ def _spring(element: ET.Element | None, kind: str, where: str, findings: Finding
 
 def _check_not_negative(value: float, element: ET.Element, key: str, where: str, findings: Findings) -> None:
     if value < 0.0:
-        findings.error(where, f"<{local_tag(element)}> {key}={element.get(key)!r} is negative")
+        findings.error(where, f"<{local_tag(element)}> {key}={excerpt(element.get(key))} is negative")

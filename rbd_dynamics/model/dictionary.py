@@ -24,9 +24,11 @@ from rbd_dynamics.model.assembly import (
     inertial_of,
 )
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import PassiveForce
+from rbd_dynamics.model.safe_yaml import LARGE, YamlError, read_file, read_text
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
@@ -39,8 +41,7 @@ QUATERNION_TOLERANCE = 1e-2
 
 _JOINT_NUMBERS = ("damping", "friction", "armature")
 _LIMITS = ("lower", "upper", "velocity", "effort")
-# the safe ones, in C where PyYAML has it
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# the safe one, in C where PyYAML has it
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"
 
@@ -65,20 +66,12 @@ def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
 
     Raises ModelError, which names the line or the culprit.
     """
-    if isinstance(source, str) and "\n" in source:
-        text, where = source, "YAML text"
-    else:
-        where = f"file {os.fspath(source)}"
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    is_text = isinstance(source, str) and "\n" in source
+    where = "YAML text" if is_text else f"file {shortened(os.fsdecode(source), 200)}"
     try:
-        data = yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ModelError(f"{where} is not well-formed YAML: {getattr(error, 'problem', error)}{at}") from None
+        data = read_text(str(source), where, LARGE) if is_text else read_file(source, where, LARGE)
+    except YamlError as error:
+        raise ModelError(str(error)) from None
     if not isinstance(data, dict):
         raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
     return model_from_dict(data, strict=strict)
@@ -169,13 +162,13 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
     """
     top = _Entry(data, "model")
     if top.get("format") != FORMAT:
-        raise ModelError(f"model: format is {top.get('format')!r}, expected {FORMAT!r}")
+        raise ModelError(f"model: format is {excerpt(top.get('format'))}, expected {FORMAT!r}")
     if top.get("version") != VERSION:
-        raise ModelError(f"model: version is {top.get('version')!r}, this program reads {VERSION}")
+        raise ModelError(f"model: version is {excerpt(top.get('version'))}, this program reads {VERSION}")
     top.only("format", "version", "name", "base", "gravity", "bodies", "frames", "fixed_inertia")
     base = top.get("base", "fixed")
     if base not in ("fixed", "floating"):
-        raise ModelError(f"model: base {base!r} is neither 'fixed' nor 'floating'")
+        raise ModelError(f"model: base {excerpt(base)} is neither 'fixed' nor 'floating'")
     gravity = checked_vector(top.get("gravity", (0.0, 0.0, -9.81)), 3, "gravity")
 
     bodies: list[Body] = []
@@ -215,7 +208,7 @@ class _Entry:
 
     def __init__(self, data: Any, where: str) -> None:
         if not isinstance(data, Mapping):
-            raise ModelError(f"{where}: expected keys and values, not {data!r}")
+            raise ModelError(f"{where}: expected keys and values, not {excerpt(data)}")
         self.data, self.where = data, where
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -224,7 +217,7 @@ class _Entry:
     def items(self, key: str) -> Sequence[Any]:
         value = self.get(key) or ()
         if not isinstance(value, (list, tuple)):
-            raise ModelError(f"{self.where}: {key}: expected a list, not {value!r}")
+            raise ModelError(f"{self.where}: {key}: expected a list, not {excerpt(value)}")
         return value
 
     def part(self, key: str) -> _Entry:
@@ -274,7 +267,7 @@ def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
     entry.where = f"frame {name!r}"
     element = entry.get("kind", "link")
     if element not in ("link", "joint"):
-        raise ModelError(f"{entry.where}: kind {element!r} is neither 'link' nor 'joint'")
+        raise ModelError(f"{entry.where}: kind {excerpt(element)} is neither 'link' nor 'joint'")
     return Frame(
         name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), element=element
     )
@@ -296,7 +289,7 @@ def _pose(entry: _Entry) -> Transform:
             numbers = checked_vector(value, 4, what)
             norm = math.hypot(*numbers)
             if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-                raise ModelError(f"{what} {value!r} has norm {norm:.6g}, expected 1")
+                raise ModelError(f"{what} {excerpt(value)} has norm {norm:.6g}, expected 1")
             x, y, z, w = (number / norm for number in numbers)
             factors = (rotation_from_quaternion((x, y, z, w)),)
         else:

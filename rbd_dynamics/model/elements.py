@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.excerpt import excerpt
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
@@ -142,13 +143,13 @@ class Reader:
             fault = "is not finite"
         else:
             return True
-        self._error(f"{attribute}={text!r} {fault}")
+        self._error(f"{attribute}={excerpt(text)} {fault}")
         return False
 
     def _expanded(self, attribute: str, text: str) -> bool:
         leftover = "${" in text or "$(" in text
         if leftover:
-            self._error(f"{attribute}={text!r} has not been expanded", "run xacro on it first")
+            self._error(f"{attribute}={excerpt(text)} has not been expanded", "run xacro on it first")
         return not leftover
 
     def _error(self, message: str, hint: str = "") -> None:

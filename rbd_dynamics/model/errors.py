@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
+from rbd_dynamics.model.excerpt import shortened
+
 Severity = Literal["error", "warning", "note"]
 
 
@@ -28,7 +30,7 @@ class Finding:
 
     def __str__(self) -> str:
         text = f"{self.element}: {self.message}"
-        return f"{text} ({self.hint})" if self.hint else text
+        return shortened(f"{text} ({self.hint})" if self.hint else text)
 
 
 class ModelError(ValueError):
@@ -39,7 +41,7 @@ class ModelError(ValueError):
 
     def __init__(self, findings: Sequence[Finding] | str) -> None:
         self.findings: tuple[Finding, ...] = () if isinstance(findings, str) else tuple(findings)
-        super().__init__(findings if isinstance(findings, str) else _first_of(self.findings))
+        super().__init__(shortened(findings if isinstance(findings, str) else _first_of(self.findings)))
 
 
 class ModelWarning(UserWarning):

@@ -8,24 +8,29 @@ joints connect are one body; what is fixed to the world is no body, its inertia 
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.model.excerpt import close_names, excerpt, listed, shortened
 from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
 Array = NDArray[np.float64]
 
 WORLD = -1
+
+#: how far from 1 the norm of a quaternion may be before it is an error; within it, it is normalised
+QUATERNION_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -155,14 +160,14 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The frame of that name. Raises KeyError that lists near matches."""
-        try:
-            return self._frames_by_name[name]
-        except KeyError:
-            raise KeyError(unknown("frame", name, self.frame_names)) from None
+        found = self._frames_by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(unknown("frame", name, self.frame_names))
+        return found
 
     def joint(self, name: str) -> Joint:
         """The independent joint of that name. Raises KeyError that lists near matches."""
-        for joint in self.joints:
+        for joint in self.joints if isinstance(name, str) else ():
             if joint.name == name:
                 return joint
         raise KeyError(unknown("joint", name, self.joint_names))
@@ -187,7 +192,8 @@ class Model:
         q = self.neutral()
         for joint in self.joints:
             if joint.kind.nq == 1 and not joint.limits.lower <= 0.0 <= joint.limits.upper:
-                q[joint.q_index] = 0.5 * (joint.limits.lower + joint.limits.upper)
+                finite = [limit for limit in (joint.limits.lower, joint.limits.upper) if math.isfinite(limit)]
+                q[joint.q_index] = sum(limit / len(finite) for limit in finite)
         return q
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
@@ -195,25 +201,86 @@ class Model:
 
         rng: a generator, or the seed of one.
         """
+        if isinstance(rng, (int, np.integer)):
+            if rng < 0:
+                raise ValueError(f"rng: the seed {excerpt(rng)} is negative")
+        elif rng is not None and not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng {excerpt(rng)} is neither a generator nor a seed")
         rng = np.random.default_rng(rng)
         parts = [joint.kind.random(rng, joint.limits.lower, joint.limits.upper) for joint in self.joints]
         return np.concatenate([np.zeros(0), *parts])
 
-    def integrate(self, q: Array, dv: Array) -> Array:
-        """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq)."""
-        q, dv = np.asarray(q, float), np.asarray(dv, float)
-        parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
-        return np.concatenate([q[..., :0], *parts], axis=-1)
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:
+        """q moved along the constant velocity dv for unit time: (..., nq), (..., nv) -> (..., nq).
 
-    def difference(self, q0: Array, q1: Array) -> Array:
-        """The shortest dv with which integrate(q0, dv) is the pose of q1: (..., nq), (..., nq) -> (..., nv)."""
-        q0, q1 = np.asarray(q0, float), np.asarray(q1, float)
-        parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
-        return np.concatenate([q0[..., :0], *parts], axis=-1)
+        Leading axes broadcast; quaternions are normalised. Raises ValueError that names the argument, and the joint of
+        a number that is not finite or of a quaternion far from unit length; ArithmeticError where the result is not
+        finite.
+        """
+        q, dv = _together(self.configuration(q), self.velocity(dv, what="dv"), "q", "dv")
+        with np.errstate(all="ignore"):
+            parts = [joint.kind.integrate(self._q_of(joint, q), self._v_of(joint, dv)) for joint in self.joints]
+        return self._finite("integrate", np.concatenate([q[..., :0], *parts], axis=-1), parts)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The shortest dv with which integrate(q0, dv) is the pose of q1: (..., nq), (..., nq) -> (..., nv).
+
+        Raises as `integrate`.
+        """
+        q0, q1 = _together(self.configuration(q0, what="q0"), self.configuration(q1, what="q1"), "q0", "q1")
+        with np.errstate(all="ignore"):
+            parts = [joint.kind.difference(self._q_of(joint, q0), self._q_of(joint, q1)) for joint in self.joints]
+        return self._finite("difference", np.concatenate([q0[..., :0], *parts], axis=-1), parts)
+
+    def configuration(self, q: ArrayLike, *, what: str = "q") -> Array:
+        """A checked configuration (..., nq) with quaternions of unit length.
+
+        Raises ValueError that names `what`, and the joint of a number that is not finite or of a quaternion whose
+        norm is further from 1 than `QUATERNION_TOLERANCE`.
+        """
+        checked = self._checked(q, what, self.nq, lambda joint: (joint.q_index, joint.kind.nq))
+        parts = [(joint, joint.kind.quaternion) for joint in self.joints if joint.kind.quaternion is not None]
+        if parts:
+            checked = checked.copy()
+        for joint, part in parts:
+            own = checked[..., joint.q_index + part.start : joint.q_index + part.stop]
+            with np.errstate(over="ignore"):
+                norm = np.sqrt(np.sum(own * own, axis=-1, keepdims=True))
+            off = ~(np.abs(norm - 1.0) <= QUATERNION_TOLERANCE)
+            if off.any():
+                raise ValueError(
+                    f"{what}: the quaternion of joint {joint.name!r} has norm {norm[off][0]:.6g}, expected 1"
+                )
+            own /= norm
+        return checked
+
+    def velocity(self, v: ArrayLike, *, what: str = "v") -> Array:
+        """Checked numbers (..., nv). Raises ValueError that names `what`, and the joint of one that is not finite."""
+        return self._checked(v, what, self.nv, lambda joint: (joint.v_index, joint.kind.nv))
+
+    def _finite(self, what: str, result: Array, parts: Sequence[Array]) -> Array:
+        if not np.isfinite(result).all():
+            name = next(joint.name for joint, part in zip(self.joints, parts) if not np.isfinite(part).all())
+            raise ArithmeticError(f"{what}: the result of joint {name!r} is not finite: a number is too large")
+        return result
+
+    def _checked(self, value: ArrayLike, what: str, size: int, place: Callable[[Joint], tuple[int, int]]) -> Array:
+        array = real_array(value, what)
+        if array.ndim == 0 or array.shape[-1] != size:
+            names = ", ".join(self.joint_names)
+            raise ValueError(shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}"))
+        finite = np.isfinite(array)
+        if not finite.all():
+            bad = tuple(int(k) for k in np.argwhere(~finite)[0])
+            for joint in self.joints:
+                start, length = place(joint)
+                if start <= bad[-1] < start + length:
+                    raise ValueError(f"{what} of joint {joint.name!r} is {array[bad]}")
+        return array
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """The same robot under another gravity (3,), m/s^2."""
-        x, y, z = (float(g) for g in gravity)
+        x, y, z = vector_of(gravity, 3, "gravity")
         return replace(self, gravity=(x, y, z))
 
     def to_dict(self) -> dict[str, Any]:
@@ -234,8 +301,20 @@ class Model:
         return v[..., joint.v_index : joint.v_index + joint.kind.nv]
 
 
-def unknown(what: str, name: str, known: Sequence[str]) -> str:
+def _together(a: Array, b: Array, first: str, second: str) -> tuple[Array, Array]:
+    """Both with the same leading axes. Raises ValueError."""
+    if a.shape[:-1] == b.shape[:-1]:
+        return a, b
+    try:
+        lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        shapes = f"{first} has {a.shape[:-1]}, {second} has {b.shape[:-1]}"
+        raise ValueError(f"numbers of samples differ: {shapes}") from None
+    return np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(b, (*lead, b.shape[-1]))
+
+
+def unknown(what: str, name: Any, known: Sequence[str]) -> str:
     """As in: no joint named 'elbw'; did you mean 'elbow'?"""
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
-    return f"no {what} named {name!r}; {hint}"
+    near = close_names(name, known)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed(known)}"
+    return f"no {what} named {excerpt(name)}; {hint}"

@@ -10,7 +10,6 @@ has no default, or one that is `required`, has to be there.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 import numpy as np
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import close_names, excerpt, listed
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -99,7 +99,7 @@ class OpenKind:
     @classmethod
     def unknown_type(cls, name: Any, known: Sequence[str]) -> str:
         """What is said of a type that there is not."""
-        return f"unknown type {name!r}{near(name, known)}"
+        return f"unknown type {excerpt(name)}{near(name, known)}"
 
     @classmethod
     def unknown_field(cls, key: Any, known: Sequence[str]) -> str:
@@ -151,7 +151,7 @@ def built(
 
 def unknown_key(key: Any, known: Sequence[str]) -> str:
     """What is said of a key that means nothing."""
-    return f"unknown key {key!r}{near(key, known)}"
+    return f"unknown key {excerpt(key)}{near(key, known)}"
 
 
 def check_keys(
@@ -168,8 +168,8 @@ def check_keys(
 
 def near(name: Any, known: Sequence[str]) -> str:
     """As in: ; did you mean 'spring'?"""
-    close = difflib.get_close_matches(str(name), known, n=2)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; known: {', '.join(known) or 'none'}"
+    close = close_names(name, known, n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; known: {listed(known) or 'none'}"
 
 
 def plain(value: Any, where: str) -> Any:
@@ -192,7 +192,7 @@ def plain(value: Any, where: str) -> Any:
         return bool(value)
     if isinstance(value, Real):
         return int(value) if isinstance(value, Integral) else float(value)
-    raise ModelError(f"{where} is {value!r}, which no file can hold")
+    raise ModelError(f"{where} is {excerpt(value)}, which no file can hold")
 
 
 def _default(own: Field[Any]) -> Any:

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbd_dynamics.model.checks import ROUNDED
+from rbd_dynamics.model.checks import ROUNDED, principal_moments
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 
@@ -35,9 +38,9 @@ def payload_inertia(
     ModelError for a load that cannot exist.
     """
     target = model.frame(frame)
-    where = f"payload at {frame!r}"
-    x, y, z = map(float, _numbers(com, (3,), f"{where}: com"))
-    amount = float(_numbers(mass, (), f"{where}: mass"))
+    where = f"payload at {excerpt(frame)}"
+    x, y, z = map(float, _numbers(com, f"{where}: com", (3,)))
+    amount = float(_numbers(mass, f"{where}: mass", ()))
     rotational = symmetric_matrix(inertia, where)
     if amount < 0.0:
         raise ModelError(f"{where}: mass {amount:g} is negative")
@@ -45,7 +48,7 @@ def payload_inertia(
         if np.any(rotational):
             raise ModelError(f"{where}: it has inertia but no mass")
         return target.body, RigidInertia()
-    principal = np.linalg.eigvalsh(rotational)
+    principal = principal_moments(rotational)
     if principal[2] > (principal[0] + principal[1]) * (1.0 + ROUNDED) or principal[0] < -ROUNDED * principal[2]:
         shown = ", ".join(f"{value:.4g}" for value in principal)
         raise ModelError(
@@ -53,8 +56,10 @@ def payload_inertia(
             "each must be at most the sum of the other two"
         )
     xx, xy, xz, yy, yz, zz = (float(rotational[i, j]) for i, j in UPPER)
-    load = RigidInertia.from_com(amount, (x, y, z), (xx, xy, xz, yy, yz, zz))
-    return target.body, load.to_parent(target.placement)
+    load = RigidInertia.from_com(amount, (x, y, z), (xx, xy, xz, yy, yz, zz)).to_parent(target.placement)
+    if not all(map(math.isfinite, load.parameters)):
+        raise ModelError(f"{where}: its numbers are too large to compute with")
+    return target.body, load
 
 
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -64,23 +69,22 @@ def symmetric_matrix(inertia: ArrayLike | None, where: str) -> np.ndarray:
     """A rotational inertia (3, 3) from the same or from six entries; zero for None. Raises ModelError."""
     if inertia is None:
         return np.zeros((3, 3))
-    given = np.asarray(inertia)
-    if given.shape == (6,):
-        xx, xy, xz, yy, yz, zz = _numbers(inertia, (6,), f"{where}: inertia")
+    matrix = _numbers(inertia, f"{where}: inertia", (3, 3), (6,))
+    if matrix.shape == (6,):
+        xx, xy, xz, yy, yz, zz = matrix
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    matrix = _numbers(inertia, (3, 3), f"{where}: inertia")
     if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix), initial=0.0):
         raise ModelError(f"{where}: inertia is not symmetric")
     return matrix
 
 
-def _numbers(value: ArrayLike, shape: tuple[int, ...], where: str) -> np.ndarray:
+def _numbers(value: ArrayLike, where: str, *shapes: tuple[int, ...]) -> np.ndarray:
     try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{where} {value!r} is not made of numbers") from None
-    if array.shape != shape:
-        raise ModelError(f"{where} has shape {array.shape}, expected {shape}")
+        array = real_array(value, where)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
+    if array.shape not in shapes:
+        raise ModelError(f"{where} has shape {array.shape}, expected {' or '.join(map(str, shapes))}")
     if not np.all(np.isfinite(array)):
-        raise ModelError(f"{where} {value!r} is not finite")
+        raise ModelError(f"{where} {excerpt(value)} is not finite")
     return array

@@ -42,7 +42,8 @@ def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
         parsed = parse_transmission(joints[0].get("name", ""), ratios[0] if ratios else "1", where, findings)
         if parsed is not None:
             (joint,), (actuator,) = parsed.joints, parsed.actuators
-            found[joint.name] = found.get(joint.name, 0.0) + inertia * actuator.mechanicalReduction**2
+            ratio = actuator.mechanicalReduction
+            found[joint.name] = found.get(joint.name, 0.0) + inertia * ratio * ratio
     return found
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -102,6 +103,9 @@ def resolve_mimics(
                 findings.defect(where, f"mimics the unknown joint {leader!r}", "it counts as a joint of its own")
         elif leader not in single and joints[leader].type != "fixed":
             findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
+        elif not math.isfinite(multiplier) or not math.isfinite(offset):
+            if all(map(math.isfinite, _numbers_of(joint.mimic)[1:])):  # else reported already
+                findings.error(where, "follows its leaders with numbers too large to compute with")
         else:
             found[joint.name] = Mimic(leader, multiplier=multiplier, offset=offset)
     return found

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,10 @@ from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, JointDescription, read_description, without_rounding
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model, unknown
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -116,7 +118,7 @@ def build_model(
 def _with_base(description: Description, base: str) -> Description:
     """With a joint from the world, which is the link named "", to the root link."""
     if base not in ("fixed", "floating"):
-        raise ModelError(f"base {base!r} is neither 'fixed' nor 'floating'")
+        raise ModelError(f"base {excerpt(base)} is neither 'fixed' nor 'floating'")
     name = ROOT_JOINT if base == "floating" else ""
     if any(joint.name == name for joint in description.joints):
         raise ModelError(f"joint {name!r}: the floating base needs this name for itself")
@@ -157,7 +159,7 @@ def _check_names(
 ) -> None:
     """Every name in `joints` and `locked` is that of a joint with freedoms of its own, once."""
     if isinstance(joints, str):
-        raise ModelError(f"joints={joints!r} is a single string, expected a list of names")
+        raise ModelError(f"joints={excerpt(joints)} is a single string, expected a list of names")
     seen: set[str] = set()
     for argument, names in (("joints", joints or ()), ("locked", locked)):
         for name in names:
@@ -178,11 +180,15 @@ def _position(joint: JointDescription, position: ArrayLike) -> Array:
     """A checked configuration (nq,) of one joint, quaternion normalised."""
     kind = _kind(joint)
     try:
-        q = np.atleast_1d(np.asarray(position, dtype=float))
-    except (TypeError, ValueError):
-        raise ModelError(f"locked: position {position!r} of joint {joint.name!r} is not a number") from None
+        q = np.atleast_1d(
+            np.array(real_array(position, f"locked: position {excerpt(position)} of joint {joint.name!r}"))
+        )
+    except ValueError as error:
+        raise ModelError(str(error)) from None
     if q.shape != (kind.nq,) or not np.all(np.isfinite(q)):
-        raise ModelError(f"locked: position {position!r} of joint {joint.name!r} is not {kind.nq} finite number(s)")
+        raise ModelError(
+            f"locked: position {excerpt(position)} of joint {joint.name!r} is not {kind.nq} finite number(s)"
+        )
     if kind.quaternion is not None:
         norm = float(np.linalg.norm(q[kind.quaternion]))
         if abs(norm - 1.0) > 1e-2:
@@ -315,10 +321,5 @@ def _assemble(
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(entry) for entry in gravity)
-    except (TypeError, ValueError):
-        raise ModelError(f"gravity {gravity!r} is not three numbers") from None
-    if not all(map(math.isfinite, (x, y, z))):
-        raise ModelError(f"gravity {gravity!r} is not finite")
+    x, y, z = vector_of(gravity, 3, "gravity")
     return x, y, z

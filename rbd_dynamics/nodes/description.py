@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from rbd_dynamics.model.excerpt import shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.nodes.interface.common import CommonParameters
@@ -107,8 +108,8 @@ def read_model(text: str, params: CommonParameters, warn: Callable[[str], None])
 
 
 def message_of(error: Exception) -> str:
-    """The text of an exception; a KeyError's without the quotes around it."""
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    """The text of an exception, of a long one its begin and end; a KeyError's without the quotes around it."""
+    return shortened(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
 
 
 class Prefix:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rbd_dynamics.constraints import Constraint, ConstraintSet, JointCoupling, PairConstraint
+from rbd_dynamics.constraints import Constraint, ConstraintSet
 from rbd_dynamics.constraints.dictionary import read_constraints
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.robot import Robot
@@ -94,10 +92,4 @@ class KnownConstraints:
 
     def _inside(self, constraint: Constraint) -> Constraint:
         """With the description's names of frames and joints."""
-        inside = self._prefix.inside
-        if isinstance(constraint, PairConstraint):
-            return replace(constraint, frame=inside(constraint.frame), reference=inside(constraint.reference))
-        if isinstance(constraint, JointCoupling):
-            joints = {inside(joint): coefficient for joint, coefficient in constraint.coefficients.items()}
-            return replace(constraint, coefficients=joints)
-        return constraint
+        return constraint.renamed(self._prefix.inside)

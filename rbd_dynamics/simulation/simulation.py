@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import Friction
+from rbd_dynamics.model.real_numbers import plain_array, real_array, real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import Contact
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
@@ -22,6 +25,7 @@ Integrator = Literal["semi_implicit_euler", "explicit_euler", "rk4", "adaptive"]
 INTEGRATORS = ("semi_implicit_euler", "explicit_euler", "rk4", "adaptive")
 Stabilization = Literal["none", "projection"]
 STABILIZATIONS = ("none", "projection")
+SHORTEST_STEP = 1e-9  # s
 FASTEST = 1e4  # rad/s, m/s: a robot faster than this is not one any more
 
 
@@ -31,7 +35,7 @@ class SimulationDiverged(ArithmeticError):
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """What acts on the robot besides its commands."""
+    """What acts on the robot besides its commands. Raises ValueError for what makes no sense."""
 
     _: KW_ONLY
     step: float = 1e-3  # s
@@ -42,6 +46,23 @@ class SimulationOptions:
     command_timeout: float = 0.0  # s; 0: commands stay for ever
     start_braked: bool = True  # held until the first command
     stabilization: Stabilization = "none"  # after each step: nothing, or position and velocity put on the constraints
+
+    def __post_init__(self) -> None:
+        for name, least in (("step", SHORTEST_STEP), ("command_timeout", 0.0)):
+            value = getattr(self, name)
+            try:
+                number = real_number(value)
+            except ValueError as error:
+                raise ValueError(f"{name} {excerpt(value)} {error}") from None
+            if not least <= number < math.inf:
+                raise ValueError(f"{name} {number:g} must be finite and at least {least:g} s")
+            object.__setattr__(self, name, number)
+        for name in ("friction", "effort_limits", "position_limits", "start_braked"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} {excerpt(getattr(self, name))} is neither true nor false")
+        for name, known in (("integrator", INTEGRATORS), ("stabilization", STABILIZATIONS)):
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
+                raise ValueError(f"{name} {excerpt(getattr(self, name))} is none of {', '.join(known)}")
 
 
 class Simulation:
@@ -68,6 +89,12 @@ class Simulation:
         constraints: ConstraintSet | None = None,
         contacts: Sequence[Contact] = (),
     ) -> None:
+        for what, value, kind in (("model", model, Model), ("options", options, SimulationOptions),
+                                  ("constraints", constraints, ConstraintSet)):  # fmt: skip
+            if not isinstance(value, kind) and (value is not None or kind is Model):
+                raise TypeError(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
+        if not isinstance(contacts, Sequence) or not all(isinstance(contact, Contact) for contact in contacts):
+            raise TypeError(f"contacts must be a list of Contacts, not {excerpt(contacts)}")
         self.model = model
         self.options = options or SimulationOptions()
         self.constraints, self.contacts = constraints, tuple(contacts)
@@ -92,7 +119,9 @@ class Simulation:
             methods: dict[str, type[ExplicitEuler | RungeKutta4 | Adaptive]]
             methods = {"explicit_euler": ExplicitEuler, "rk4": RungeKutta4, "adaptive": Adaptive}
             self._integrator = methods[self.options.integrator](self._rough, h, self._acceleration)
-        self.start = model.start_position() if q is None else np.array(q, dtype=float)
+        self.start = model.start_position() if q is None else model.configuration(q).copy()
+        if self.start.ndim != 1:
+            raise ValueError(f"q has shape {self.start.shape}, expected ({model.nq},)")
         self.steps = 0
         self.reset()
 
@@ -146,15 +175,26 @@ class Simulation:
         self.timed_out = False
         self._command, self._command_step = np.zeros(self.model.nv), self.steps
 
-    def command(self, efforts: Array, dofs: NDArray[np.intp]) -> None:
-        """Efforts of some degrees of freedom, from the next step on. The others keep theirs."""
+    def command(self, efforts: ArrayLike, dofs: ArrayLike) -> None:
+        """Efforts of some degrees of freedom, from the next step on. The others keep theirs.
+
+        Raises ValueError for what are not so many finite numbers, and for degrees of freedom that the robot has not.
+        """
+        efforts, dofs = real_array(efforts, "efforts"), _indices(dofs, self.model.nv)
+        if efforts.shape not in ((), dofs.shape):
+            raise ValueError(f"efforts has shape {efforts.shape}, expected {dofs.shape}")
+        if not np.isfinite(efforts).all():
+            bad = int(np.flatnonzero(~np.isfinite(np.broadcast_to(efforts, dofs.shape)))[0])
+            raise ValueError(f"efforts: number {bad} is not finite")
         limit = self._effort_limit[dofs]
         self._command[dofs] = np.clip(efforts, -limit, limit)
         self._command_step = self.steps
         self.braked = self.timed_out = False
 
     def advance(self, steps: int = 1) -> int:
-        """Do that many steps; returns how many. Raises SimulationDiverged."""
+        """Do that many steps; returns how many. Raises SimulationDiverged, ValueError for what is no such number."""
+        if not isinstance(steps, (int, np.integer)) or steps < 0:
+            raise ValueError(f"steps {excerpt(steps)} is not a whole number, zero or above")
         timeout = self.options.command_timeout
         for _ in range(steps):
             if self.braked:
@@ -189,6 +229,16 @@ class Simulation:
         self.q, self.v, self.a = q, v, a
         self.tau[:] = self._command
         self.steps += 1
+
+
+def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
+    """Checked indices of degrees of freedom. Raises ValueError."""
+    found = plain_array(dofs, "dofs")
+    if found.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= nv:
+        raise ValueError(f"dofs {excerpt(dofs)} are not indices of degrees of freedom, 0 to {nv - 1}")
+    return found.astype(np.intp, copy=False)
 
 
 def _has_friction(model: Model) -> bool:

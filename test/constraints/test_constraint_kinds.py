@@ -426,6 +426,7 @@ def test_requests_bring_them_along_and_files_name_them(model, tmp_path):
     srv = pytest.importorskip("rbd_dynamics_interfaces.srv")
     from rbd_dynamics.nodes import constrained_services as services
     from rbd_dynamics.nodes.description import Prefix
+    from rbd_dynamics.nodes.known_constraints import KnownConstraints
 
     robot = rbd.Robot(model, backend="reference")
     names = ("tool0", "forearm_link", "base_link", "elbow_joint", "wrist_1_joint")
@@ -434,7 +435,7 @@ def test_requests_bring_them_along_and_files_name_them(model, tmp_path):
         prefixed = prefixed.replace(name, f"left_{name}")
     file = tmp_path / "constraints.yaml"
     file.write_text(prefixed)
-    known = services.KnownConstraints(str(file), robot, Prefix("left_", model))
+    known = KnownConstraints(str(file), robot, Prefix("left_", model))
     assert [*known.chosen((), "").constraints] == own()
     q, v, tau = random_state(model, np.random.default_rng(5))
     for chosen in ({"constraints": ["product", "skate"]}, {"constraints_yaml": text_of(prefixed, "product", "skate")}):
@@ -443,7 +444,7 @@ def test_requests_bring_them_along_and_files_name_them(model, tmp_path):
         )
         x = services.ConstrainedRequest(model, Prefix("left_", model), known, request)
         response = srv.ConstrainedForwardDynamics.Response()
-        services.forward_dynamics(robot, x, request, response, np.zeros((1, model.nv)))
+        services.constrained_forward_dynamics(robot, x, request, response)
         expected = robot.constrained_forward_dynamics(q, v, tau, [own()[2], own()[1]])
         assert_close(np.array(response.accelerations), expected.a, 1e-9)
         assert list(response.row_names) == ["product.product", "skate.y"]

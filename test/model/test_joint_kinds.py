@@ -465,7 +465,7 @@ def test_a_chain_of_one_joint_keeps_its_name():
     [
         (lambda: Revolute((0, 0, 0)), "no direction"),
         (lambda: Revolute((0, 1)), "2 numbers, expected 3"),
-        (lambda: Revolute("xyz"), "expected 3"),
+        (lambda: Revolute("xyz"), "not made of numbers"),
         (lambda: Helical(Z, float("nan")), "pitch .* not finite"),
         (lambda: Helical(Z, "a"), "pitch .* not made of numbers"),
         (lambda: Screw((0, 0, 2, 0, 0, 0)), "no unit twist.*2"),

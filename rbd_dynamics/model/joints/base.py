@@ -36,7 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import OpenKind
+from rbd_dynamics.model.real_numbers import real_numbers
 from rbd_dynamics.spatial.jets import Jet, moving, rate_of, value_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6
@@ -164,6 +166,9 @@ class JointKind(OpenKind):
         limited = abs(lower) < UNLIMITED, abs(upper) < UNLIMITED
         low = lower if limited[0] else (min(0.0, upper) if limited[1] else 0.0) - self.reach
         high = upper if limited[1] else (max(0.0, lower) if limited[0] else 0.0) + self.reach
+        if math.isinf(high - low):  # which rng.uniform does not take
+            part: Array = rng.uniform(0.0, 1.0, self.nq)
+            return (1.0 - part) * low + part * high
         return rng.uniform(low, high, self.nq)
 
     def integrate(self, q: Array, dv: Array) -> Array:
@@ -188,11 +193,11 @@ class JointKind(OpenKind):
 
     @classmethod
     def unknown_type(cls, name: Any, known: Sequence[str]) -> str:
-        return f"unknown joint type {name!r}; known: {', '.join(known)}"
+        return f"unknown joint type {excerpt(name)}; known: {', '.join(known)}"
 
     @classmethod
     def unknown_field(cls, key: Any, known: Sequence[str]) -> str:
-        return f"a {cls.name} joint has no {key!r}; it has: {', '.join(known) or 'nothing to set'}"
+        return f"a {cls.name} joint has no {excerpt(key)}; it has: {', '.join(known) or 'nothing to set'}"
 
 
 #: what a kind says, and what must not be older than that: inherited from a kind that said something else
@@ -249,13 +254,13 @@ def _body_twist(transform: Callable[[Sequence[Jet]], Transform], q: list[Jet]) -
 def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:
     """Finite plain floats. Raises ModelError that starts with `what`."""
     try:
-        numbers = () if isinstance(value, str) else tuple(float(entry) for entry in value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} {value!r} is not made of numbers") from None
+        numbers = real_numbers(value)
+    except ValueError as error:
+        raise ModelError(f"{what} {excerpt(value)} {error}") from None
     if len(numbers) != size:
-        raise ModelError(f"{what} {value!r} has {len(numbers)} numbers, expected {size}")
+        raise ModelError(f"{what} {excerpt(value)} has {len(numbers)} numbers, expected {size}")
     if not all(map(math.isfinite, numbers)):
-        raise ModelError(f"{what} {value!r} is not finite")
+        raise ModelError(f"{what} {excerpt(value)} is not finite")
     return numbers
 
 
@@ -267,5 +272,7 @@ def direction_of(value: Any, what: str = "axis") -> Vec3:
     x, y, z = vector_of(value, 3, what)
     length = math.hypot(x, y, z)
     if length < 1e-9:
-        raise ModelError(f"{what} {value!r} has no direction")
+        raise ModelError(f"{what} {excerpt(value)} has no direction")
+    if math.isinf(length):  # too long for a float, though its entries are not
+        return direction_of((0.25 * x, 0.25 * y, 0.25 * z), what)
     return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)

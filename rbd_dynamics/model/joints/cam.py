@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Z_AXIS, JointKind, vector_of
 from rbd_dynamics.model.joints.single import Screw, unit_twist
 from rbd_dynamics.spatial.jets import moving, rate_of
@@ -55,7 +56,7 @@ class Cam(JointKind):
         if any((self.polynomial, self.cosine, self.sine)):
             raise ModelError("a cam has a `profile` or numbers (polynomial, cosine, sine), not both")
         if not callable(self.profile):
-            raise ModelError(f"cam: profile {self.profile!r} is not a function")
+            raise ModelError(f"cam: profile {excerpt(self.profile)} is not a function")
         try:
             self.columns([0.5])
         except (TypeError, AttributeError) as error:
@@ -89,11 +90,11 @@ class Cam(JointKind):
     def to_dict(self, *, where: str = "") -> dict[str, Any]:
         """As of every kind. Raises ModelError for a profile that is a function."""
         if self.profile is not None:
-            raise ModelError(f"a cam's profile that is a function ({self.profile!r}) cannot be written down")
+            raise ModelError(f"a cam's profile that is a function ({excerpt(self.profile)}) cannot be written down")
         return {key: value for key, value in super().to_dict(where=where).items() if key != "profile" and value != []}
 
 
 def _numbers(value: Any, what: str) -> tuple[float, ...]:
     if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
-        raise ModelError(f"{what} {value!r} is not a list of numbers")
+        raise ModelError(f"{what} {excerpt(value)} is not a list of numbers")
     return vector_of(value, len(value), what)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Array, JointKind, direction_of
 from rbd_dynamics.model.joints.single import Revolute, Screw, unit_twist
 from rbd_dynamics.spatial.scalar import Scalar
@@ -108,7 +109,7 @@ class ProductOfExponentials(CoordinateChain):
     def __post_init__(self) -> None:
         given: Any = self.screws
         if not isinstance(given, Sequence) and not isinstance(given, np.ndarray):
-            raise ModelError(f"screws {given!r} is not a list of twists")
+            raise ModelError(f"screws {excerpt(given)} is not a list of twists")
         if len(given) == 0:
             raise ModelError("a product of exponentials needs a screw")
         object.__setattr__(self, "screws", tuple(map(unit_twist, given)))

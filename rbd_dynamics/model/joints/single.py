@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Z_AXIS, JointKind, direction_of, vector_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Transform, Vec6
@@ -121,7 +122,7 @@ def unit_twist(value: Any) -> Vec6:
     size, which = (math.hypot(*twist[:3]), "w") if any(twist[:3]) else (math.hypot(*twist[3:]), "v")
     if abs(size - 1.0) > 1e-9:
         raise ModelError(
-            f"screw {value!r} is no unit twist: |{which}| is {size:.6g}, "
+            f"screw {excerpt(value)} is no unit twist: |{which}| is {size:.6g}, "
             "expected 1 for w, or for v of a translation (w = 0)"
         )
     return twist

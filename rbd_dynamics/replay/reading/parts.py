@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from rbd_dynamics.model.safe_yaml import LARGE, read_file
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RecordingError, first_bytes
 
+LONGEST_FILE_NAME = 255  # bytes, of the file systems in use
 ENDINGS = (".db3", ".mcap", ".bag", ".active", ".zstd")
 
 
@@ -61,14 +62,23 @@ def parts_of(path: Path, log: Log) -> Parts:
 def _metadata(folder: Path) -> Parts | None:
     """What metadata.yaml says; None where it cannot be read."""
     try:
-        content = yaml.safe_load((folder / "metadata.yaml").read_text(encoding="utf-8"))
+        content = read_file(folder / "metadata.yaml", "metadata.yaml", LARGE)
         found: dict[str, Any] = content["rosbag2_bagfile_information"]
         topics = found.get("topics_with_message_count") or ()
+        distribution = found.get("ros_distro")
         return Parts(
-            [folder / Path(str(name)).name for name in found.get("relative_file_paths") or ()],
+            [folder / _file_name(name) for name in found.get("relative_file_paths") or ()],
             {topic["topic_metadata"]["name"]: int(topic["message_count"]) for topic in topics},
             str(found.get("compression_mode") or "").lower() == "message",
-            found.get("ros_distro"),
+            distribution if isinstance(distribution, str) else None,
         )
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
+
+
+def _file_name(path: Any) -> str:
+    """Of a file in the folder, whatever folder it once had. Raises ValueError."""
+    name = Path(str(path)).name
+    if name in ("", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_FILE_NAME:
+        raise ValueError(f"{name[:60]!r} is no file's name")
+    return name

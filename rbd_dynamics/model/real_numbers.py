@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as users pass them, made plain floats, or refused: nothing is dropped, guessed or rounded to infinity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: kinds of NumPy's numbers that are real: truth values, integers, floats
+REAL = "biuf"
+
+
+def real_array(value: Any, what: str) -> Array:
+    """The float64 array of an array or nested lists of real numbers, finite or not; no copy where it is one.
+
+    Raises ValueError that starts with `what`: for texts, complex numbers and objects, for masked entries, for lists of
+    lists of different lengths, and for numbers that are too large for a float.
+    """
+    return np.asarray(plain_array(value, what), dtype=np.float64)
+
+
+def plain_array(value: Any, what: str) -> NDArray[Any]:
+    """As `real_array`, of whatever real type they have."""
+    masked = masked_index(value)
+    if masked is not None:
+        where = f" at {', '.join(map(str, masked))}" if masked else ""
+        raise ValueError(f"{what}: an entry is masked{where}")
+    try:
+        # of a subclass only its numbers: a matrix, for one, has its own idea of shapes
+        array = np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{what}: {str(error)[:200]}") from None
+    if array.dtype.kind not in REAL:
+        raise ValueError(f"{what}: expected numbers, not {_kind_of(value, array)}")
+    if array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            narrow = array.astype(np.float64)
+        if not np.array_equal(np.isfinite(narrow), np.isfinite(array)):
+            raise ValueError(f"{what}: a number is too large for a float")
+        return narrow
+    return array
+
+
+def masked_index(value: Any) -> tuple[int, ...] | None:
+    """Where the first masked entry of an array, or of one in nested lists, is; None without any."""
+    if isinstance(value, np.ma.MaskedArray):
+        found = np.argwhere(np.ma.getmaskarray(value))
+        return tuple(int(k) for k in found[0]) if len(found) else None
+    if isinstance(value, (list, tuple)):
+        for k, entry in enumerate(value):
+            if isinstance(entry, (list, tuple, np.ma.MaskedArray)):
+                inner = masked_index(entry)
+                if inner is not None:
+                    return (k, *inner)
+    return None
+
+
+def real_number(value: Any) -> float:
+    """A float, finite or not, of a number or of a text that holds one (YAML takes 1e-3 for a text).
+
+    Raises ValueError for what is none, is masked or complex, or is too large.
+    """
+    if value is np.ma.masked or isinstance(value, (complex, np.complexfloating, np.ma.MaskedArray)):
+        raise ValueError("is not a real number")
+    if isinstance(value, (bytes, bytearray)):
+        raise ValueError("is not a number")
+    if isinstance(value, np.ndarray) and (value.ndim > 0 or value.dtype.kind not in REAL):
+        raise ValueError("is not a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError("is not a number") from None
+    except OverflowError:
+        raise ValueError("is too large") from None
+    if math.isinf(number) and isinstance(value, np.longdouble) and np.isfinite(value):
+        raise ValueError("is too large")
+    return number
+
+
+def real_numbers(value: Any) -> tuple[float, ...]:
+    """`real_number` of each entry of a list, a tuple or an array of one axis. Raises ValueError."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError("has a masked entry")
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            raise ValueError(f"has shape {value.shape}")
+        value = np.asarray(value).tolist() if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 else list(value)
+    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence):
+        raise ValueError("is not made of numbers")
+    try:
+        return tuple(map(real_number, value))
+    except ValueError as error:
+        raise ValueError(
+            "is not made of numbers" if "too large" not in str(error) else "has a number too large"
+        ) from None
+
+
+def _kind_of(value: Any, array: NDArray[Any]) -> str:
+    if array.ndim == 0 and array.dtype.kind == "O":
+        return type(value).__name__
+    return {"O": "objects", "U": "text", "S": "bytes", "c": "complex ones"}.get(array.dtype.kind, str(array.dtype))
