@@ -28,7 +28,7 @@ def model():
             inertia=inertia, damping=damping, friction=0.3, passive=(Spring(k, rest=rest),), limits=Limits(effort=50),
         )  # fmt: skip
         parent = name
-    builder.add_frame("tip", "fore", (0.3, 0, 0))
+    builder.add_frame("tip", "fore", placement=(0.3, 0, 0))
     return builder.build()
 
 
@@ -136,7 +136,7 @@ def test_loads_count_for_both_robots(engine, model, state):
     q, v, a, _ = state
     Payloads().set(engine.robots, "tip", (2.0, (0.0, 0.0, 0.1), None))
     loaded = Robot(model, friction=engine.moving.friction)
-    loaded.set_payload("tip", 2.0, (0.0, 0.0, 0.1))
+    loaded.set_payload("tip", 2.0, com=(0.0, 0.0, 0.1))
     answer = ask(engine, "inverse_dynamics", positions=q, velocities=v, accelerations=a)
     np.testing.assert_allclose(np.reshape(answer.efforts, q.shape), loaded.inverse_dynamics(q, v, a), rtol=1e-11)
     answer = ask(engine, "forward_dynamics", positions=q, velocities=v, efforts=a)
