@@ -4,10 +4,11 @@
 import os
 import tempfile
 
+from rbd_dynamics.demo.ros_domain import own_domain
+
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")  # else rclpy does not notice wrong fields
 os.environ.setdefault("MPLBACKEND", "Agg")
 if "ROS_LOG_DIR" not in os.environ:
     os.environ["ROS_LOG_DIR"] = tempfile.mkdtemp(prefix="rbd_dynamics_log_")
-if "ROS_DOMAIN_ID" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+os.environ["ROS_DOMAIN_ID"] = str(own_domain())  # also where one is set: a process of pytest-xdist inherits it

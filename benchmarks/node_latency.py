@@ -28,6 +28,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
+from rbd_dynamics.demo.ros_domain import own_domain
 from rbd_dynamics.model.model import Model
 
 NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press"}  # and what they should do
@@ -290,7 +291,8 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
     _, model, position = robot()
     results = {node: Turns() for node in NODES}
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+        if "ROS_DOMAIN_ID" not in os.environ:
+            os.environ["ROS_DOMAIN_ID"] = str(own_domain())
         os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=folder)
         processes = {
             node: subprocess.Popen(command(node, executor, folder), stderr=subprocess.DEVNULL) for node in NODES

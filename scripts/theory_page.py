@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "test"
 SOURCE, PAGE = ROOT / "docs" / "theory_map.yaml", ROOT / "docs" / "theory_map.md"
 PACKAGE = "rbd_dynamics"
 
@@ -22,7 +24,7 @@ HEAD = """\
 
 Every equation of the sources, what computes it, and the tests that say so. The sources and our notation:
 [theory.md](theory.md). Names are within `rbd_dynamics`; *definition* marks what only names something.
-Written by `scripts/theory_page.py` from `theory_map.yaml`. `test/test_theory_map.py` asks for every equation number,
+Written by `scripts/theory_page.py` from `theory_map.yaml`. `test_theory_map.py` asks for every equation number,
 imports every name, looks for every test, and for this page to be up to date.
 """
 
@@ -46,6 +48,15 @@ def resolve(name: str) -> Any:
         else:
             found = getattr(found, part)
     return found
+
+
+@cache
+def file_of_tests(name: str) -> Path:
+    """The file of tests of that name, in whatever folder of test/. Raises FileNotFoundError if there is none."""
+    found = sorted(TESTS.rglob(name))
+    if not found:
+        raise FileNotFoundError(f"{name} is in no folder of {TESTS}")
+    return found[0]
 
 
 def _missing(sources: list[dict[str, Any]]) -> str:
@@ -89,7 +100,7 @@ def _test_links(tests: list[str]) -> str:
     parts = []
     for file, group in groupby(tests, key=lambda test: test.split("::")[0]):
         claims = [test.split("::")[1].removeprefix("test_").replace("_", " ") for test in group if "::" in test]
-        parts.append("; ".join(claims) + f" [({file})](../test/{file})")
+        parts.append("; ".join(claims) + f" [({file})](../{file_of_tests(file).relative_to(ROOT)})")
     return ", ".join(parts).strip()
 
 

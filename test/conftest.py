@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import pytest
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
+from helpers.paths import EXAMPLES
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints whose S depends on q, as chains of joints whose S does not (theory.md sections 2 and 3).
+"""Joints that are chains of joints with constant S, as such chains (theory.md sections 2 and 3).
 
 Such a joint (universal, product of exponentials) is a chain of joints with one degree of freedom
 each, with massless bodies between. The tree with these chains in its place has the same q, v and
-tau, and every algorithm can rely on columns that are constant in their body's frame.
+tau. The algorithms take joints with S(q) as they are, too; of chains the parts cost less.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def expanded(model: Model) -> Expansion:
     """Replace every joint that is a chain (`JointKind.as_chain`).
 
     Mimics, rotor inertia, damping and friction go with each joint of a chain; frames stay on their
-    bodies. The joints of a chain are named "name.0", "name.1" ..., the massless bodies likewise.
+    bodies. The joints of a chain are named "name.0", "name.1" ..., the massless bodies likewise; a chain
+    of one joint keeps its name.
     """
     if all(body.joint.kind.as_chain() is None for body in model.bodies):
         return Expansion(model, tuple(range(len(model.bodies))))
@@ -76,6 +77,8 @@ def expanded(model: Model) -> Expansion:
 def _chain(body: Body, start: int) -> list[Body]:
     """The bodies that stand for one, the first at index `start`."""
     kinds, joint = body.joint.kind.as_chain() or (), body.joint
+    if len(kinds) == 1:
+        return [replace(body, joint=replace(joint, kind=kinds[0]))]
     links: list[Body] = []
     q_index, v_index = joint.q_index, joint.v_index
     for k, kind in enumerate(kinds):

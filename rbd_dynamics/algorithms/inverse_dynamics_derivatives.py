@@ -31,7 +31,8 @@ def inverse_dynamics_derivatives(
     with body velocity e_k (`Model.integrate`), v and a kept as they are.
 
     Moving joint j turns its whole subtree. A torque inside the subtree turns along, so only the
-    gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn.
+    gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn. Where
+    S depends on q, the joint's own columns S(q) change as well and meet the subtree's wrench.
     """
     dq, dv, da = derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a))
     add_passive_slopes(model, dq, dv, q, v if friction else None)
@@ -58,6 +59,8 @@ def derivatives_in_world_frame(model: Model, world: WorldFrame) -> tuple[Matrix,
                 add(dq, other, own, dot6(other.s, by_q))
                 add(dv, other, own, dot6(other.s, by_v))
                 add(da, other, own, dot6(other.s, by_a))
+            for other, slope in zip(world.columns[index], own.slopes):
+                add(dq, other, own, dot6(slope, wrench))
             # this joint's torque, by the joints towards the base: S^T (I x + 2 B y) = x . (I S) + ...
             coriolis_part = _angular_row(own.s, coriolis)
             at = body.parent

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.model.model import WORLD, Body, Model
+from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import (
     ZERO6,
@@ -32,11 +32,44 @@ class JointMotion(NamedTuple):
     dofs: tuple[int, ...]
 
 
+class JointVariation(NamedTuple):
+    """How a joint's S(q) varies with its own position, in the body frame; k counts its degrees of freedom.
+
+    slopes: of each direction k the columns of dS/dq_k; curvature: of each k the derivative of Sdot qd
+    along k, qd kept as it is. A mimic joint's are those by its leader's position.
+    """
+
+    slopes: tuple[tuple[Vec6, ...], ...]
+    curvature: tuple[Vec6, ...]
+
+
+def joint_variation(body: Body, q: Sequence[Scalar], v: Sequence[Scalar]) -> JointVariation | None:
+    """Of one body's joint; None where S is constant."""
+    joint, kind = body.joint, body.joint.kind
+    if kind.has_constant_columns:
+        return None
+    ratio, q_joint = _own_position(joint, q)
+    own = v[joint.v_index : joint.v_index + kind.nv]
+    v_joint = [ratio * x for x in own]
+    slopes, curvature = [], []
+    for k in range(kind.nv):
+        direction = [ratio if i == k else 0.0 for i in range(kind.nv)]
+        slopes.append(tuple(scale6(ratio, slope) for slope in kind.columns_rate(q_joint, direction)))
+        change = kind.columns_rate_derivative(q_joint, v_joint, direction)
+        curvature.append(combine([scale6(ratio, column) for column in change], own))
+    return JointVariation(tuple(slopes), tuple(curvature))
+
+
+def _own_position(joint: Joint, q: Sequence[Scalar]) -> tuple[float, list[Scalar]]:
+    """The ratio to its leader's velocity, 1 for a joint that is no mimic, and the joint's own numbers."""
+    ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+    return ratio, [ratio * x + offset for x in q[joint.q_index : joint.q_index + joint.kind.nq]]
+
+
 def joint_motion(body: Body, q: Sequence[Scalar], v: Sequence[Scalar] | None = None) -> JointMotion:
     """Evaluate one body's joint; without v the rates are left out (empty)."""
     joint, kind = body.joint, body.joint.kind
-    ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
-    q_joint = [ratio * x + offset for x in q[joint.q_index : joint.q_index + kind.nq]]
+    ratio, q_joint = _own_position(joint, q)
     dofs = tuple(range(joint.v_index, joint.v_index + kind.nv))
     columns = tuple(scale6(ratio, column) for column in kind.columns(q_joint))
     rates: tuple[Vec6, ...] = ()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What constraints see of the robot: relative motions of frames, and q as a function of time.
 
-Generic over the scalar, on the tree whose joints all have constant S (`expanded`).
+Generic over the scalar.
 """
 
 from __future__ import annotations

@@ -2,14 +2,17 @@
 """What derivatives and matrices of the whole tree share: everything expressed in the world frame.
 
 With one common frame a quantity of one body meets one of another by a plain dot product. For
-column s of joint i, with V and A the velocity and acceleration of its parent body,
+column s_k of joint i, with V_p and A_p the velocity and acceleration of its parent body, V_i its own,
 
-    s_dot = ad_{V_i} s            rate of the column, which moves with body i
-    s_1   = ad_V s                velocity that the whole subtree gains as the joint turns
-    s_2   = ad_A s + ad_V s_1     acceleration that it gains
+    rate_k = ad_{V_i} s_k + sum_l d_kl v_l       of the column, which moves with body i
+    g_k    = ad_{V_p} s_k + e_k                  velocity that the whole subtree gains as the joint moves
+    s2_k   = ad_{A_p} s_k + ad_{V_p} g_k         acceleration that it gains, beside -ad_{V_j} g_k of each body j
+             + ad_{V_i} e_k + sum_l d_lk a_l + c_k
 
-and the wrench on body k changes by `I_k x + 2 B_k y`, where 2 B_k collects all Coriolis terms
-that are linear in the velocity (theory.md section 6, from the recursions of 000 section 4).
+where S varies with the joint's own position: d_lk = dS_l/dq_k, e_k = sum_l d_lk v_l, and c_k is the
+derivative of Sdot qd along k at constant qd. Of a joint with constant S these are zero and cost nothing.
+The wrench on body k changes by `I_k x + 2 B_k y`, where 2 B_k collects all Coriolis terms that are
+linear in the velocity (theory.md section 6, from the recursions of 000 section 4).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.kinematics import base_acceleration, joint_motion
+from rbd_dynamics.algorithms.kinematics import base_acceleration, combine, joint_motion, joint_variation
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar
@@ -42,9 +45,11 @@ class Column(NamedTuple):
     body: int
     dof: int
     s: Vec6
-    rate: Vec6  # s_dot
-    gained_velocity: Vec6  # s_1
-    gained_acceleration: Vec6  # s_2
+    rate: Vec6
+    gained_velocity: Vec6  # g
+    gained_acceleration: Vec6  # s2
+    #: d_lk, how each column l of the same joint changes as this one moves, seen from the body; empty: not at all
+    slopes: Sequence[Vec6] = ()
 
 
 class CoriolisInertia(NamedTuple):
@@ -107,14 +112,7 @@ def world_frame(
     v: Sequence[Scalar],
     a: Sequence[Scalar] | None = None,
 ) -> WorldFrame:
-    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration.
-
-    Columns must be constant in their body's frame: raises ValueError for a joint whose are not, which
-    is to be replaced first (`expanded`).
-    """
-    for body in model.bodies:
-        if body.joint.kind.as_chain() is not None:
-            raise ValueError(f"joint {body.joint.name!r} is {body.joint.kind.name}: pass expanded(model).model")
+    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration."""
     poses: list[Transform] = []
     twists: list[Vec6] = []
     accelerations: list[Vec6] = []
@@ -133,16 +131,32 @@ def world_frame(
         for column, dof in zip(s, motion.dofs):
             twist = add6(twist, scale6(v[dof], column))
         rates = [ad(twist, column) for column in s]
+        own_v = [v[dof] for dof in motion.dofs]
+        variation = joint_variation(body, q, v)
+        slopes: list[list[Vec6]] = []
+        if variation is not None:
+            slopes = [[twist_to_parent(pose, slope) for slope in along] for along in variation.slopes]
+            for along, speed in zip(slopes, own_v):
+                rates = [add6(rate, scale6(speed, slope)) for rate, slope in zip(rates, along)]
         acceleration = parent_acceleration
         for column, rate, dof in zip(s, rates, motion.dofs):
             acceleration = add6(acceleration, scale6(v[dof], rate))
             if a is not None:
                 acceleration = add6(acceleration, scale6(a[dof], column))
         own = []
-        for column, rate, dof in zip(s, rates, motion.dofs):
+        for k, (column, rate, dof) in enumerate(zip(s, rates, motion.dofs)):
             gained = ad(parent_twist, column)
+            if variation is None:
+                more = add6(ad(parent_acceleration, column), ad(parent_twist, gained))
+                own.append(Column(index, dof, column, rate, gained, more))
+                continue
+            swept = combine(slopes[k], own_v)  # e_k
+            gained = add6(gained, swept)
             more = add6(ad(parent_acceleration, column), ad(parent_twist, gained))
-            own.append(Column(index, dof, column, rate, gained, more))
+            more = add6(more, add6(ad(twist, swept), twist_to_parent(pose, variation.curvature[k])))
+            if a is not None:
+                more = add6(more, combine(slopes[k], [a[dof] for dof in motion.dofs]))
+            own.append(Column(index, dof, column, rate, gained, more, slopes[k]))
         inertia = inertias[index].to_parent(pose)
         wrench = sub6(inertia * acceleration, ad_dual(twist, inertia * twist))
         poses.append(pose)

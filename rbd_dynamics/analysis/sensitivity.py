@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial import adjoint, pose_inverse
+from rbd_dynamics.spatial.arrays import pose_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY
 
@@ -77,6 +79,9 @@ class AxisSensitivity:
         self._robot = robot
         self._index = index
         self._extended, self._real, self._before, self._behind = _with_virtual_joints(robot, index)
+        kind = robot.model.bodies[index].joint.kind
+        # the link's zero pose in the joint frame is not the identity for every kind
+        self._to_behind = adjoint(pose_inverse(pose_array(kind.transform(kind.neutral().tolist()))))
 
     def __call__(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """d tau / d twist, (nv, 6), for one state."""
@@ -88,7 +93,8 @@ class AxisSensitivity:
             size = old.kind.nq
             configuration[new.q_index : new.q_index + size] = np.asarray(q)[old.q_index : old.q_index + size]
         by_q = self._extended.inverse_dynamics_derivatives(configuration, velocities, accelerations)[0]
-        return by_q[np.ix_(self._real, self._before)] - by_q[np.ix_(self._real, self._behind)]
+        behind = by_q[np.ix_(self._real, self._behind)]
+        return by_q[np.ix_(self._real, self._before)] - behind @ self._to_behind
 
 
 def hybrid_sensitivity(robot: Robot, q: ArrayLike, prescribed: ArrayLike, by_inverse: ArrayLike) -> tuple[Array, Array]:

@@ -32,7 +32,7 @@ def kinematics_jacobian(model: Model, q: ArrayLike) -> Array:
     """E (nq, nv) with qdot = E v: G(Q) / 2 for quaternions, R for a base position, 1 for coordinates.
 
     Source: source 004, the kinematics Jacobian; v = E^+ qdot turns back (w = 2 G^T Qdot) for unit
-    quaternions. Raises TypeError for a joint kind that it does not know.
+    quaternions. Other kinds than the source's say it themselves (`JointKind.rates`).
     """
     q = configuration(model, q)
     E = np.zeros((model.nq, model.nv))
@@ -49,19 +49,17 @@ def configuration_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def _joint_kinematics(kind: JointKind, q: Array) -> Array:
-    if isinstance(kind, Spherical):
+    if type(kind) is Spherical:
         return 0.5 * quaternion_attitude(q)
-    if isinstance(kind, Floating):
+    if type(kind) is Floating:
         E = np.zeros((7, 6))
         E[:3, 3:] = rotation_from_quaternion(q[3:])
         E[3:, :3] = 0.5 * quaternion_attitude(q[3:])
         return E
-    if isinstance(kind, Planar):
+    if type(kind) is Planar:
         c, s = np.cos(q[2]), np.sin(q[2])
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    if type(kind).integrate is not JointKind.integrate:  # v is not the rate of q
-        raise TypeError(f"no kinematics Jacobian for joints of kind {kind.name!r}")
-    return np.eye(kind.nv)
+    return np.array([kind.rates(q.tolist(), unit)[0] for unit in np.eye(kind.nv).tolist()], dtype=float).T
 
 
 # --- manipulator form -----------------------------------------------------------------------------

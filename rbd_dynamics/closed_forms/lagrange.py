@@ -165,7 +165,7 @@ class _JointTerms(NamedTuple):
         body = poe.model.bodies[index]
         dofs, screws = joint_screws(poe, index, q)
         derivatives = np.zeros((6, len(dofs), len(dofs)))
-        if len(dofs) > 1:
+        if not body.joint.kind.has_constant_columns:
             dS = _columns_and_derivatives(poe.model, body, q)[1]
             derivatives = np.einsum("ab,bjk->ajk", adjoint(poe.home[index]), dS)
         return cls(np.array(dofs, dtype=np.intp), screws, derivatives)

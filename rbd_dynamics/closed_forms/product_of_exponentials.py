@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.kinematics import support
 from rbd_dynamics.closed_forms.arguments import configuration
 from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, motion_of
-from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.model import WORLD, Body, Model
 from rbd_dynamics.spatial import adjoint, exp_se3, pose_inverse
 from rbd_dynamics.spatial.arrays import pose_array
@@ -57,7 +56,7 @@ class PoeKinematics:
         found = np.empty((len(self.model.bodies), 4, 4))
         for index, body in enumerate(self.model.bodies):
             kind, value = body.joint.kind, joint_position(body, q)
-            if _has_constant_columns(kind):
+            if kind.has_constant_columns:
                 coordinates = kind.difference(kind.neutral(), value)
                 found[index] = exp_se3(self.screws[index].T @ coordinates)
             else:
@@ -119,8 +118,3 @@ def joint_position(body: Body, q: Array) -> Array:
     joint = body.joint
     value = q[joint.q_index : joint.q_index + joint.kind.nq]
     return value if joint.mimic is None else joint.mimic.multiplier * value + joint.mimic.offset
-
-
-def _has_constant_columns(kind: JointKind) -> bool:
-    """Whether the joint moves along a group: S does not depend on q."""
-    return not np.any(kind.columns_rate(kind.neutral().tolist(), [1.0] * kind.nv))

@@ -88,16 +88,16 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
     if backend == "reference":
         return FunctionKernel(function, signature)
     if backend == "python":
-        return FunctionKernel(
-            load_python(_made("python", ".py", name, signature, function, _source).decode()), signature
-        )
+        target = f"python {compiler_digest('python_source')}"
+        return FunctionKernel(load_python(_made(target, ".py", name, signature, function, _source).decode()), signature)
     problem = _llvm_problem()
     if problem is not None:
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     from rbd_dynamics.compiler import native
 
     with _compiler_lock:  # LLVM's contexts are not for several threads at once
-        code = _made(native.target_name(), ".o", name, signature, function, native.compile_object)
+        target = f"{native.target_name()} {compiler_digest('llvm_code', 'llvm_ir', 'native')}"
+        code = _made(target, ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)
 
 
@@ -107,17 +107,13 @@ def _made(
     """The code of a kernel, from the cache or made now."""
     digest, program = identify(name, signature, function)
     entry = name.partition(":")[0] + suffix
-    code = cache.load(entry, _key(target, digest))
+    code = cache.load(entry, f"{target} {digest}")
     if code is None:
         if program is None:
             program = trace(function, signature)
         code = make(program)
-        cache.store(entry, _key(target, program_digest(program)), code)
+        cache.store(entry, f"{target} {program_digest(program)}", code)
     return code
-
-
-def _key(target: str, digest: str) -> str:
-    return repr((target, compiler_digest(), digest))
 
 
 def _source(program: Program) -> bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
-import math
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 #: their values are said by their text
-_PLAIN = (bool, int, str, bytes, complex, type(None), np.bool_, np.number, type(Ellipsis), range, slice)
+_PLAIN = frozenset((bool, int, str, bytes, complex, type(None), type(Ellipsis), range, slice))
 
 
 class Indescribable(Exception):
@@ -44,19 +43,21 @@ class Description:
 
     def add(self, value: Any) -> None:
         """Raises Indescribable."""
-        if isinstance(value, _PLAIN):
-            self.lines.append(f"{type(value).__name__} {value!r}")
-        elif isinstance(value, float):
-            self.lines.append(f"float {value.hex() if math.isfinite(value) else value!r}")
-        elif id(value) in self._seen:
-            self.lines.append(f"as {self._seen[id(value)]}")
+        kind = type(value)
+        if kind is float:
+            self.lines.append(value.hex())
+        elif kind in _PLAIN:
+            self.lines.append(f"{kind.__name__} {value!r}")
+        elif (known := self._seen.setdefault(id(value), len(self._seen))) != len(self._kept):
+            self.lines.append(f"as {known}")
         else:
-            self._seen[id(value)] = len(self._seen)
             self._kept.append(value)
             self._add_object(value)
 
     def _add_object(self, value: Any) -> None:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.generic):
+            self.lines.append(f"{type(value).__name__} {value!r}")
+        elif isinstance(value, np.ndarray):
             if value.dtype.hasobject:
                 raise Indescribable(f"an array of {value.dtype}")
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
@@ -64,7 +65,7 @@ class Description:
         elif isinstance(value, type):
             self._add_class(value)
         elif isinstance(value, types.FunctionType):
-            self.add_function(value)
+            self._add_function(value)
         elif isinstance(value, types.MethodType):
             self._add("method", value.__func__, value.__self__)
         elif isinstance(value, functools.partial):
@@ -94,12 +95,15 @@ class Description:
             for base in cls.__bases__:
                 self.add(base)
 
-    def add_function(self, function: types.FunctionType) -> None:
-        """Its name, defaults and what it closes over; its code is looked at by `participants`."""
+    def _add_function(self, function: types.FunctionType) -> None:
+        """Its code is looked at by `participants`."""
         self.lines.append(f"function {function.__module__}.{function.__qualname__}")
-        if is_library(function.__module__):
-            return
-        self.functions.setdefault(function)
+        if not is_library(function.__module__):
+            self.functions.setdefault(function)
+            self.add_contents(function)
+
+    def add_contents(self, function: types.FunctionType) -> None:
+        """A function's defaults and what it closes over."""
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):

@@ -59,10 +59,10 @@ def program_digest(program: Program) -> str:
 
 
 @functools.cache
-def compiler_digest() -> str:
-    """Of the code that makes kernels out of programs."""
+def compiler_digest(*modules: str) -> str:
+    """Of the code that makes kernels out of programs: modules of this room."""
     room = __name__.rpartition(".")[0]
-    return module_digest(*(f"{room}.{module}" for module in ("llvm_code", "llvm_ir", "native", "python_source")))
+    return module_digest(*(f"{room}.{module}" for module in modules))
 
 
 def _described(signature: Signature, function: Function) -> tuple[Description | None, str]:

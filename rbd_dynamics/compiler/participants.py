@@ -22,6 +22,8 @@ from rbd_dynamics.compiler.description import Description, Indescribable, is_lib
 
 #: built-in functions whose answer is not decided by their arguments
 _IMPURE = frozenset(("open", "input", "__import__", "exec", "eval", "compile", "id", "globals", "locals", "vars"))
+#: what a name may stand for that takes part itself where it is called
+_CALLED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 #: where dataclass and NamedTuple say that their methods are
 _GENERATED = "<string>"
 #: libraries whose Python functions are decided by their arguments
@@ -125,32 +127,38 @@ def unchanged(parts: Iterable[Iterable[str]], described: Description) -> bool:
 
 def functions_digest(described: Description) -> str:
     """Of the code of the functions of a description, which have no place to find them by. Raises Indescribable."""
-    return _sha("\0".join(function_digest(function) for function in described.functions))
+    return _sha("\0".join(map(_code_digest, described.functions)))
 
 
 # --- digests --------------------------------------------------------------------------------------
 
 
 def function_digest(function: types.FunctionType) -> str:
-    """Of its code, its defaults and the constants that it reads. Raises Indescribable."""
-    constants = Description()
-    constants.add(function.__defaults__)
-    constants.add(function.__kwdefaults__)
-    for name in _names(function.__code__):
+    """Of its code, its defaults, what it closes over and the constants that it reads. Raises Indescribable."""
+    contents = Description()
+    contents.add_contents(function)
+    return _sha(f"{_code_digest(function)} {contents.text} {functions_digest(contents)}")
+
+
+def _code_digest(function: types.FunctionType) -> str:
+    """Of its code and the constants that it reads. Raises Indescribable."""
+    known, constants = _knowledge(function.__code__), Description()
+    for name in known.names:
         if name in function.__globals__:
             value = function.__globals__[name]
-            if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
+            if isinstance(value, _CALLED):
                 constants.lines.append(f"{name} {_named(value)}")
                 continue
             try:
                 constants.lines.append(name)
                 constants.add(value)
             except Indescribable as reason:
-                if _reads(function.__code__, name):
-                    raise Indescribable(
-                        f"{function.__module__}.{function.__qualname__} reads {name}: {reason}"
-                    ) from None
-    return _sha(f"{_code_digest(function.__code__)} {constants.text}")
+                if _reads(known.code, name):
+                    where = f"{function.__module__}.{function.__qualname__}"
+                    raise Indescribable(f"{where} reads {name}: {reason}") from None
+    # functions in tables
+    inner = [_knowledge(other.__code__).digest for other in constants.functions]
+    return _sha(f"{known.digest} {constants.text} {inner}")
 
 
 def _named(value: Any) -> str:
@@ -215,16 +223,27 @@ def _digest_of(found: Any) -> str:
     return _sha(" ".join(map(function_digest, functions)))
 
 
-_digests: dict[int, tuple[types.CodeType, str]] = {}  # by address; the code is kept so that no address is used twice
+class _Known(NamedTuple):
+    """What is known of a code object, which is kept so that no address is used twice."""
+
+    code: types.CodeType
+    digest: str
+    names: tuple[str, ...]  # of what it reads from its module, and of attributes; inner code included
 
 
-def _code_digest(code: types.CodeType) -> str:
-    known = _digests.get(id(code))
+_known: dict[int, _Known] = {}  # by address: their hashes take long
+
+
+def _knowledge(code: types.CodeType) -> _Known:
+    known = _known.get(id(code))
     if known is None:
-        constants = [_code_digest(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
+        inner = [_knowledge(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        constants = [_constant(value) for value in code.co_consts if not isinstance(value, types.CodeType)]
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
-        known = _digests[id(code)] = code, _sha(f"{code.co_code.hex()} {constants} {names}")
-    return known[1]
+        digest = _sha(f"{code.co_code.hex()} {constants} {names} {[one.digest for one in inner]}")
+        all_names = {*code.co_names, *(name for one in inner for name in one.names)}
+        known = _known[id(code)] = _Known(code, digest, tuple(sorted(all_names)))
+    return known
 
 
 def _constant(value: Any) -> str:
@@ -244,12 +263,6 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _codes(constant)
-
-
-@functools.cache
-def _names(code: types.CodeType) -> tuple[str, ...]:
-    """Of what the code reads from its module, and of attributes."""
-    return tuple(sorted({name for one in _codes(code) for name in one.co_names}))
 
 
 def _reads(code: types.CodeType, name: str) -> bool:

@@ -14,18 +14,11 @@ from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
 from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
+from rbd_dynamics.constraints.on_surface import SurfaceConstraint
 from rbd_dynamics.constraints.placements import placement
 from rbd_dynamics.constraints.quadric import Quadric
-from rbd_dynamics.constraints.surfaces import (
-    Cylinder,
-    ImplicitSurface,
-    Plane,
-    RollingBall,
-    RollingDisk,
-    Sphere,
-    Surface,
-    SurfaceConstraint,
-)
+from rbd_dynamics.constraints.rolling import RollingBall, RollingDisk
+from rbd_dynamics.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere, Surface
 
 __all__ = [
     "DIRECTIONS",

@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every constraint kind offers: h(q), A(q) and Adot v, exactly (theory.md section 7).
 
-To add a kind between two frames, derive from `PairConstraint` and write either
+To add a kind, write one file with a frozen dataclass that has a name for files, `kind`, and `row_names`. Between
+two frames, derive from `PairConstraint` and write either or both of
 
-- `position`: h as a function of the relative pose T_ab, over generic scalars; or
-- `velocity`: rows that are linear in the relative twist, for what has no h (rolling);
+- `position`: h as a function of the relative pose T_ab, over generic scalars;
+- `velocity`: rows that are linear in the relative twist, for what has no h (rolling). They come last.
 
-and `row_names`. A and Adot v follow from it by jets. Fields that are numbers belong into
-`parameters` (`numbers` of a pair): kernels read them at run time, so that another value needs no
-other kernel. What else a kind depends on needs no mention: sets whose rows are traced to the same
-operations share their kernels, others do not.
+A and Adot v follow from them by jets. Otherwise derive from `Constraint` and write `rows`, `holonomic` if not every
+row is the rate of an h, and `renamed` if fields name frames or joints. `one_sided` says that the first row only pushes.
+
+Fields that are numbers belong into `numbers` of a pair, `parameters` of others: kernels read them at run time, so that
+another value needs no other kernel. What else a kind depends on needs no mention: sets whose rows are traced to the
+same operations share their kernels, others do not.
+
+Files are read by the fields' annotations: float, bool, str, tuples of float or of str, `Transform` (a placement) and
+`Surface`, or any other family of kinds (`forms.value_of`); all else, and what else has to be checked, is for a
+`__post_init__`, which calls the one it inherits. Fields without a default, or `required(default)`, files have to give.
+Importing the file makes the kind known; a surface is added in the same way (`surfaces.py`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_pose
+from rbd_dynamics.compiler.trace import Graph
+from rbd_dynamics.constraints.forms import value_of
 from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.model.model import WORLD, Frame, Model
+from rbd_dynamics.model.open_kinds import OpenKind, ValueOf
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar, dot
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform, Vec6, wrench_to_parent
@@ -33,17 +44,19 @@ WORLD_FRAME = "world"
 UNITS: tuple[Vec6, ...] = tuple(tuple(float(i == k) for i in range(6)) for k in range(6))
 
 
-class Constraint(ABC):
+@dataclass(frozen=True)
+class Constraint(OpenKind, ABC):
     """A named group of rows."""
 
-    #: the kind's name in files
+    LABEL: ClassVar[str] = "kind"
+    FAMILY: ClassVar[str] = "constraint"
+    value_of: ClassVar[ValueOf] = staticmethod(value_of)
+    #: the kind's name in files; a kind without one is of Python alone
     kind: ClassVar[str]
-    known: ClassVar[dict[str, type[Constraint]]] = {}
-    name: str
+    #: whether its first row can only push, positive multipliers, and the robot may leave it
+    one_sided: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        if "kind" in cls.__dict__:
-            Constraint.known[cls.kind] = cls
+    name: str
 
     @property
     @abstractmethod
@@ -59,6 +72,10 @@ class Constraint(ABC):
     def parameters(self) -> tuple[float, ...]:
         """Numbers that kernels read at run time."""
         return ()
+
+    def renamed(self, rename: Callable[[str], str]) -> Constraint:
+        """With `rename` applied to every frame and joint that it names, as for a prefix of a robot among others."""
+        return self
 
     @abstractmethod
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
@@ -79,11 +96,11 @@ class PairConstraint(Constraint):
         placement: of the constrained frame in `frame`, when it is not that frame itself.
         reference_placement: of the reference frame in `reference`: of a task frame in the world, say.
 
-    Placements are given as `Transform`, as position (3,) or as homogeneous matrix (4, 4); `placement()` makes one
-    of xyz and rpy. Raises ValueError for what is none, as a matrix that does not rotate.
+    Placements are given as `Transform`, as position (3,), as homogeneous matrix (4, 4) or as dictionary of xyz and
+    rpy or quaternion; `placement()` makes one of these. Raises ValueError for what is none, as a matrix that does
+    not rotate.
     """
 
-    name: str
     frame: str
     reference: str = WORLD_FRAME
     _: KW_ONLY
@@ -112,9 +129,20 @@ class PairConstraint(Constraint):
         return ()
 
     @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """The rows of `position` are the rate of an h(q), those of `velocity` are not."""
+        graph = Graph()  # traced, not evaluated: no pose is special there
+        pose = Transform.of(tuple(graph.inputs("R", 9)), (*graph.inputs("p", 3),))  # type: ignore[arg-type]
+        count = len(self.position(pose, graph.inputs("numbers", len(self.numbers))))
+        return (True,) * count + (False,) * (len(self.row_names) - count)
+
+    @property
     def parameters(self) -> tuple[float, ...]:
         placed = [t for t in (self.placement, self.reference_placement) if t != IDENTITY]
         return (*(x for t in placed for x in (*t.rotation, *t.p)), *self.numbers)
+
+    def renamed(self, rename: Callable[[str], str]) -> PairConstraint:
+        return replace(self, frame=rename(self.frame), reference=rename(self.reference))
 
     def frames(self, model: Model, parameters: Iterator[Scalar]) -> tuple[Frame, Frame]:
         """b and a, placed. Takes the placements from `parameters`."""

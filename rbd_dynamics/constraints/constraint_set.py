@@ -18,6 +18,7 @@ from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.base import Constraint, PairConstraint
+from rbd_dynamics.constraints.forms import number
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
@@ -54,17 +55,19 @@ class ConstraintSet:
         #: (row,) "constraint.row" of each row
         self.row_names = tuple(f"{c.name}.{row}" for c in self.constraints for row in c.row_names)
         #: (row,) whether it is the rate of an h(q)
-        self.holonomic = np.array([flag for c in self.constraints for flag in c.holonomic])
+        self.holonomic = np.array([flag for c in self.constraints for flag in c.holonomic], dtype=bool)
         gains = (2.0 * self.stabilization, self.stabilization**2)
         #: what kernels read at run time: the two gains, then the constraints' numbers
-        self.parameters = np.array([*gains, *(x for c in self.constraints for x in c.parameters)], dtype=float)
-        for constraint in self.constraints:
-            if not np.isfinite(np.array(constraint.parameters, dtype=float)).all():
-                raise ValueError(f"constraint {constraint.name!r}: one of its numbers is not finite")
+        self.parameters = np.array([*gains, *(x for c in self.constraints for x in _numbers(c))], dtype=float)
         self.zeros = np.zeros(len(self))
         self._tree = expanded(model).model
         #: equal for sets that need the same kernels: what their rows are traced to
         self.key = self._fingerprint()
+        if len(self.holonomic) != len(self):
+            wrong = next(c for c in self.constraints if len(c.holonomic) != len(c.row_names))
+            raise ValueError(
+                f"constraint {wrong.name!r}: {len(wrong.row_names)} rows have {len(wrong.holonomic)} `holonomic`"
+            )
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -91,7 +94,7 @@ class ConstraintSet:
     def changed(self, name: str, **fields: Any) -> ConstraintSet:
         """With other fields of one constraint: another placement or radius needs no other kernel."""
         self[name]
-        changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]  # type: ignore[type-var]
+        changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]
         return ConstraintSet(self.model, changed, stabilization=self.stabilization)
 
     def rows(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> Rows:
@@ -100,10 +103,18 @@ class ConstraintSet:
         numbers = iter(parameters)
         total = Rows([], [], [])
         for constraint in self.constraints:
+            own = [next(numbers) for _ in constraint.parameters]
             try:
-                total = total + constraint.rows(kinematics, numbers)
+                rows = constraint.rows(kinematics, iter(own))
             except KeyError as error:  # a frame or joint
                 raise KeyError(f"constraint {constraint.name!r}: {error.args[0]}") from None
+            names = constraint.row_names
+            if any(len(part) != len(names) for part in rows):
+                sizes = "/".join(str(size) for size in sorted({len(part) for part in rows}))
+                raise ValueError(
+                    f"constraint {constraint.name!r}: it returns {sizes} rows, its names are {', '.join(names)}"
+                )
+            total = total + rows
         return total
 
     def matrix_rate(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -139,3 +150,7 @@ class ConstraintSet:
 
     def __repr__(self) -> str:
         return f"ConstraintSet({', '.join(self.row_names)})"
+
+
+def _numbers(constraint: Constraint) -> list[float]:
+    return [number(x, f"constraint {constraint.name!r}: one of its numbers") for x in constraint.parameters]

@@ -8,6 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
+from rbd_dynamics.constraints.forms import check_positive
+from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import dot3
@@ -84,12 +86,11 @@ class DistanceConstraint(PairConstraint):
 
     kind: ClassVar[str] = "distance"
     _: KW_ONLY
-    distance: float = 1.0
+    distance: float = required(1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.distance < float("inf"):
-            raise ValueError(f"constraint {self.name!r}: distance {self.distance} must be positive")
+        check_positive(self.distance, f"constraint {self.name!r}: distance")
 
     @property
     def row_names(self) -> tuple[str, ...]:

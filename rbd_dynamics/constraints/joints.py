@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
 from rbd_dynamics.constraints.base import Constraint
+from rbd_dynamics.constraints.forms import number
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -28,18 +30,19 @@ class JointCoupling(Constraint):
     """
 
     kind: ClassVar[str] = "coupling"
-    name: str
     coefficients: dict[str, float | tuple[float, ...]] = field(default_factory=dict)
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.coefficients:
-            raise ValueError(f"constraint {self.name!r}: `coefficients` names no joint")
-        given = self.coefficients.items()
-        plain = {joint: tuple(c) if isinstance(c, Sequence) else c for joint, c in given}
-        object.__setattr__(self, "coefficients", plain)
-        if not all(self._polynomials) or not all(map(math.isfinite, self.parameters)):
-            raise ValueError(f"constraint {self.name!r}: coefficients {self.coefficients} and offset must be finite")
+        where = f"constraint {self.name!r}"
+        given: Any = self.coefficients
+        if not given and isinstance(given, Mapping):
+            raise ValueError(f"{where}: `coefficients` names no joint")
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{where}: coefficients: expected joints with numbers, got {given!r}")
+        checked = {str(joint): _coefficient(c, f"{where}: coefficients of {joint!r}") for joint, c in given.items()}
+        object.__setattr__(self, "coefficients", checked)
+        number(self.offset, f"{where}: offset")
 
     def __hash__(self) -> int:
         return hash((self.name, tuple(self.coefficients.items()), self.offset))
@@ -57,16 +60,19 @@ class JointCoupling(Constraint):
         """Coefficients of q, q^2, ... of each joint."""
         return [c if isinstance(c, tuple) else (c,) for c in self.coefficients.values()]
 
+    def renamed(self, rename: Callable[[str], str]) -> JointCoupling:
+        return replace(self, coefficients={rename(joint): c for joint, c in self.coefficients.items()})
+
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
         position: Scalar = 0.0
         bias: Scalar = 0.0
         row: list[Scalar] = [0.0] * kinematics.model.nv
         for name, polynomial in zip(self.coefficients, self._polynomials):
             joint = kinematics.model.joint(name)
-            if joint.kind.nv != 1:
+            if not joint.kind.is_coordinate:
                 raise ValueError(
                     f"constraint {self.name!r}: joint {name!r} is {joint.kind.name}, "
-                    "it has more than one degree of freedom"
+                    "it has more than one degree of freedom, or a velocity that is not the rate of its position"
                 )
             q, v = kinematics.q[joint.q_index], kinematics.v[joint.v_index]
             value, slope, curvature = _polynomial([next(parameters) for _ in polynomial], q)
@@ -86,7 +92,6 @@ class HolonomicRows(Constraint):
         labels: the rows' names; their number is the number of rows.
     """
 
-    name: str
     function: Callable[[Sequence[Scalar]], Sequence[Scalar]]
     _: KW_ONLY
     labels: tuple[str, ...] = ("h",)
@@ -104,7 +109,6 @@ class HolonomicRows(Constraint):
 
         columns = [along([float(i == k) for i in range(nv)], rate_of) for k in range(nv)]
         matrix = [list(row) for row in zip(*columns)]
-        _check_count(self.name, len(matrix), self.labels)
         return Rows(list(self.function(kinematics.q)), matrix, along(kinematics.v, second_rate_of))
 
 
@@ -117,7 +121,6 @@ class PfaffianRows(Constraint):
         labels: the rows' names; their number is the number of rows.
     """
 
-    name: str
     function: Callable[[Sequence[Scalar]], Sequence[Sequence[Scalar]]]
     _: KW_ONLY
     labels: tuple[str, ...] = ("row",)
@@ -133,7 +136,6 @@ class PfaffianRows(Constraint):
     def rows(self, kinematics: Kinematics, parameters: Iterator[Scalar]) -> Rows:
         moving = moving_configuration(kinematics.model, kinematics.q, kinematics.v)
         rates = [[rate_of(x, moving[0].level) for x in row] for row in self.function(moving)]
-        _check_count(self.name, len(rates), self.labels)
         for row in rates:
             if len(row) != kinematics.model.nv:
                 raise ValueError(
@@ -142,6 +144,13 @@ class PfaffianRows(Constraint):
                 )
         bias = [sum((x * v for x, v in zip(row, kinematics.v)), 0.0) for row in rates]
         return Rows([0.0] * len(rates), [list(row) for row in self.function(kinematics.q)], bias)
+
+
+def _coefficient(value: Any, where: str) -> float | tuple[float, ...]:
+    """A number, or those of a polynomial."""
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value):
+        return tuple(number(each, where) for each in value)
+    return number(value, where)
 
 
 def _polynomial(coefficients: Sequence[Scalar], q: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -154,8 +163,3 @@ def _polynomial(coefficients: Sequence[Scalar], q: Scalar) -> tuple[Scalar, Scal
         slope = slope * q + value
         value = value * q + coefficient
     return value, slope, 2.0 * half
-
-
-def _check_count(name: str, count: int, labels: tuple[str, ...]) -> None:
-    if count != len(labels):
-        raise ValueError(f"constraint {name!r}: its function returns {count} rows, its labels are {', '.join(labels)}")

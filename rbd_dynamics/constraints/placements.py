@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rbd_dynamics.model.assembly import checked_pose, checked_vector
-from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.open_kinds import check_keys
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy
 
@@ -24,10 +24,10 @@ def placement(
 
     Raises ValueError for what are not so many finite numbers, or a quaternion far from unit length.
     """
-    x, y, z = _vector(xyz, 3, "xyz")
+    x, y, z = checked_vector(xyz, 3, "xyz")
     if quaternion is None:
-        return Transform.of(rotation_from_rpy(*_vector(rpy, 3, "rpy")), (x, y, z))
-    numbers = _vector(quaternion, 4, "quaternion")
+        return Transform.of(rotation_from_rpy(*checked_vector(rpy, 3, "rpy")), (x, y, z))
+    numbers = checked_vector(quaternion, 4, "quaternion")
     norm = sum(q * q for q in numbers) ** 0.5
     if abs(norm - 1.0) > QUATERNION_TOLERANCE:
         raise ValueError(f"quaternion has norm {norm:.6g}, expected 1")
@@ -36,18 +36,16 @@ def placement(
 
 
 def checked_placement(value: Any, where: str) -> Transform:
-    """A pose from a `Transform`, a position (3,) or a homogeneous matrix (4, 4).
+    """A pose from a `Transform`, a position (3,), a homogeneous matrix (4, 4), or the arguments of `placement` by name.
 
     Raises ValueError that starts with `where`, also for what is no rotation matrix.
     """
-    try:
+    if not isinstance(value, Mapping):
         return checked_pose(value, where)
-    except ModelError as error:
-        raise ValueError(str(error)) from None
-
-
-def _vector(values: Any, size: int, where: str) -> tuple[float, ...]:
+    check_keys(value, ("xyz", "rpy", "quaternion"), where)
+    if "rpy" in value and "quaternion" in value:
+        raise ValueError(f"{where}: give rpy or quaternion, not both")
     try:
-        return tuple(checked_vector(values, size, where))
-    except ModelError as error:
-        raise ValueError(str(error)) from None
+        return placement(**value)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None

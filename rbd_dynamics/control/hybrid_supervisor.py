@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.surfaces import RollingBall, RollingDisk, SurfaceConstraint
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
 
@@ -66,12 +65,11 @@ class HybridSupervisor:
         self.desired = np.zeros(controller.m)  # multipliers wanted by the user
         self.force = np.zeros(controller.m)  # wanted now
         self.output: HybridOutput | None = None  # of the last step; None in hold
-        one_sided = (SurfaceConstraint, RollingBall, RollingDisk)
         sets = controller.constraints
         #: rows that can only push
         self.unilateral = np.zeros(controller.m, dtype=bool)
         for constraint in sets.constraints:
-            if isinstance(constraint, one_sided):
+            if constraint.one_sided:
                 self.unilateral[sets.slice_of(constraint.name).start] = True
         self._approach = np.zeros(controller.m)
         self._posture = np.zeros(controller.robot.model.nv)

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
+from rbd_dynamics.demo.ros_domain import own_domain
+
 PATIENCE = 8.0  # s that a process has to end after SIGINT, before it is killed
 PR_SET_PDEATHSIG = 1
-#: of ROS domains; 1 to 100 are safe everywhere, 0 is where other people's robots are
-DOMAINS = range(1, 101)
 
 
 class NodeDied(RuntimeError):
@@ -100,7 +100,8 @@ def isolated_environment(folder: Path) -> None:
     else:
         os.environ.pop("ROS_LOCALHOST_ONLY", None)  # would win, and is out of use
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ.setdefault("ROS_DOMAIN_ID", str(DOMAINS[os.getpid() % len(DOMAINS)]))
+    if "ROS_DOMAIN_ID" not in os.environ:
+        os.environ["ROS_DOMAIN_ID"] = str(own_domain())
     os.environ["ROS_LOG_DIR"] = str(folder / "ros")
     os.environ["PYTHONUNBUFFERED"] = "1"
 

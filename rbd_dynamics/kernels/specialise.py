@@ -52,8 +52,8 @@ def function_of(
 ) -> Function:
     """An algorithm over `Inputs` as a function of flat vectors.
 
-    The algorithm sees the expanded tree, whose joints need no chains; what goes in and out is for the
-    bodies of the model itself.
+    The algorithm sees the expanded tree, in which chains are single joints; what goes in and out is for
+    the bodies of the model itself.
     """
     tree = expanded(model)
     place = tree.model.frame(frame) if frame else None

@@ -15,6 +15,7 @@ from rbd_dynamics.model.description import Description, Inertial, JointDescripti
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
+from rbd_dynamics.model.joints.consistency import inconsistency
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
 from rbd_dynamics.model.tree import resolve_mimics
@@ -53,7 +54,11 @@ def assemble(
         [LinkDescription(link, inertial) for link, inertial in links.items()],
         [JointDescription(joint.name, joint.kind.name, "", joint.name, mimic=joint.mimic) for joint in joints],
     )
-    mimics = resolve_mimics(description, findings)
+    for joint in joints:
+        wrong = inconsistency(joint.kind, joint.limits.lower, joint.limits.upper)
+        if wrong:
+            raise ModelError(f"joint {joint.name!r}: {type(joint.kind).__qualname__}: {wrong}")
+    mimics = resolve_mimics(description, findings, {joint.name for joint in joints if joint.kind.is_coordinate})
     check_inertials(description, findings)
     findings.raise_errors()
     model = Model(

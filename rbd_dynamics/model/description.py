@@ -18,6 +18,7 @@ from typing import Any
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Limits, Mimic
+from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import rotor_inertias
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -60,6 +61,7 @@ class JointDescription:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    passive: tuple[PassiveForce, ...] = ()
 
 
 @dataclass
@@ -171,6 +173,7 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
         armature=armatures.get(name, 0.0) if armature is None else armature,
         mimic=parsed.mimic
         and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
+        passive=_spring(first_child(element, "dynamics"), kind, where, findings),
     )
 
 
@@ -231,6 +234,20 @@ def _dynamics(
             _check_not_negative(inertia, element, key, where, findings)
             return dynamics.damping, dynamics.friction, inertia * ratio**2
     return dynamics.damping, dynamics.friction, None
+
+
+def _spring(element: ET.Element | None, kind: str, where: str, findings: Findings) -> tuple[PassiveForce, ...]:
+    """Springs are no part of URDF: the attributes have the names that SDFormat has for them."""
+    if element is None or "spring_stiffness" not in element.keys():
+        return ()
+    reader = Reader(element, where, findings)
+    stiffness = reader.number("spring_stiffness", Number())
+    rest = reader.number("spring_reference", Number(default="0"))
+    _check_not_negative(stiffness, element, "spring_stiffness", where, findings)
+    if kind not in ("revolute", "continuous", "prismatic"):
+        findings.error(where, f"is {kind}, which cannot have a spring")
+    sound = math.isfinite(stiffness) and math.isfinite(rest) and stiffness > 0.0
+    return (Spring(stiffness, rest=rest),) if sound else ()
 
 
 def _check_not_negative(value: float, element: ET.Element, key: str, where: str, findings: Findings) -> None:

@@ -264,15 +264,8 @@ def _joint(entry: _Entry) -> Joint:
             follows.get("leader"), multiplier=follows.get("multiplier", 1.0), offset=follows.get("offset", 0.0)
         )
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
-    passive = [_passive_force(item, entry.where) for item in entry.items("passive")]
+    passive = [PassiveForce.from_dict(item, f"{entry.where}: passive") for item in entry.items("passive")]
     return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
-
-
-def _passive_force(item: Any, where: str) -> PassiveForce:
-    try:
-        return PassiveForce.from_dict(item)
-    except ModelError as error:
-        raise ModelError(f"{where}: passive: {error}") from None
 
 
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:

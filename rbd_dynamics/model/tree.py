@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rbd_dynamics.model.description import Description, JointDescription
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Mimic
 
-SINGLE_FREEDOM = ("revolute", "continuous", "prismatic", "helical", "screw")
+SINGLE_FREEDOM = ("revolute", "continuous", "prismatic")
 
 
 def check_tree(description: Description, findings: Findings) -> None:
@@ -67,11 +67,16 @@ def joints_of(description: Description) -> dict[str, list[JointDescription]]:
     return found
 
 
-def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mimic]:
+def resolve_mimics(
+    description: Description, findings: Findings, single: Collection[str] | None = None
+) -> dict[str, Mimic]:
     """What each mimic joint follows in the end: chains are composed, so no leader mimics another.
 
-    A joint whose leader does not exist follows none.
+    A joint whose leader does not exist follows none. single: the joints with one coordinate, which alone
+    can follow and lead; by default those of a URDF's types that have one.
     """
+    if single is None:
+        single = {joint.name for joint in description.joints if joint.type in SINGLE_FREEDOM}
     joints = {joint.name: joint for joint in description.joints}
     found: dict[str, Mimic] = {}
     reported: set[str] = set()
@@ -79,8 +84,8 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
         if joint.mimic is None:
             continue
         where = f"joint {joint.name!r}"
-        if joint.type not in SINGLE_FREEDOM:
-            findings.error(where, f"is {joint.type} and cannot mimic", f"only {', '.join(SINGLE_FREEDOM)} can")
+        if joint.name not in single:
+            findings.error(where, f"is {joint.type} and cannot mimic", "only a joint with one coordinate can")
             continue
         passed, (leader, multiplier, offset) = [joint.name], _numbers_of(joint.mimic)
         while leader in joints and leader not in passed and joints[leader].mimic is not None:
@@ -95,7 +100,7 @@ def resolve_mimics(description: Description, findings: Findings) -> dict[str, Mi
         elif leader not in joints:
             if leader:  # an empty name has been reported
                 findings.defect(where, f"mimics the unknown joint {leader!r}", "it counts as a joint of its own")
-        elif joints[leader].type not in (*SINGLE_FREEDOM, "fixed"):
+        elif leader not in single and joints[leader].type != "fixed":
             findings.error(where, f"mimics {leader!r}, which is {joints[leader].type}")
         else:
             found[joint.name] = Mimic(leader, multiplier=multiplier, offset=offset)

@@ -58,6 +58,8 @@ def load_urdf(
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
     `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
 
+    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names.
+
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
         base: "floating" adds the floating joint "root_joint" that moves the root link.
@@ -296,7 +298,7 @@ def _assemble(
         parent = WORLD if mover.parent is None else index[mover.parent]
         moving = Joint(
             name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
-            armature=joint.armature, mimic=mimic,
+            armature=joint.armature, mimic=mimic, passive=joint.passive,
         )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
 

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints import Constraint, ConstraintSet, JointCoupling, PairConstraint
+from rbd_dynamics.constraints import Constraint, ConstraintSet
 from rbd_dynamics.constraints.dictionary import read_constraints
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix
@@ -111,13 +110,7 @@ class KnownConstraints:
 
     def _inside(self, constraint: Constraint) -> Constraint:
         """With the description's names of frames and joints."""
-        inside = self._prefix.inside
-        if isinstance(constraint, PairConstraint):
-            return replace(constraint, frame=inside(constraint.frame), reference=inside(constraint.reference))
-        if isinstance(constraint, JointCoupling):
-            joints = {inside(joint): coefficient for joint, coefficient in constraint.coefficients.items()}
-            return replace(constraint, coefficients=joints)
-        return constraint
+        return constraint.renamed(self._prefix.inside)
 
 
 class ConstrainedRequest:

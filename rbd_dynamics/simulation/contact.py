@@ -35,7 +35,7 @@ class Contact:
     Parameters:
         name: for messages.
         frame: link or joint that carries the ball.
-        surface: plane, sphere or cylinder.
+        surface: plane, sphere or cylinder, or one whose `value` is the distance.
         radius: of the ball, m; small for a point.
         friction_coefficient: of Coulomb friction between both.
         restitution: part of the normal velocity with which it rebounds, 0 to 1.
@@ -55,12 +55,16 @@ class Contact:
     surface_placement: Transform = IDENTITY
 
     def __post_init__(self) -> None:
+        where = f"contact {self.name!r}"
         if not (0.0 <= self.friction_coefficient < math.inf and 0.0 <= self.restitution <= 1.0):
             raise ValueError(
-                f"contact {self.name!r}: friction_coefficient {self.friction_coefficient} must not be negative and "
-                f"restitution {self.restitution} must be between 0 and 1"
+                f"{where}: friction_coefficient {self.friction_coefficient} must not be negative and restitution "
+                f"{self.restitution} must be between 0 and 1"
             )
-        self.rows()  # checks the rest
+        try:
+            self.rows()
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"constraint {self.name!r}", where, 1)) from None
 
     def rows(self) -> RollingBall:
         """Its normal and its two tangents as constraint rows."""

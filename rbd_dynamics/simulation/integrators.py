@@ -15,7 +15,6 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import Contact, contact_impulses, contact_set
-from rbd_dynamics.spatial import right_jacobian_inverse_se3, right_jacobian_inverse_so3
 
 Array = NDArray[np.float64]
 FRICTION_ITERATIONS = 3
@@ -260,15 +259,7 @@ def displacement_rate(model: Model, x: Array, v: Array) -> Array:
     rate = v.copy()
     for joint in model.joints:
         own = slice(joint.v_index, joint.v_index + joint.kind.nv)
-        if joint.kind.name == "spherical":
-            rate[own] = right_jacobian_inverse_so3(x[own]) @ v[own]
-        elif joint.kind.name == "floating":
-            rate[own] = right_jacobian_inverse_se3(x[own]) @ v[own]
-        elif joint.kind.name == "planar":  # the same group in the plane: (w, v) with w along the axis
-            w, ux, uy = x[own][2], x[own][0], x[own][1]
-            twist = np.array([0.0, 0.0, w, ux, uy, 0.0])
-            moved = right_jacobian_inverse_se3(twist) @ np.array([0.0, 0.0, v[own][2], v[own][0], v[own][1], 0.0])
-            rate[own] = moved[3], moved[4], moved[2]
+        rate[own] = joint.kind.displacement_rate(x[own], v[own])
     return rate
 
 

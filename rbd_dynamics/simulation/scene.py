@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
-from rbd_dynamics.constraints.dictionary import built, known_keys, read
+from rbd_dynamics.constraints.dictionary import named, read
+from rbd_dynamics.constraints.forms import value_of
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.open_kinds import built, check_keys
 from rbd_dynamics.simulation.contact import Contact, contact_set
 
 
@@ -27,24 +29,13 @@ def load_scene(source: Any, model: Model) -> Scene:
     data = read(source)
     if not isinstance(data, dict):
         raise ValueError("scene: expected a dictionary with `constraints` or `contacts`")
-    known_keys(data, ("constraints", "stabilization", "contacts"), "scene")
+    check_keys(data, ("constraints", "stabilization", "contacts"), "scene")
     held = {key: data[key] for key in ("constraints", "stabilization") if key in data}
     constraints = load_constraints(held, model) if data.get("constraints") else None
     entries = data.get("contacts") or []
     if not isinstance(entries, list):
         raise ValueError("scene: contacts: expected a list")
-    contacts = tuple(_contact(entry, k) for k, entry in enumerate(entries))
+    contacts = tuple(built(Contact, entry, named(entry, "contact", k), value_of) for k, entry in enumerate(entries))
     if contacts:
         contact_set(model, contacts)  # names and frames
     return Scene(constraints, contacts)
-
-
-def _contact(entry: Any, index: int) -> Contact:
-    if not isinstance(entry, dict):
-        raise ValueError(f"contact {index}: expected a dictionary, got {entry!r}")
-    name = entry.get("name")
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"contact {index}: needs a `name`")
-    rest = {key: value for key, value in entry.items() if key != "name"}
-    contact: Contact = built(Contact, name, rest, f"contact {name!r}")
-    return contact

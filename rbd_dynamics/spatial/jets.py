@@ -11,6 +11,7 @@ variables are never mixed up; a new variable needs `with_rates` at a level above
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rbd_dynamics.spatial.scalar import Scalar, cos, less, reciprocal, sin, sqrt, tanh, where
@@ -62,6 +63,8 @@ class Jet:
     def __mul__(self, other: Any) -> Any:
         if self._lower(other):
             return other * self
+        if isinstance(other, (float, int)) and other == 0.0:
+            return 0.0
         x, d, dd = self._parts(other)
         return Jet(
             self.x * x,
@@ -148,3 +151,9 @@ def second_rate_of(x: Any, level: int = 0) -> Scalar:
 def level_above(*values: Any) -> int:
     """A level that none of the values has."""
     return 1 + max((x.level for x in values if isinstance(x, Jet)), default=-1)
+
+
+def moving(x: Sequence[Scalar], rates: Sequence[Scalar], *others: Scalar) -> list[Jet]:
+    """Numbers as they move at these rates: jets of a new variable, at one level, above `others` too."""
+    level = level_above(*x, *rates, *others)
+    return [Jet(value, rate, 0.0, level) for value, rate in zip(x, rates, strict=True)]

@@ -18,6 +18,8 @@ from rbd_dynamics.spatial import (
     quaternion_log,
     quaternion_product,
     random_quaternion,
+    right_jacobian_inverse_se3,
+    right_jacobian_inverse_so3,
     rotate_by_quaternion,
 )
 from rbd_dynamics.spatial.scalar import Scalar, cos, sin
@@ -86,6 +88,11 @@ class Planar(JointKind):
         norm = along**2 + across**2
         return np.stack([(along * dx + across * dy) / norm, (along * dy - across * dx) / norm, turn], axis=-1)
 
+    def displacement_rate(self, x: Array, v: Array) -> Array:
+        twist = np.array([0.0, 0.0, x[2], x[0], x[1], 0.0])  # of the same group, its plane normal to z
+        moved = right_jacobian_inverse_se3(twist) @ np.array([0.0, 0.0, v[2], v[0], v[1], 0.0])
+        return np.array([moved[3], moved[4], moved[2]])
+
 
 @dataclass(frozen=True)
 class Spherical(JointKind):
@@ -116,6 +123,9 @@ class Spherical(JointKind):
 
     def difference(self, q0: Array, q1: Array) -> Array:
         return quaternion_log(quaternion_product(quaternion_conjugate(q0), q1))
+
+    def displacement_rate(self, x: Array, v: Array) -> Array:
+        return np.asarray(right_jacobian_inverse_so3(x) @ v)
 
 
 @dataclass(frozen=True)
@@ -155,6 +165,9 @@ class Floating(JointKind):
         w = quaternion_log(quaternion_product(inverse, q1[..., 3:]))
         p = rotate_by_quaternion(inverse, q1[..., :3] - q0[..., :3])
         return np.concatenate([w, left_jacobian_inverse_times(w, p)], axis=-1)
+
+    def displacement_rate(self, x: Array, v: Array) -> Array:
+        return np.asarray(right_jacobian_inverse_se3(x) @ v)
 
 
 def _quaternion_rates(Q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:

@@ -183,5 +183,4 @@ def dof_names(model: Model) -> dict[int, str]:
 
 def torque_unit(model: Model, name: str) -> str:
     """N m or N."""
-    (twist,) = model.joint(name).kind.columns([0.0])
-    return "N m" if any(twist[:3]) else "N"
+    return "N m" if model.joint(name).kind.is_angle else "N"

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hold, approach, press and stop: the supervisor of the hybrid controller, with MuJoCo as the robot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pressing = pytest.importorskip("benchmarks.pressing")
+pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
+
+from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402
+from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor  # noqa: E402
+from rbd_dynamics.control.trajectory import Point, Waypoints  # noqa: E402
+
+MS = 1_000_000  # ns
+LIMITS = HybridLimits(contact_force=0.5)
+
+
+class Cell:
+    """A robot, its supervisor and a clock."""
+
+    def __init__(self, height=0.0, limits=LIMITS):
+        self.robot, self.plant, controller, q, _ = pressing.scene(pressing.Case())
+        if height:
+            J = self.robot.jacobian(q, pressing.TOOL)
+            R = self.robot.pose(q, pressing.TOOL)[:3, :3]
+            q = q + np.linalg.pinv(J) @ np.concatenate([np.zeros(3), R.T @ [0.0, 0.0, height]])
+            self.plant.reset(q)
+        self.tasks = controller.task.row_names
+        self.supervisor = HybridSupervisor(controller, DesiredMotion(self.tasks), limits)
+        self.supervisor.desired[:] = 10.0
+        self.now = 1_000_000_000
+        self.sensor_works = True
+        self.sensed = self.now
+        self.forces, self.torques = [], []
+
+    @property
+    def measured(self):
+        return np.array([self.plant.normal_force])
+
+    def run(self, seconds, bias=0.0):
+        for _ in range(round(1000 * seconds)):
+            q, v = self.plant.state
+            if self.sensor_works:
+                self.sensed = self.now
+            tau = self.supervisor.torque(self.now, q, v, self.measured + bias, self.sensed).copy()
+            assert np.isfinite(tau).all()
+            self.forces.append(self.plant.normal_force)
+            self.torques.append(tau)
+            self.plant.advance(tau, 1e-3)
+            self.now += MS
+        return self
+
+    def engage(self):
+        self.supervisor.engage(self.now, self.measured, self.sensed)
+        return self
+
+    def move(self, *points):
+        waypoints = [Point(t, [0.0, 0.0, 0.0, x, y], [], []) for t, x, y in points]
+        theta = self.supervisor.output.theta
+        self.supervisor.motion.follow(
+            Waypoints.of(list(self.tasks), waypoints, positions=True), self.now, self.now, theta, 0.0 * theta
+        )
+
+
+def test_holds_until_it_is_engaged():
+    cell = Cell(height=0.02)
+    start = cell.plant.state[0]
+    cell.run(0.5)
+    assert cell.supervisor.mode == "hold" and cell.supervisor.reason == "not engaged"
+    np.testing.assert_allclose(cell.plant.state[0], start, atol=1e-5)
+
+
+def test_finds_the_surface_presses_and_follows():
+    cell = Cell(height=0.01).run(0.1).engage()
+    assert cell.supervisor.mode == "approach"
+    cell.run(1.0)
+    assert cell.supervisor.mode == "press"
+    cell.run(1.0)
+    np.testing.assert_allclose(cell.forces[-100:], 10.0, rtol=0.02)
+    assert max(cell.forces) < 13.0  # no blow where it touches first
+    cell.move((1.0, 0.05, 0.0), (2.0, 0.05, 0.05))
+    cell.run(3.0)
+    np.testing.assert_allclose(cell.supervisor.output.theta[3:], [0.05, 0.05], atol=1e-4)
+    np.testing.assert_allclose(cell.forces[-3000:], 10.0, rtol=0.02)
+
+
+def test_engaging_in_contact_makes_no_jump():
+    cell = Cell().run(0.3).engage()  # it rests on the surface, hardly pressing
+    if cell.supervisor.mode == "approach":
+        cell.run(0.5)
+    cell.run(1.5)
+    cell.supervisor.stop("to try again")
+    cell.run(0.2)
+    felt = cell.forces[-1]
+    assert felt > 1.0
+    cell.engage().run(0.02)
+    assert cell.supervisor.mode == "press"
+    assert np.abs(np.array(cell.forces[-20:]) - felt).max() < 1.5
+    assert np.abs(cell.torques[-20] - cell.torques[-21]).max() < 1.0
+
+
+def pressed():
+    cell = Cell(height=0.001).run(0.1).engage().run(1.5)
+    assert cell.supervisor.mode == "press"
+    return cell
+
+
+def stopped(cell, reason):
+    """It holds, says why, moves nowhere, and pushes less and less."""
+    assert cell.supervisor.mode == "hold"
+    assert reason in cell.supervisor.reason
+    where = cell.plant.state[0]
+    cell.run(1.0)
+    assert np.abs(cell.plant.state[0] - where).max() < 0.02
+    assert np.abs(cell.plant.state[1]).max() < 1e-3
+    assert cell.forces[-1] < 11.0
+
+
+def test_silent_sensor_stops():
+    cell = pressed()
+    cell.sensor_works = False
+    cell.run(0.1)
+    stopped(cell, "sensor is silent")
+    with pytest.raises(ValueError, match="sensor is silent"):
+        cell.engage()
+    cell.sensor_works = True
+    cell.run(0.01).engage().run(1.5)
+    assert cell.supervisor.mode == "press"
+
+
+def test_silent_joint_states_stop():
+    cell = pressed()
+    cell.now += 300 * MS
+    cell.run(0.001)
+    stopped(cell, "joint states were silent for 0.3")
+
+
+def test_too_much_force_stops():
+    cell = pressed()
+    cell.run(0.001, bias=60.0)
+    stopped(cell, "more than 50")
+
+
+def test_lost_contact_stops():
+    cell = pressed()
+    cell.plant.model.geom("surface").pos[2] -= 0.3  # the table is taken away
+    cell.run(0.12)
+    assert cell.supervisor.mode == "hold"
+    assert "contact lost" in cell.supervisor.reason or "off by" in cell.supervisor.reason
+    fell = cell.robot.pose(cell.plant.state[0], pressing.TOOL)[2, 3]
+    cell.run(0.5)
+    assert cell.robot.pose(cell.plant.state[0], pressing.TOOL)[2, 3] > fell - 0.03
+
+
+def test_surface_that_is_not_there_stops():
+    cell = Cell(height=0.005)
+    cell.plant.model.geom("surface").pos[2] -= 0.3
+    cell.run(0.1).engage().run(2.0)
+    assert cell.supervisor.mode == "hold"
+    assert "no contact where surface.normal should be" in cell.supervisor.reason
+
+
+def test_wrong_place_of_the_surface_stops():
+    cell = pressed()
+    placement = cell.supervisor.controller.constraints["surface"].reference_placement
+    moved = placement._replace(p=(placement.p[0], placement.p[1], placement.p[2] - 0.05))
+    controller = cell.supervisor.controller
+    controller.move(controller.constraints.changed("surface", reference_placement=moved), controller.task)
+    cell.run(0.002)
+    stopped(cell, "surface.normal is off by 0.0")
+
+
+def test_out_of_reach_stops():
+    cell = pressed()
+    cell.supervisor.limits = replace(LIMITS, reach=0.03)
+    cell.move((1.0, 0.05, 0.0))
+    cell.run(1.0)
+    stopped(cell, "out of reach")
+
+
+def test_cannot_engage_without_a_sensor_or_a_way_to_the_surface():
+    cell = Cell(height=0.02)
+    with pytest.raises(ValueError, match="no joint state"):
+        cell.engage()
+    cell.run(0.01)
+    with pytest.raises(ValueError, match="no wrench"):
+        cell.supervisor.engage(cell.now, None, 0)
+    cell.supervisor.limits = replace(LIMITS, approach_speed=0.0)
+    with pytest.raises(ValueError, match="there is no contact"):
+        cell.engage()
+    assert cell.supervisor.mode == "hold"
+
+
+def test_numbers_that_are_not_finite_raise_and_change_nothing():
+    cell = pressed()
+    q, v = cell.plant.state
+    with pytest.raises(ValueError, match="panda_joint1"):
+        cell.supervisor.torque(cell.now, q * np.nan, v, cell.measured, cell.now)
+    with pytest.raises(ValueError, match="measured"):
+        cell.supervisor.torque(cell.now, q, v, np.array([np.nan]), cell.now)
+    cell.run(0.5)
+    assert cell.supervisor.mode == "press"
+    np.testing.assert_allclose(cell.forces[-1], 10.0, rtol=0.02)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The residual and what touches a robot, sample by sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.robots import load_robot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbd_dynamics import Robot
+from rbd_dynamics.control.contact_detector import RELEASE, ContactDetector
+from rbd_dynamics.control.residual_monitor import ResidualMonitor
+from rbd_dynamics.control.state_filter import StateFilter
+from rbd_dynamics.control.terms import inverse_dynamics_terms
+
+RATE = 500.0
+
+
+def trajectory(nv, count=2000, rate=RATE):
+    t = np.arange(count) / rate
+    w, phase = 1.0 + 0.3 * np.arange(nv), np.arange(nv)
+    x = w * t[:, None] + phase
+    return t, 0.4 * np.sin(x), 0.4 * w * np.cos(x), -0.4 * w**2 * np.sin(x)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return Robot(load_robot("ur5_robot"))
+
+
+def run(monitor, t, q, v, tau):
+    """Residuals where they are valid, external torques and contact, of all samples."""
+    found = []
+    for k in range(len(t)):
+        answered = monitor.update(q[k], v[k], tau[k], t[k])
+        found.append((answered and monitor.ready, monitor.residual.copy(), monitor.external.copy(), monitor.contact))
+    return [np.array(column) for column in zip(*found)]
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000.0])
+def test_filter_gives_a_delayed_signal_and_its_derivative(rate):
+    low_pass, t = StateFilter(1, 8.0), np.arange(0.0, 3.0, 1.0 / rate)
+    u = np.sin(2.0 * t)
+    low_pass.reset(u[:1])
+    found = []
+    for k in range(1, len(t)):
+        low_pass.update(u[k : k + 1], t[k] - t[k - 1])
+        found.append((low_pass.x[0], low_pass.rate[0]))
+    gain, late = 1.0 / (1.0 + (2.0 / low_pass.w) ** 2), 2.0 * np.arctan(2.0 / low_pass.w) / 2.0
+    settled = t[1:] > low_pass.settling
+    x, rate_ = np.array(found)[settled].T
+    after = t[1:][settled] - late
+    np.testing.assert_allclose(x, gain * np.sin(2.0 * after), atol=2e-3)
+    np.testing.assert_allclose(rate_, 2.0 * gain * np.cos(2.0 * after), atol=8e-3)
+
+
+def test_filter_is_exact_for_straight_signals_at_any_distance():
+    rng = np.random.default_rng(0)
+    one, other = StateFilter(1, 3.0), StateFilter(1, 3.0)
+    for low_pass in (one, other):
+        low_pass.reset(np.array([0.3]))
+    one.update(np.array([1.3]), 1.0)
+    steps = rng.dirichlet(np.ones(20))
+    for time, step in zip(np.cumsum(steps), steps):
+        other.update(np.array([0.3 + time]), step)
+    np.testing.assert_allclose((one.x, one.rate), (other.x, other.rate), rtol=1e-12)
+
+
+def test_right_model_has_no_residual(robot):
+    t, q, v, a = trajectory(6)
+    monitor = ResidualMonitor(robot, cutoff=10.0)
+    ready, residual, external, _ = run(monitor, t, q, v, robot.inverse_dynamics(q, v, a))
+    assert 0.05 < np.flatnonzero(ready)[0] / RATE < 0.2
+    scale = np.abs(robot.inverse_dynamics(q, v, a)).max()
+    assert np.abs(residual[ready]).max() < 0.01 * scale  # the filter is not linear in what the model is
+    assert np.abs(external[1:]).max() < 1e-3 * scale
+    assert monitor.restarts == 0
+
+
+def test_offset_and_external_torque_are_seen_late_by_what_is_stated(robot):
+    t, q, v, a = trajectory(6)
+    push = np.zeros((len(t), 6))
+    push[500:1200, 2] = 8.0
+    monitor = ResidualMonitor(robot, cutoff=10.0, observer_rate=40.0, thresholds=3.0, contact_duration=0.02)
+    ready, residual, external, contact = run(monitor, t, q, v, robot.inverse_dynamics(q, v, a) - push)
+    np.testing.assert_allclose(external[700:1200, 2], 8.0, atol=0.1)
+    np.testing.assert_allclose(residual[700:1200, 2], -8.0, atol=0.5)
+    # 3 of 8 N m: ln(8 / 5) / 40 s, and the duration
+    begin, end = np.flatnonzero(np.diff(contact)) / RATE
+    assert abs(begin - (1.0 + np.log(8 / 5) / 40 + 0.02)) < 0.006
+    assert abs(end - (2.4 + np.log(8 / (3 * RELEASE)) / 40 + 0.02)) < 0.006
+
+
+@pytest.mark.parametrize("terms", [("inertia", "coriolis"), ("inertia", "coriolis", "gravity", "friction")])
+def test_terms_of_the_efforts(terms):
+    robot = Robot(load_robot("panda"))
+    t, q, v, a = trajectory(robot.model.nv)
+    tau = inverse_dynamics_terms(robot, q, v, a, terms)
+    monitor = ResidualMonitor(robot, terms=terms, cutoff=10.0)
+    ready, residual, external, _ = run(monitor, t, q, v, tau)
+    assert np.abs(external[1:]).max() < 0.02 * np.abs(tau).max()
+    assert np.abs(residual[ready]).max() < 0.05 * np.abs(tau).max()
+
+
+def test_gaps_and_clocks_set_back_begin_anew(robot):
+    t, q, v, a = trajectory(6, 1000)
+    tau = robot.inverse_dynamics(q, v, a)
+    for shift in (0.5, -3.0):
+        shifted = t + shift * (np.arange(len(t)) >= 500)
+        monitor = ResidualMonitor(robot, cutoff=10.0)
+        ready, residual, external, _ = run(monitor, shifted, q, v, tau)
+        assert monitor.restarts == 1 and not ready[500] and not ready[510] and ready[700]
+        assert np.abs(external[501:]).max() < 0.1 and np.abs(residual[ready]).max() < 1.0
+
+
+def test_odd_samples_change_nothing(robot):
+    t, q, v, a = trajectory(6, 100)
+    tau = robot.inverse_dynamics(q, v, a)
+    monitor = ResidualMonitor(robot)
+    run(monitor, t, q, v, tau)
+    external = monitor.external.copy()
+    with pytest.raises(ValueError, match="not later"):
+        monitor.update(q[-1], v[-1], tau[-1], t[-1])
+    with pytest.raises(ValueError, match="not finite"):
+        monitor.update(np.full(6, np.nan), v[-1], tau[-1], t[-1] + 0.01)
+    np.testing.assert_array_equal(monitor.external, external)
+    assert monitor.update(q[-1], v[-1], tau[-1], t[-1] + 1 / RATE)
+
+
+def test_joints_without_effort_do_not_disturb_the_others(robot):
+    t, q, v, a = trajectory(6)
+    tau = robot.inverse_dynamics(q, v, a)
+    whole = run(ResidualMonitor(robot), t, q, v, tau)
+    tau = tau.copy()
+    tau[:, 3] = np.nan
+    monitor = ResidualMonitor(robot, thresholds=1.0)
+    part = run(monitor, t, q, v, tau)
+    rest = [0, 1, 2, 4, 5]
+    for one, other in zip(whole[1:3], part[1:3]):
+        np.testing.assert_allclose(one[1:, rest], other[1:, rest], atol=1e-9)
+        assert np.isnan(other[1:, 3]).all()
+    assert not part[3].any()
+
+
+def test_continuous_joints_may_jump_by_a_turn():
+    robot = Robot(load_robot("ur5_robot"))
+    from rbd_dynamics import ModelBuilder
+    from rbd_dynamics.model.joints import Continuous
+
+    builder = ModelBuilder("wheel")
+    builder.add_body(
+        "wheel", None, Continuous((0.0, 1.0, 0.0)), mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0, 0, 0.1, 0, 0.1)
+    )
+    robot = Robot(builder.build())
+    t = np.arange(1500) / RATE
+    q = (3.0 * t)[:, None]
+    v, a = np.full_like(q, 3.0), np.zeros_like(q)
+    wrapped = (q + np.pi) % (2.0 * np.pi) - np.pi
+    ready, residual, external, _ = run(
+        ResidualMonitor(robot, cutoff=20.0), t, wrapped, v, robot.inverse_dynamics(q, v, a)
+    )
+    assert np.abs(residual[ready]).max() < 0.02 and np.abs(external[1:]).max() < 0.01
+
+
+@given(
+    st.lists(st.floats(-4.0, 4.0), min_size=1, max_size=60),
+    st.lists(st.integers(0, 60), max_size=5),
+    st.sampled_from([0.0, 0.01, 0.025, 0.1]),
+)
+@settings(max_examples=200, deadline=None)
+def test_contact_of_samples_is_that_one_by_one(values, cuts, duration):
+    external = np.array(values)[:, None] * np.array([1.0, -0.5])
+    one, other = ContactDetector([1.0, 1.2], duration=duration), ContactDetector([1.0, 1.2], duration=duration)
+    states = [one.update(row, 0.01) for row in external]
+    found = []
+    bounds = sorted({0, len(values), *(cut for cut in cuts if cut < len(values))})
+    for first, last in zip(bounds, bounds[1:]):
+        found += [(first + index, to) for index, to in other.changes(external[first:last], 0.01)]
+    assert other.contact == states[-1] and other.since == pytest.approx(one.since)
+    # a change is dated back by its duration
+    held = max(1, int(np.ceil(duration / 0.01 - 1e-6)))
+    changes = [k for k, (a, b) in enumerate(zip([False, *states], states)) if a != b]
+    assert [index + held - 1 for index, _ in found] == changes
+    assert [to for _, to in found] == [states[k] for k in changes]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"thresholds": 0.0}, {"thresholds": [1.0, -1.0]}, {"thresholds": 1.0, "duration": -1.0}]
+)
+def test_bad_thresholds(wrong):
+    with pytest.raises(ValueError, match="thresholds|duration"):
+        ContactDetector(**wrong)

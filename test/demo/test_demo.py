@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo as a user runs it, with a shorter motion: real processes over DDS."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers.paths import ROOT
+from helpers.ros_nodes import needs_ros
+
+from rbd_dynamics.cli import main
+from rbd_dynamics.example_robots import robots
+
+needs_robot = pytest.mark.skipif("panda" not in robots(), reason="example-robot-data is not installed")
+
+
+def start(folder):
+    """The demo in a process of its own, as a user of a terminal would start it."""
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "rbd_dynamics", "demo", "--short", "--output", str(folder)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"},  # it takes its own
+        preexec_fn=_heed_interrupts,
+    )  # fmt: skip
+
+
+def _heed_interrupts():
+    """A shell lets what it starts in the background ignore Ctrl-C, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def processes_of(folder):
+    """Ids of the living processes that have this folder on their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:  # ended meanwhile
+            pass
+    return found
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder and the output of a demo that has run to its end."""
+    folder = tmp_path_factory.mktemp("demo")
+    demo = start(folder)
+    output, _ = demo.communicate(timeout=240)
+    assert demo.returncode == 0, output
+    return folder, output
+
+
+@pytest.mark.slow
+@needs_robot
+class TestDemo:
+    pytestmark = needs_ros
+
+    def test_feedforward_tracks_better_and_services_agree(self, done):
+        folder, output = done
+        assert processes_of(folder) == []
+        summary = json.loads((folder / "summary.json").read_text())
+        error = {name: run["rms_all_joints_mrad"] for name, run in summary["runs"].items()}
+        assert error["PD + feedforward"] < error["PD + gravity"] < error["PD alone"]
+        assert len(summary["services"]) > 10 and all(check["passed"] for check in summary["services"])
+        assert summary["pressing"]["force_error_rms_percent"] < 5.0
+        assert summary["pressing"]["path_error_largest_mm"] < 2.0
+        for picture in ("tracking_error.png", "torques.png", "pressing.png"):
+            assert (folder / picture).read_bytes().startswith(b"\x89PNG")
+        for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner", "draw a circle"):
+            assert name in output
+
+    def test_the_bag_has_the_whole_run(self, done):
+        reader = pytest.importorskip("rosbags.highlevel").AnyReader
+        with reader([done[0] / "bag"]) as bag:
+            kinds = {connection.topic: connection.msgtype for connection in bag.connections}
+            counts = dict.fromkeys(kinds, 0)
+            for connection, _, _ in bag.messages():
+                counts[connection.topic] += 1
+        assert kinds["/joint_states"] == kinds["/feedforward/effort"] == "sensor_msgs/msg/JointState"
+        assert kinds["/robot_description"] == "std_msgs/msg/String" and counts["/robot_description"] == 1
+        assert counts["/feedforward/joint_trajectory"] == 3
+        assert counts["/joint_states"] > 1000 and counts["/feedforward/effort"] > 1000
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_an_interrupted_demo_ends_its_nodes(self, tmp_path, number):
+        demo = start(tmp_path)
+        end = time.monotonic() + 60.0
+        while len(processes_of(tmp_path / "log")) < 3 and demo.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        demo.send_signal(number)
+        output, _ = demo.communicate(timeout=60)
+        assert demo.returncode == 130, output
+        assert "Traceback" not in output
+        assert processes_of(tmp_path) == []
+
+    def test_a_node_that_dies_ends_the_demo_with_its_last_words(self, tmp_path):
+        demo = start(tmp_path)
+        end = time.monotonic() + 60.0
+        victim = None
+        while victim is None and demo.poll() is None and time.monotonic() < end:
+            victim = next(iter(processes_of(tmp_path / "log" / "feedforward.yaml")), None)
+            time.sleep(0.05)
+        time.sleep(1.0)
+        os.kill(victim, signal.SIGKILL)
+        output, _ = demo.communicate(timeout=60)
+        assert demo.returncode == 1, output
+        assert "feedforward" in output and "SIGKILL" in output and "Traceback" not in output
+        assert processes_of(tmp_path) == []
+
+
+def test_without_ros_the_demo_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("rclpy", "rbd_dynamics_interfaces")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "rclpy", None)
+    monkeypatch.setitem(sys.modules, "rbd_dynamics_interfaces", None)
+    assert main(["demo", "--output", str(tmp_path / "demo")]) == 2
+    error = capsys.readouterr().err
+    assert "rclpy" in error and "make setup" in error and "Traceback" not in error
+    assert not (tmp_path / "demo").exists()

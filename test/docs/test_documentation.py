@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documentation shows in Python runs, and the tour of the library leaves nothing out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import warnings
+
+import pytest
+from helpers.paths import ROOT
+from helpers.robots import load_robot, needs_pinocchio, robot_file
+
+import rbd_dynamics as rbd
+from rbd_dynamics import closed_forms, screws
+from rbd_dynamics.analysis import operational_space, sensitivity
+from rbd_dynamics.compiler import backends
+
+MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]
+NOT_RUN = {"docs/replay.md", "docs/identification.md"}  # they need a recording
+PAGES = [page for page in MARKDOWN if "```python" in (ROOT / page).read_text() and page not in NOT_RUN]
+
+
+def python_blocks(page):
+    """The code of a page, each block at its own line, so that errors tell where."""
+    text = (ROOT / page).read_text()
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S):
+        yield "\n" * text.count("\n", 0, block.start(1)) + block[1]
+
+
+@needs_pinocchio
+@pytest.mark.parametrize("page", PAGES)
+def test_python_of_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(backends, "best_backend", lambda: "reference")  # nothing to compile
+    shutil.copy(robot_file("ur5_robot"), "robot.urdf")
+    blocks, names = list(python_blocks(page)), {}
+    assert blocks
+    for block in blocks:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(block, page, "exec", dont_inherit=True), names)
+
+
+@needs_pinocchio
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", ["panda", "kinova", "double_pendulum_continuous", "tiago_pro", "talos_full_v2"])
+def test_calls_that_are_said_to_be_the_same_are(name, base, tmp_path, monkeypatch):
+    """Of continuous and mimic joints, many branches, floating bases."""
+    import pinocchio as pin
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(backends, "best_backend", lambda: "reference")
+    shutil.copy(robot_file("ur5_robot"), "robot.urdf")
+    page = {}
+    for block in python_blocks("docs/pinocchio.md"):
+        exec(compile(block, "docs/pinocchio.md", "exec", dont_inherit=True), page)
+    robot = rbd.Robot(load_robot(name, base))
+    root = [pin.JointModelFreeFlyer()] if base == "floating" else []
+    theirs = pin.buildModelFromUrdf(str(robot_file(name)), *root)
+    page["check"](robot, theirs, robot.model.body_names[-1])
+
+
+def test_the_tour_has_everything():
+    tour = (ROOT / "docs" / "library.md").read_text()
+    methods = [name for name, _ in inspect.getmembers(rbd.Robot, inspect.isfunction) if not name.startswith("_")]
+    missing = [name for name in methods if f"robot.{name}(" not in tour]
+    for module in (operational_space, sensitivity):
+        own = [name for name, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
+        missing += [name for name in own if not name.startswith("_") and f".{name}(" not in tour]
+    for package in (screws, closed_forms):
+        results = [name for name in package.__all__ if isinstance(getattr(package, name), type)]
+        missing += [n for n in package.__all__ if n not in results and f".{n}(" not in tour]
+    # of the control laws and of `Constrained`, for those who write algorithms
+    assert missing == ["body_wrenches", "constrained_kernel", "custom_kernel"]
+
+
+@pytest.mark.parametrize("page", MARKDOWN)
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if not target.startswith(("http://", "https://")):
+            assert ((ROOT / page).parent / target).exists(), target

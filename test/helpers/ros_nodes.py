@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the package's nodes as processes of their own, and talking to them over DDS."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+import yaml
+
+from helpers.paths import ROOT
+from rbd_dynamics.demo.ros_domain import own_domain
+
+try:
+    import rclpy
+    import rclpy.executors
+    import rclpy.qos
+except ImportError:
+    rclpy = None
+
+needs_ros = [
+    pytest.mark.ros,
+    pytest.mark.skipif(rclpy is None, reason="needs ROS 2: rclpy is not installed"),
+    # what came too late on a busy machine gets another chance; what was wrong does not
+    pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"]),
+]
+
+OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
+PATIENCE = 20.0  # s, for discovery and a first compilation on a busy machine
+
+
+class Ros:
+    """A ROS domain of this test process's own: a node to talk with, spun in a thread, and other processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._entities: list[tuple[Any, Callable[[Any], Any]]] = []
+        os.environ.update(
+            ROS_DOMAIN_ID=str(own_domain()),
+            ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST",
+            ROS_LOG_DIR=str(folder / "log"),
+            ROS_PYTHON_CHECK_FIELDS="1",
+            PYTHONUNBUFFERED="1",
+        )
+        if os.environ.get("ROS_DISTRO") == "humble":
+            os.environ["ROS_LOCALHOST_ONLY"] = "1"
+
+    def __enter__(self) -> Ros:
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node("tester", context=self.context)
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._spin)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.try_shutdown(context=self.context)
+
+    def _keep(self, entity: Any, destroy: Callable[[Any], Any]) -> Any:
+        self._entities.append((entity, destroy))
+        return entity
+
+    def forget(self, count: int) -> int:
+        """Destroy all publishers, subscriptions and clients but the first `count`; how many there were."""
+        there_were = len(self._entities)
+        while len(self._entities) > count:
+            entity, destroy = self._entities.pop()
+            destroy(entity)
+        return there_were
+
+    def _spin(self) -> None:
+        while not self._stop.is_set():
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def start(self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "") -> NodeProcess:
+        """Start a node with parameters; use it as a context, which ends it."""
+        return NodeProcess(self, executable, parameters, arguments, name or executable)
+
+    def publisher(self, kind: Any, topic: str, qos: Any = 10, matched: int = 1) -> Any:
+        """A publisher that somebody listens to."""
+        publisher = self._keep(self.node.create_publisher(kind, topic, qos), self.node.destroy_publisher)
+        wait_until(lambda: publisher.get_subscription_count() >= matched, f"a subscriber of {topic}")
+        time.sleep(OTHER_SIDE)
+        return publisher
+
+    def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
+        """A list that fills with the messages of a topic, which somebody publishes."""
+        messages: list[Any] = []
+        self._keep(self.node.create_subscription(kind, topic, messages.append, qos), self.node.destroy_subscription)
+        wait_until(lambda: self.node.count_publishers(topic) > 0, f"a publisher of {topic}")
+        time.sleep(OTHER_SIDE)
+        return messages
+
+    def client(self, kind: Any, name: str) -> Callable[..., Any]:
+        """A function that calls a service: fields of the request in, response out."""
+        client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
+        assert client.wait_for_service(PATIENCE), f"waited {PATIENCE:g} s in vain for service {name}"
+
+        def call(request: Any = None, **fields: Any) -> Any:
+            future = client.call_async(request or kind.Request(**fields))
+            wait_until(future.done, f"an answer of {name}")
+            return future.result()
+
+        return call
+
+    def set_parameters(self, node: str, **values: Any) -> list[Any]:
+        """Set parameters of another node; the results (successful, reason)."""
+        from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
+
+        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        return list(self.client(SetParameters, f"{node}/set_parameters")(parameters=messages).results)
+
+
+class NodeProcess:
+    """A node of the package in a process of its own.
+
+    Leaving the context ends it, which must be clean, and what was made meanwhile to talk to it.
+    """
+
+    def __init__(self, ros: Ros, executable: str, parameters: dict[str, Any], arguments: Any, name: str) -> None:
+        self._ros, self.name = ros, name
+        self._before = ros.forget(sys.maxsize)
+        file = ros.folder / f"{name}.yaml"
+        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+        command = [sys.executable, "-m", f"rbd_dynamics.nodes.{executable}", "--ros-args", "-r", f"__node:={name}"]
+        if parameters:
+            command += ["--params-file", str(file)]
+        self._log = ros.folder / f"{name}.log"
+        with open(self._log, "wb") as log:
+            self.process = subprocess.Popen([*command, *arguments], stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
+
+    def __enter__(self) -> NodeProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        code = self.stop()
+        self._ros.forget(self._before)
+        if kind is None:
+            assert code == 0, f"exit code {code}:\n{self.log}"
+        else:
+            print(f"--- what {self.name} said:\n{self.log}")
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        if self.alive:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def is_active(self) -> None:
+        """Wait until it is active, its kernels compiled."""
+        self.says("active", 60.0)
+
+    def says(self, text: str, timeout: float = PATIENCE) -> None:
+        """Wait until the log has that text."""
+        wait_until(lambda: text in self.log or not self.alive, f"{text!r} in the log", timeout)
+        assert text in self.log, self.log
+
+
+class Conversation:
+    """A node, a way to talk to it, and its diagnostics; tests of one node add its topics."""
+
+    recent = 0  # the last so many reports count; 0: all
+
+    def __init__(self, ros: Ros, node: NodeProcess) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+
+        self.ros, self.node = ros, node
+        self.reports = ros.collect(DiagnosticArray, "/diagnostics")
+
+    def diagnosed(self, text: str) -> None:
+        """Wait until the node's diagnostics say that text."""
+
+        def found() -> bool:
+            statuses = [status for report in self.reports[-self.recent :] for status in report.status]
+            return any(text in status.message for status in statuses if self.node.name in status.name)
+
+        wait_until(found, f"{text!r} in the diagnostics", 10.0)
+
+
+def joint_state(names: Any, position: Any = (), velocity: Any = (), effort: Any = (), stamp: Any = None) -> Any:
+    """A JointState of any sequences of numbers; its stamp is a message or in ns, none: zero."""
+    from sensor_msgs.msg import JointState
+
+    message = JointState(name=list(names))
+    message.position, message.velocity, message.effort = (list(map(float, x)) for x in (position, velocity, effort))
+    if isinstance(stamp, int):
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+    elif stamp is not None:
+        message.header.stamp = stamp
+    return message
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout: float = PATIENCE) -> None:
+    """Wait for a condition. AssertionError after the time-out."""
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"waited {timeout:g} s in vain for {what}"
+        time.sleep(0.005)

@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel is what its function computes today: edited kinds, algorithms, laws and constants give the new number."""
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from helpers.arms import ARM
+
+import rbd_dynamics
+from rbd_dynamics import Robot, joints, load_urdf
+from rbd_dynamics.compiler import backends, cache, identity
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.kernels.specialise import specialise
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.model import Body, Joint, Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.se3 import Transform
+
+COMPILED = ["llvm", "python"]
+EVERY = [*COMPILED, "reference"]
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Names of the functions that had to be traced."""
+    names = []
+    original = identity.identify
+
+    def identify(name, signature, function):
+        found = original(name, signature, function)
+        if found.program is not None:
+            names.append(name)
+        return found
+
+    monkeypatch.setattr(backends, "identify", identify)
+    return names
+
+
+def needs(backend):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
+
+
+def model_of(kind: JointKind) -> Model:
+    return Model("one", (Body("link", -1, Transform.of(), Joint("joint", kind, 0, 0), point_mass()),))
+
+
+def point_mass() -> RigidInertia:
+    return RigidInertia.from_com(2.0, (1.0, 0.0, 0.0), (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+
+
+@pytest.mark.parametrize("backend", EVERY)
+@pytest.mark.parametrize("attribute", ["damping", "friction"])
+def test_friction_is_that_of_the_robot_and_not_of_a_like_one_in_the_cache(backend, attribute):
+    needs(backend)
+    v = np.array([1.0, 0.5, -0.2])
+    once = Robot(load_urdf(ARM), backend=backend).friction_torque(v)
+    value = {"damping": "0.4", "friction": "0.6"}[attribute]
+    other = load_urdf(ARM.replace(f'{attribute}="{value}"', f'{attribute}="7"'))
+    assert Robot(other, backend=backend).friction_torque(v)[0] - once[0] > 5.0
+
+
+# --- kinds of one's own ---------------------------------------------------------------------------
+
+OWN_KIND = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.spatial.se3 import Transform
+
+REACH = 1.0
+
+
+def scaled(q):
+    return FACTOR * REACH * q
+
+
+FACTOR = 1.0
+
+
+@dataclass(frozen=True)
+class Lift(JointKind):
+    name: ClassVar[str] = "identity test lift"
+    gain: ClassVar[float] = 1.0
+
+    def transform(self, q):
+        return Transform((), (0.0, 0.0, self.gain * scaled(q[0])))
+
+    def columns(self, q):
+        return ((0.0, 0.0, 0.0, 0.0, 0.0, self.gain * FACTOR * REACH),)
+"""
+
+EDITS = {
+    "a constant that is read": ("REACH = 1.0", "REACH = 3.0"),
+    "a constant that is defined later": ("FACTOR = 1.0", "FACTOR = 3.0"),
+    "an attribute of the class": ("gain: ClassVar[float] = 1.0", "gain: ClassVar[float] = 3.0"),
+    "code": ("self.gain * FACTOR * REACH)", "3.0 * self.gain * FACTOR * REACH)"),
+}
+
+
+def own_kind(folder: Path, source: str):
+    """The class, out of a file, as a new process would find it."""
+    (folder / "identity_own_kind.py").write_text(source)
+    sys.modules.pop("identity_own_kind", None)
+    JointKind.known.pop("identity test lift", None)
+    importlib.invalidate_caches()
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    return importlib.import_module("identity_own_kind").Lift
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("backend", EVERY)
+def test_an_edited_kind_gives_the_new_torque(backend, edit, tmp_path, monkeypatch):
+    needs(backend)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def torque(source):
+        return float(Robot(model_of(own_kind(tmp_path, source)()), backend=backend).gravity([0.3])[0])
+
+    assert torque(OWN_KIND) == pytest.approx(19.62)
+    assert torque(OWN_KIND.replace(*EDITS[edit])) == pytest.approx(3 * 19.62)
+    assert torque(OWN_KIND) == pytest.approx(19.62)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_a_kind_defined_anew_in_one_session_gives_the_new_torque(backend):
+    """As in a notebook: the same names, no file."""
+    needs(backend)
+    for factor in (1.0, 2.0):
+        JointKind.known.pop("identity test again", None)
+
+        @dataclass(frozen=True)
+        class Again(joints.Prismatic):
+            name: ClassVar[str] = "identity test again"
+
+            def columns(self, q, factor=factor):
+                return ((0.0, 0.0, 0.0, 0.0, 0.0, factor),)
+
+        assert Robot(model_of(Again()), backend=backend).gravity([0.0])[0] == pytest.approx(factor * 19.62)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_what_a_kind_is_told_besides_its_fields_counts(backend):
+    """State that is no field, and no part of the representation."""
+    needs(backend)
+
+    class Told(joints.Prismatic):
+        def columns(self, q):
+            return ((0.0, 0.0, 0.0, 0.0, 0.0, self.factor),)
+
+    for factor in (1.0, 2.0):
+        kind = Told()
+        object.__setattr__(kind, "factor", factor)
+        assert Robot(model_of(kind), backend=backend).gravity([0.0])[0] == pytest.approx(factor * 19.62)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_what_comes_from_outside_is_looked_at_each_time(backend, tmp_path, traced):
+    needs(backend)
+    table = tmp_path / "table.txt"
+
+    class FromFile(joints.Prismatic):
+        def columns(self, q):
+            with open(table) as file:
+                return ((0.0, 0.0, 0.0, 0.0, 0.0, float(file.read())),)
+
+    for factor in (1.0, 2.0, 2.0):
+        table.write_text(str(factor))
+        assert Robot(model_of(FromFile()), backend=backend).gravity([0.0])[0] == pytest.approx(factor * 19.62)
+    assert len(traced) == 3
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_answers_that_are_remembered_are_not_trusted(backend, monkeypatch, traced):
+    """What runs once in a process is not seen to run, so it must not decide."""
+    needs(backend)
+
+    class Remembered(joints.Prismatic):
+        def columns(self, q):
+            return ((0.0, 0.0, 0.0, 0.0, 0.0, remembered()),)
+
+    for factor in (1.0, 2.0):
+        monkeypatch.setitem(globals(), "remembered", lru_cache(lambda factor=factor: factor))
+        assert Robot(model_of(Remembered()), backend=backend).gravity([0.0])[0] == pytest.approx(factor * 19.62)
+    assert len(traced) == 2
+
+
+def remembered():
+    return 0.0
+
+
+# --- patched algorithms, kinds and laws -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", EVERY)
+def test_a_patched_algorithm_gives_the_new_torque(backend, monkeypatch):
+    from rbd_dynamics.kernels import inputs
+
+    needs(backend)
+    state = np.array([[0.3, -0.4, 0.5]] * 3)
+    before = Robot(load_urdf(ARM), backend=backend).inverse_dynamics(*state)
+    original = inputs.inverse_dynamics
+    monkeypatch.setattr(inputs, "inverse_dynamics", lambda *a, **k: [2.0 * x for x in original(*a, **k)])
+    np.testing.assert_allclose(Robot(load_urdf(ARM), backend=backend).inverse_dynamics(*state), 2.0 * before)
+    monkeypatch.setattr(inputs, "inverse_dynamics", original)
+    np.testing.assert_allclose(Robot(load_urdf(ARM), backend=backend).inverse_dynamics(*state), before)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_a_patched_kind_gives_the_new_torque(backend, monkeypatch):
+    needs(backend)
+    before = Robot(model_of(joints.Prismatic()), backend=backend).gravity([0.0])
+    monkeypatch.setattr(joints.Prismatic, "columns", lambda self, q: ((0.0, 0.0, 0.0, 0.0, 0.0, 2.0),))
+    assert Robot(model_of(joints.Prismatic()), backend=backend).gravity([0.0]) == pytest.approx(2.0 * before)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_a_patched_law_gives_the_new_torque(backend, monkeypatch):
+    from rbd_dynamics.control import feedforward
+
+    needs(backend)
+    model = load_urdf(ARM)
+    q, v, motion, since = np.array([0.3, 0.2, 0.1]), np.zeros(3), np.zeros((6, 3)), np.zeros(1)
+
+    def torque():
+        controller = feedforward.Feedforward(Robot(model, backend=backend), effort_limits=[np.inf])
+        return controller.compute(q, v, motion, since).copy()
+
+    before = torque()
+    original = feedforward.feedforward_torque
+    monkeypatch.setattr(
+        feedforward, "feedforward_torque", lambda *a: tuple([3.0 * x for x in part] for part in original(*a))
+    )
+    np.testing.assert_allclose(torque(), 3.0 * before)
+
+
+# --- functions of one's own -----------------------------------------------------------------------
+
+ONE = Signature((Argument("x", (1,)),), (Argument("y", (1,)),))
+SLOPE = 2.0
+
+
+def value_of(function, backend):
+    kernel = Robot(load_urdf(ARM), backend=backend).custom_kernel("mine", ONE, function)
+    return float(kernel(([5.0],))[0])
+
+
+@pytest.mark.parametrize("backend", EVERY)
+def test_a_function_of_ones_own_is_known_by_what_it_computes(backend, monkeypatch):
+    needs(backend)
+
+    def line(slope):
+        return lambda x: [[slope * x[0]]]
+
+    def reads_constant(x):
+        return [[SLOPE * x[0]]]
+
+    def has_default(x, slope=2.0):
+        return [[slope * x[0]]]
+
+    assert [value_of(line(slope), backend) for slope in (2.0, 3.0, 2.0)] == [10.0, 15.0, 10.0]
+    assert value_of(reads_constant, backend) == 10.0
+    monkeypatch.setitem(globals(), "SLOPE", 4.0)
+    assert value_of(reads_constant, backend) == 20.0
+    assert value_of(has_default, backend) == 10.0
+    has_default.__defaults__ = (7.0,)
+    assert value_of(has_default, backend) == 35.0
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_the_same_program_under_two_names_is_one_kernel(backend, monkeypatch):
+    needs(backend)
+    made = []
+    for name in ("_source", "emit_python"):
+        original = getattr(backends, name)
+        monkeypatch.setattr(backends, name, lambda *a, original=original: made.append(1) or original(*a))
+    robot = Robot(load_urdf(ARM), backend="python")
+    robot.custom_kernel("same", ONE, lambda x: [[x[0] + x[0]]])
+    count = len(made)
+    robot.custom_kernel("same", ONE, lambda x: [[1.0 * (x[0] + 1.0 * x[0])]])
+    assert len(made) == count
+
+
+# --- starting again -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", COMPILED)
+def test_nothing_is_traced_at_a_second_start(backend, traced):
+    """Also control laws and constraints."""
+    from rbd_dynamics.constraints import ConstraintSet, SurfaceConstraint
+    from rbd_dynamics.control.feedforward import Feedforward
+    from rbd_dynamics.control.momentum_observer import MomentumObserver
+
+    needs(backend)
+
+    def start():
+        robot = Robot(load_urdf(ARM), backend=backend, friction=True)
+        robot.compile("inverse_dynamics", "forward_dynamics_derivatives", f"jacobian:{robot.model.frame_names[-1]}")
+        held = ConstraintSet(robot.model, [SurfaceConstraint("table", robot.model.frame_names[-1])])
+        robot.compile_constrained(held, "constrained_forward_dynamics")
+        MomentumObserver(robot)
+        Feedforward(Robot(load_urdf(ARM), backend=backend))
+
+    start()
+    assert len(traced) == 6
+    traced.clear()
+    start()
+    assert traced == []
+
+
+PROGRAMS = """
+import json, sys
+from rbd_dynamics import load_urdf
+from rbd_dynamics.compiler.identity import program_digest
+from rbd_dynamics.compiler.program import trace
+from rbd_dynamics.kernels.catalog import CATALOG
+from rbd_dynamics.kernels.specialise import specialise
+model = load_urdf(sys.argv[1], base="floating")
+names = [n if e.of == "robot" else f"{n}:{model.frame_names[-1]}" for n, e in CATALOG.items()]
+digests = {}
+for name in names:
+    signature, function = specialise(model, name, friction=True)
+    digests[name] = program_digest(trace(function, signature))
+print(json.dumps(digests))
+"""
+
+
+def run(code, *arguments, folder=None, **environment):
+    """What a new process prints; it imports the package from the folder, if that is given."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    answer = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=variables, cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def test_programs_are_the_same_in_every_process():
+    """Whatever the seed of Python's hashes."""
+    assert run(PROGRAMS, ARM, PYTHONHASHSEED="1") == run(PROGRAMS, ARM, PYTHONHASHSEED="2")
+
+
+NUMBERS = """
+import json, sys
+import numpy as np
+from rbd_dynamics import ConstraintSet, Robot, constraints, load_urdf
+from rbd_dynamics.compiler import backends
+from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
+
+traced = []
+original = backends.identify
+def identify(*a):
+    found = original(*a)
+    if found.program is not None:
+        traced.append(a[0])
+    return found
+backends.identify = identify
+
+model = load_urdf(sys.argv[1])
+robot, tool = Robot(model), model.frame_names[-1]
+x = np.array([0.3, 0.2, 0.1])
+held = ConstraintSet(model, [constraints.DistanceConstraint("rod", tool, distance=0.5)])
+results = {
+    "dynamics": robot.inverse_dynamics(x, x, x),
+    "law": Feedforward(robot).compute(x, x, np.zeros((6, 3)), np.zeros(1)),
+    "rows": robot.constraint_rows(x, x, held).A.ravel(),
+    "sensor": WrenchSensor(robot, held, tool).wrench(x, np.ones(1)),
+    "friction": robot.friction_torque(x),
+}
+print(json.dumps([{name: list(map(float, value)) for name, value in results.items()}, traced]))
+"""
+
+#: file of the package -> what is edited there, and which numbers change
+PACKAGE_EDITS = {
+    "algorithms/inverse_dynamics.py": ("tau[dof] + dot6(column, wrench)", "tau[dof] + 2.0 * dot6(column, wrench)",
+                                       {"dynamics", "law"}),
+    "model/joints/single.py": ("return ((*self.axis, 0.0, 0.0, 0.0),)", "return ((*self.axis, 0.0, 0.0, 0.5),)",
+                               {"dynamics", "law", "rows"}),
+    "algorithms/feedforward_torque.py": ("(1.0 - computed) * pd)", "(1.0 - computed) * pd + 1.0)", {"law"}),
+    "constraints/frames.py": ("sqrt(dot3(pose.p, pose.p)) -", "2.0 * sqrt(dot3(pose.p, pose.p)) -",
+                              {"rows", "sensor"}),
+    "simulation/wrench_sensor.py": ("scale6(multiplier, row)", "scale6(3.0 * multiplier, row)", {"sensor"}),
+    "model/passive_forces.py": ("return self.coefficient * v", "return 2.0 * self.coefficient * v", {"friction"}),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_edit_anywhere_in_the_package_gives_the_new_number(tmp_path):
+    """A copy of the package, edited file by file, with one cache for all."""
+    pytest.importorskip("llvmlite")
+    package = tmp_path / "copy" / "rbd_dynamics"
+    shutil.copytree(Path(rbd_dynamics.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    before, traced = run(NUMBERS, ARM, folder=package.parent)
+    assert len(traced) == 5
+    assert run(NUMBERS, ARM, folder=package.parent) == [before, []]
+    for file, (old, new, changes) in PACKAGE_EDITS.items():
+        source = (package / file).read_text()
+        assert source.count(old) >= 1
+        (package / file).write_text(source.replace(old, new))
+        after, traced = run(NUMBERS, ARM, folder=package.parent)
+        assert {name for name in before if after[name] != before[name]} == changes, file
+        (package / file).write_text(source)
+    assert run(NUMBERS, ARM, folder=package.parent) == [before, []]
+
+
+def test_a_kernel_of_the_package_is_known_without_tracing():
+    """Nothing in it is beyond description, for any algorithm: else starts are slow without anyone noticing."""
+    from rbd_dynamics.compiler.description import describe
+    from rbd_dynamics.compiler.participants import Recorder
+    from rbd_dynamics.compiler.program import trace
+    from rbd_dynamics.kernels.catalog import CATALOG
+
+    model = load_urdf(ARM)
+    for name, entry in CATALOG.items():
+        whole = name if entry.of == "robot" else f"{name}:{model.frame_names[-1]}"
+        signature, function = specialise(model, whole, friction=True)
+        recorder = Recorder()
+        recorder.run(lambda function=function, signature=signature: trace(function, signature))
+        recorder._codes = {code: module for code, module in recorder._codes.items() if module != __name__}
+        assert recorder.parts(describe(function))

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a URDF: what urdf_parser_py would let pass or choke on, and that real robots stay what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import math
+import re
+import select
+import socket
+import sys
+import time
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from helpers.robots import FILES, ROBOTS, SAMPLE, needs_pinocchio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from urdf_parser_py import urdf, xml_reflection
+
+from rbd_dynamics.example_robots import PACKAGE
+from rbd_dynamics.model import ModelError, load_urdf, preflight
+from rbd_dynamics.model.description import read_description
+from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.urdf_parser import _parsed
+
+# --- small descriptions --------------------------------------------------------------------------
+
+_NUMBER = st.floats(-2.0, 2.0).map(repr)
+_POSITIVE = st.floats(0.5, 1.0).map(repr)
+_ROTOR = ('armature="0.1"', 'rotor_inertia="1e-4" gear_ratio="50"', 'rotorInertia="0.2"', "")
+
+
+@st.composite
+def descriptions(draw: st.DrawFn) -> str:
+    """A chain of one to three joints, each with all that is read of it, and a transmission."""
+
+    def vector() -> str:
+        return " ".join(draw(_NUMBER) for _ in range(3))
+
+    def link(name: str) -> str:
+        inertia = " ".join(f'{entry}="{1.0 if entry[1] == entry[2] else 0.0}"' for entry in urdf.Inertia.KEYS)
+        inner = f'<origin xyz="{vector()}" rpy="{vector()}"/><mass value="{draw(_POSITIVE)}"/><inertia {inertia}/>'
+        return f'<link name="{name}"><inertial>{inner}</inertial></link>'
+
+    kinds = draw(st.lists(st.sampled_from(["revolute", "prismatic", "continuous", "planar"]), min_size=1, max_size=3))
+    parts = [link("l0")]
+    for k, kind in enumerate(kinds):
+        follows = k > 0 and kind != "planar" and kinds[0] != "planar"
+        parts += [
+            f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>',
+            f'<origin xyz="{vector()}" rpy="{vector()}"/><axis xyz="0 {draw(_POSITIVE)} 0"/>',
+            f'<limit lower="-1" upper="{draw(_POSITIVE)}" effort="{draw(_POSITIVE)}" velocity="{draw(_POSITIVE)}"/>',
+            f'<dynamics damping="{draw(_POSITIVE)}" friction="0" {draw(st.sampled_from(_ROTOR))}/>',
+            f'<mimic joint="j0" multiplier="{draw(_NUMBER)}" offset="{draw(_NUMBER)}"/>' if follows else "",
+            f"</joint>{link(f'l{k + 1}')}",
+        ]
+    motor = '<rotorInertia value="1e-4"/><mechanicalReduction value="50"/>'
+    parts.append(f'<transmission name="t"><joint name="j0"/><actuator name="m">{motor}</actuator></transmission>')
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def parts_of(root: ET.Element) -> list[tuple[ET.Element, ET.Element]]:
+    """(link, joint or transmission; element inside it) for all that are read."""
+    return [(top, part) for top in root for part in top.iter() if part is not top]
+
+
+def numbers_of(root: ET.Element) -> list[tuple[ET.Element, ET.Element, str]]:
+    """(link, joint or transmission; element inside it; attribute) for every attribute that holds numbers."""
+    names = {"name", "type", "link", "joint"}
+    return [(top, part, key) for top, part in parts_of(root) for key in part.keys() if key not in names]
+
+
+BAD = ["nan", "-NaN", "inf", "1e999", "", " ", "abc", "1 2", "1_0", "0x1", "1,5", "\u0661", "${a}"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=descriptions(), bad=st.sampled_from(BAD), data=st.data())
+def test_an_attribute_that_holds_no_finite_number_is_refused_and_its_owner_named(text, bad, data):
+    root = ET.fromstring(text)
+    infinite = bad in ("inf", "1e999")  # a limit may be
+    places = [place for place in numbers_of(root) if not (infinite and place[1].tag == "limit")]
+    top, part, key = data.draw(st.sampled_from(places))
+    part.set(key, bad)
+    with pytest.raises(ModelError) as raised:
+        load_urdf(ET.tostring(root, encoding="unicode"))
+    (finding,) = raised.value.findings
+    assert str(finding).startswith(f"{top.tag} {top.get('name')!r}: <{part.tag}> {key}={bad!r} ")
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=descriptions(), data=st.data())
+def test_a_number_that_must_be_there_and_is_not_is_never_made_up(text, data):
+    needed = {"mass": ["value"], "inertia": list(urdf.Inertia.KEYS), "axis": ["xyz"]}
+    root = ET.fromstring(text)
+    top, part = data.draw(st.sampled_from([pair for pair in parts_of(root) if pair[1].tag in needed]))
+    key = data.draw(st.sampled_from(needed[part.tag]))
+    del part.attrib[key]
+    with pytest.raises(ModelError, match=f"^{top.tag} '{top.get('name')}': <{part.tag}> has no '{key}'$"):
+        load_urdf(ET.tostring(root, encoding="unicode"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=descriptions(), data=st.data())
+def test_a_link_or_joint_that_is_there_twice_is_refused(text, data):
+    root = ET.fromstring(text)
+    again = data.draw(st.sampled_from([top for top in root if top.tag != "transmission"]))
+    root.append(again)
+    with pytest.raises(ModelError, match=f"{again.tag} '{again.get('name')}': is defined 2 times"):
+        load_urdf(ET.tostring(root, encoding="unicode"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=descriptions(), data=st.data())
+def test_of_an_element_that_is_there_twice_the_first_counts_and_preflight_says_so(text, data):
+    root = ET.fromstring(text)
+    pairs = [(top, part) for top, part in parts_of(root) if top.tag != "transmission"]
+    top, part = data.draw(st.sampled_from(pairs))
+    parent = next(element for element in top.iter() if part in list(element))
+    parent.append(ET.Element(part.tag, dict.fromkeys(part.keys(), "no number")))
+    twice = ET.tostring(root, encoding="unicode")
+    assert load_urdf(twice) == load_urdf(text)
+    told = [finding for finding in preflight(twice) if f"has 2 <{part.tag}> elements" in finding.message]
+    assert [finding.element for finding in told] == [f"{top.tag} {top.get('name')!r}"]
+
+
+def test_an_attribute_that_is_there_twice_is_refused():
+    with pytest.raises(ModelError, match="duplicate attribute at line 1"):
+        load_urdf('<robot><link name="a" name="b"/></robot>')
+
+
+def test_what_urdf_parser_py_refuses_is_an_error_that_names_the_culprit():
+    findings = Findings()
+    assert _parsed(urdf.Joint, '<joint name="a" type="revolute"/>', "joint 'a'", findings) is None
+    assert _parsed(urdf.Link, '<link name="b"><inertial><mass/></inertial></link>', "link 'b'", findings) is None
+    assert [finding.element for finding in findings.errors] == ["joint 'a'", "link 'b'"]
+    assert "parent" in findings[0].message
+    assert not any("\n" in str(finding) for finding in findings)
+
+
+# --- document types and entities -----------------------------------------------------------------
+
+ROBOT = '<robot name="r"><link name="{}"/></robot>'
+LAUGHS = "".join(f'<!ENTITY l{k + 1} "{f"&l{k};" * 10}">' for k in range(12))
+DOCTYPES = {
+    "billion laughs": f'<!DOCTYPE robot [<!ENTITY l0 "ha">{LAUGHS}]>' + ROBOT.format("&l12;"),
+    "quadratic": f'<!DOCTYPE robot [<!ENTITY a "{"a" * 50_000}">]>' + ROBOT.format("&a;" * 50_000),
+    "external entity": '<!DOCTYPE robot [<!ENTITY a SYSTEM "{file}">]><robot name="r"><link name="a"/>&a;</robot>',
+    "external entity by network": '<!DOCTYPE robot [<!ENTITY a SYSTEM "{url}">]><robot name="r">&a;</robot>',
+    "external document type": '<!DOCTYPE robot SYSTEM "{url}">' + ROBOT.format("a"),
+    "parameter entity": '<!DOCTYPE robot [<!ENTITY % a SYSTEM "{url}"> %a;]>' + ROBOT.format("a"),
+    "entity in itself": '<!DOCTYPE robot [<!ENTITY a "&a;">]>' + ROBOT.format("&a;"),
+    "default of an attribute": '<!DOCTYPE robot [<!ATTLIST link name CDATA "a">]><robot name="r"><link/></robot>',
+    "nothing but the name": "<!DOCTYPE robot>" + ROBOT.format("a"),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", DOCTYPES)
+def test_a_document_type_is_refused_soon_and_nothing_is_fetched(name, encoding, tmp_path: Path):
+    (tmp_path / "secret").write_text('<link name="secret"/>')
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a.dtd"
+        text = DOCTYPES[name].replace("{file}", (tmp_path / "secret").as_uri()).replace("{url}", url)
+        file = tmp_path / "robot.urdf"
+        file.write_bytes(text.encode(encoding))
+        start = time.process_time()
+        for source in (text, file):
+            with pytest.raises(ModelError, match="<!DOCTYPE>"):
+                load_urdf(source)
+        assert time.process_time() - start < 20.0  # it takes 0.05 s; expanded, the first two have 2 TB and 2.5 GB
+        assert not select.select([server], [], [], 0.0)[0], "somebody called"
+
+
+def test_a_comment_that_speaks_of_a_document_type_is_none():
+    assert load_urdf("<!-- <!DOCTYPE robot> -->" + ROBOT.format("a")).frame_names == ["a"]
+
+
+# --- size ----------------------------------------------------------------------------------------
+
+
+def chain(length: int) -> str:
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    links = "".join(f'<link name="l{k}">{inertial}</link>' for k in range(length))
+    joint = '<joint name="j{0}" type="fixed"><parent link="l{0}"/><child link="l{1}"/><origin xyz="0 0 1"/></joint>'
+    return f'<robot name="r">{links}{"".join(joint.format(k, k + 1) for k in range(length - 1))}</robot>'
+
+
+TraceFunction = Callable[[FrameType, str, object], object]
+
+
+def steps(text: str) -> int:
+    """How many instructions of Python reading takes: a measure of time that does not depend on the machine's load."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> TraceFunction:
+        nonlocal count
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read_description(text, Findings())
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_reading_takes_time_in_proportion_to_the_number_of_links():
+    short, long = steps(chain(50)), steps(chain(200))
+    assert short > 50 * 100
+    assert long < 4.1 * short
+
+
+def test_ten_thousand_links_are_no_trouble():
+    model = load_urdf(chain(10_000))
+    assert model.fixed_inertia.mass == 10_000.0
+    assert len(model.frames) == 19_999
+
+
+# --- urdf_parser_py is not ours alone ------------------------------------------------------------
+
+NOISY = """<robot name="r" version="7.0" unknown="1">
+  <material name="none"/><gazebo reference="a"/><sensor name="s"/><transmission name="t"><other/></transmission>
+  <link name="a" kind="x"><visual><geometry/></visual><self_collide/>
+    <inertial><mass value="1" unit="kg"/><mass value="2"/>
+      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1" unit="kg m2"/></inertial></link>
+  <link name="b"/>
+  <joint name="j" type="ball"><parent link="a"/><child link="b"/><safety_controller/><dynamics armature="1" spring="2"/>
+    <limit effort="1"/><axis xyz="0 0 1" frame="x"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def test_nothing_is_printed_and_the_handler_of_other_users_is_neither_called_nor_replaced(capfd, monkeypatch):
+    heard: list[str] = []
+    monkeypatch.setattr(xml_reflection.core, "on_error", heard.append)
+    handler = xml_reflection.core.on_error
+    others = '<link name="a"><unknown/></link>'
+    sources = [NOISY, *(FILES[name] for name in SAMPLE)]
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = [pool.submit(urdf.Link.from_xml_string, others) for _ in range(20)]
+        for answer in [pool.submit(load_urdf, source) for source in sources]:
+            answer.result()
+    assert len(theirs) == len(heard) == 20  # what others read is reported to them, as ever
+    assert set(heard) == {"Unknown tag \"unknown\" in /link[@name='a']"}
+    assert xml_reflection.core.on_error is handler
+    assert capfd.readouterr() == ("", "")
+
+
+# --- real robots ---------------------------------------------------------------------------------
+
+HASHES = Path(__file__).with_name("example_robots.sha256")
+VERSION = "6.0.0"
+
+
+def hash_of_model(name: str) -> str:
+    """Of both models of a robot, bit by bit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both = [load_urdf(FILES[name], base=base).to_dict() for base in ("fixed", "floating")]
+    return hashlib.sha256(json.dumps(both, sort_keys=True).encode()).hexdigest()
+
+
+def hash_of_rotations(name: str) -> str:
+    """Of the sines and cosines of all angles in a file, whose last bit depends on the C library."""
+    texts = re.findall(r'rpy\s*=\s*"([^"]*)"', FILES[name].read_text())
+    angles = [float(word) for text in texts for word in re.findall(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", text)]
+    return hashlib.sha256(repr([(math.sin(angle), math.cos(angle)) for angle in angles]).encode()).hexdigest()
+
+
+def recorded() -> dict[str, list[str]]:
+    return {name: hashes for *hashes, name in map(str.split, HASHES.read_text().splitlines())}
+
+
+@needs_pinocchio
+@pytest.mark.parametrize("name", ROBOTS)
+def test_real_robots_are_the_same_models_to_the_last_bit(name):
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        if importlib.metadata.version(PACKAGE) != VERSION:
+            pytest.skip(f"recorded of {PACKAGE} {VERSION}")
+    model, rotations = recorded()[name]
+    if hash_of_rotations(name) != rotations:
+        pytest.skip("recorded where sin and cos are rounded in another way")
+    assert hash_of_model(name) == model
+
+
+if __name__ == "__main__":  # record them anew
+    HASHES.write_text("".join(f"{hash_of_model(name)} {hash_of_rotations(name)} {name}\n" for name in ROBOTS))

@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `feedforward` over real DDS: the right torque for every joint state, nothing for a bad one."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+
+from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.robot import Robot
+
+pytestmark = needs_ros
+GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
+RNG = np.random.default_rng(7)
+
+
+class Talk(Conversation):
+    """Joint states to a feedforward node, and its answers."""
+
+    def __init__(self, ros, node, joints=JOINTS):
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+        from trajectory_msgs.msg import JointTrajectory
+
+        super().__init__(ros, node)
+        self.joints = joints
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
+        self.commands = ros.collect(Float64MultiArray, f"{node.name}/commands", 1000)
+        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
+
+    def message(self, q, v, names=None, stamp=None):
+        return joint_state(names or self.joints, q, v, stamp=stamp or self.ros.node.get_clock().now().to_msg())
+
+    def ask(self, q, v, **options):
+        """The effort that answers a state, None if none comes."""
+        message = self.message(q, v, **options)
+        self.states.publish(message)
+        return self.answer(message.header.stamp)
+
+    def answer(self, stamp, timeout=5.0):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for effort in reversed(self.efforts):
+                if effort.header.stamp == stamp:
+                    return np.array(effort.effort)
+            time.sleep(0.002)
+        return None
+
+    def silent_for(self, message, seconds=0.3):
+        """No answer to this message."""
+        before = len(self.commands), len(self.efforts)
+        self.states.publish(message)
+        time.sleep(seconds)
+        return (len(self.commands), len(self.efforts)) == before
+
+    def send(self, names, *points, stamp=None):
+        from builtin_interfaces.msg import Duration
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        message = JointTrajectory(joint_names=list(names))
+        if stamp:
+            message.header.stamp = stamp
+        for t, *rows in points:
+            rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
+            duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
+            message.points.append(
+                JointTrajectoryPoint(
+                    positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration
+                )
+            )
+        self.trajectories.publish(message)
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def talk(ros):
+    with ros.start("feedforward", {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0}) as node:
+        yield Talk(ros, node)
+
+
+def torque(robot, q, v, desired):
+    """The node's law, by the library; hot path and reference share no code here."""
+    kp, kd = np.array(GAINS["kp"]), np.array(GAINS["kd"])
+    pd = kp * (desired[0] - q) + kd * (desired[1] - v)
+    return robot.inverse_dynamics(q, v, desired[2]) + pd
+
+
+def random_state():
+    return RNG.uniform(-0.2, 0.2, 3), RNG.uniform(-0.5, 0.5, 3)
+
+
+def random_motion():
+    """Position, velocity, acceleration (3, 3) within the limits of the joints."""
+    return np.vstack([RNG.uniform([-0.3, -0.3, -0.1], [0.3, 0.3, 0.2]), RNG.uniform(-0.3, 0.3, (2, 3))])
+
+
+def set_point(talk, desired):
+    talk.send(JOINTS, (0.0, *desired))
+
+
+def test_set_point_is_answered_by_the_torque_of_the_library(talk, robot):
+    for _ in range(5):
+        desired = random_motion()
+        set_point(talk, desired)
+        q, v = random_state()
+        np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, desired), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(talk.commands[-1].data, talk.efforts[-1].effort)
+        assert list(talk.efforts[-1].name) == JOINTS
+
+
+def test_states_in_any_order_with_other_joints_and_without_velocity(talk, robot):
+    desired = np.zeros((3, 3))
+    set_point(talk, desired)
+    q, v = random_state()
+    expected = torque(robot, q, v, desired)
+    order = [2, 0, 1]
+    names = [JOINTS[k] for k in order]
+    np.testing.assert_allclose(talk.ask(q[order], v[order], names=names), expected)
+    mixed = ["gripper", *names]
+    np.testing.assert_allclose(talk.ask([9.0, *q[order]], [math.nan, *v[order]], names=mixed), expected)
+    first = talk.message(q, [])
+    talk.states.publish(first)
+    time.sleep(0.05)
+    second = talk.message(q + [0.01, 0.0, 0.0], [])
+    talk.states.publish(second)
+    elapsed = (second.header.stamp.sec - first.header.stamp.sec) + 1e-9 * (
+        second.header.stamp.nanosec - first.header.stamp.nanosec
+    )
+    speed = np.array([0.01 / elapsed, 0.0, 0.0])
+    expected = torque(robot, q + [0.01, 0.0, 0.0], speed, desired)
+    np.testing.assert_allclose(talk.answer(second.header.stamp), expected, rtol=1e-6)
+    talk.diagnosed("found by differentiation: shoulder, elbow, slide")
+
+
+def test_trajectory_is_followed_in_time(talk, robot):
+    set_point(talk, np.zeros((3, 3)))
+    start = talk.ros.node.get_clock().now()
+    talk.ask(np.zeros(3), np.zeros(3), stamp=start.to_msg())
+    goal = np.array([0.4, -0.3, 0.1])
+    rest = [0.0] * 3
+    talk.send(JOINTS, (1.0, goal, rest, rest), (2.0, np.zeros(3), rest, rest), stamp=start.to_msg())
+    checked = 0
+    t = 0.0
+    while t < 2.3:
+        now = talk.ros.node.get_clock().now()
+        t = 1e-9 * (now - start).nanoseconds
+        tau = talk.ask(np.zeros(3), np.zeros(3), stamp=now.to_msg())
+        assert tau is not None
+        s, begin, way = (t, np.zeros(3), goal) if t < 1.0 else (min(t - 1.0, 1.0), goal, -goal)
+        quintic = [10 * s**3 - 15 * s**4 + 6 * s**5, 30 * (s - s**2) ** 2, 60 * s - 180 * s**2 + 120 * s**3]
+        desired = np.outer(quintic, way) + [begin, rest, rest]
+        np.testing.assert_allclose(tau, torque(robot, np.zeros(3), np.zeros(3), desired), atol=1e-6)
+        checked += 1
+        time.sleep(0.02)
+    assert checked > 20
+
+
+def answers_at_600_hz(talk, robot, desired, count):
+    """Publish states at 600 Hz; all answers are right. How many states got one, and the rate that was reached."""
+    period = 1.0 / 600.0
+    del talk.commands[:], talk.efforts[:]
+    sent = {}
+    begin = time.monotonic()
+    for k in range(count):
+        q, v = random_state()
+        message = talk.message(q, v)
+        sent[message.header.stamp.sec, message.header.stamp.nanosec] = q, v
+        talk.states.publish(message)
+        time.sleep(max(0.0, begin + (k + 1) * period - time.monotonic()))
+    rate = count / (time.monotonic() - begin)
+    quiet_since, answered = time.monotonic(), -1
+    while time.monotonic() < quiet_since + 1.0 and len(talk.efforts) < count:
+        if answered != len(talk.efforts):
+            quiet_since, answered = time.monotonic(), len(talk.efforts)
+        time.sleep(0.01)
+    time.sleep(0.1)  # commands of the last efforts, and any surplus
+    stamps = [(effort.header.stamp.sec, effort.header.stamp.nanosec) for effort in talk.efforts]
+    assert stamps == sorted(set(stamps))
+    for effort, stamp in zip(talk.efforts, stamps):
+        expected = torque(robot, *sent[stamp], desired)
+        np.testing.assert_allclose(effort.effort, expected, rtol=1e-12, atol=1e-12)
+    if len(talk.efforts) == len(talk.commands) == count:
+        for effort, command in zip(talk.efforts, talk.commands):
+            np.testing.assert_array_equal(command.data, effort.effort)
+    return min(len(talk.efforts), len(talk.commands)), rate
+
+
+def test_500_hz_and_no_message_lost(talk, robot):
+    """Joint states are sent best effort: a busy machine may drop one, so a run without a loss is tried for again."""
+    desired = random_motion()
+    set_point(talk, desired)
+    count = 1500
+    runs = []
+    while not any(answered == count and rate >= 500.0 for answered, rate in runs):
+        assert len(runs) < 4, f"answers of {count}, and rates: {runs}"
+        runs.append(answers_at_600_hz(talk, robot, desired, count))
+        assert runs[-1][0] >= 0.9 * count
+
+
+def bad_states():
+    zero = [0.0] * 3
+    return {
+        "NaN position": (JOINTS, [0.0, math.nan, 0.0], zero, "no finite position for joint 'elbow'"),
+        "infinite position": (JOINTS, [math.inf, 0.0, 0.0], zero, "no finite position for joint 'shoulder'"),
+        "short": (JOINTS, zero[:2], zero, "2 positions for 3 joints"),
+        "velocities short": (JOINTS, zero, zero[:2], "2 velocities for 3 joints"),
+        "no names": ([], [], [], "none of the robot's joints"),
+        "unknown joints": (["x", "y", "z"], zero, zero, "none of the robot's joints"),
+        "a joint missing": (JOINTS[:2], zero[:2], zero[:2], "no joint 'slide'"),
+        "a joint twice": (["elbow", "elbow", "slide"], zero, zero, "'elbow' twice"),
+        "too large": (JOINTS, zero, [1e300, 1e300, 1e300], "no torque"),
+    }
+
+
+@pytest.mark.parametrize("case", bad_states())
+def test_bad_state_gets_no_answer_and_a_reason(talk, robot, case):
+    from sensor_msgs.msg import JointState
+
+    names, q, v, reason = bad_states()[case]
+    message = JointState(name=names, position=q, velocity=v)
+    message.header.stamp = talk.ros.node.get_clock().now().to_msg()
+    assert talk.silent_for(message)
+    talk.diagnosed(reason)
+    set_point(talk, np.zeros((3, 3)))
+    q, v = random_state()
+    np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, np.zeros((3, 3))))
+
+
+def test_stale_state_gets_no_answer(talk):
+    from builtin_interfaces.msg import Time
+
+    now = talk.ros.node.get_clock().now().to_msg()
+    assert talk.silent_for(talk.message([0.0] * 3, [0.0] * 3, stamp=Time(sec=now.sec - 2, nanosec=now.nanosec)))
+    talk.diagnosed("stale joint state")
+
+
+def test_unstamped_state_counts_as_new(talk):
+    from builtin_interfaces.msg import Time
+
+    assert not talk.silent_for(talk.message([0.0] * 3, [0.0] * 3, stamp=Time()))
+
+
+@pytest.mark.parametrize(
+    ("names", "points", "reason"),
+    [
+        (JOINTS, [(1.0, [1.0, 2.0]), (2.0, [0.0] * 3)], "point 0 has 2 positions for 3 joints"),
+        (JOINTS, [(1.0, [0.0, math.nan, 0.0]), (2.0, [0.0] * 3)], "positions of joint 'elbow' has the value nan"),
+        (JOINTS, [(2.0, [0.0] * 3), (1.0, [0.0] * 3)], "point 1"),
+        (["shoulder", "wrist"], [(1.0, [0.0] * 2), (2.0, [0.0] * 2)], "'wrist' is none of"),
+        (["shoulder"], [(0.0, [0.0])], "'elbow' is missing"),
+        (JOINTS, [(0.0, [1.0, 0.0, 0.0]), (2.0, [0.0] * 3)], "start tolerance"),
+        ([], [(0.0, [])], "names no joints"),
+        (JOINTS, [(1.0, [0.0, 0.0, 0.0]), (2.0, [0.0, 0.0, 99.0])], "outside its limits"),
+        (JOINTS, [(0.0, [0.0, 0.0, 99.0])], "position 99 of joint 'slide' is outside its limits"),
+    ],
+)
+def test_bad_trajectory_is_refused_and_the_motion_goes_on(talk, robot, names, points, reason):
+    set_point(talk, np.zeros((3, 3)))
+    talk.ask(np.zeros(3), np.zeros(3))
+    talk.send(names, *points)
+    talk.diagnosed(reason)
+    q, v = random_state()
+    np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, np.zeros((3, 3))))
+
+
+def test_malformed_description_at_run_time_changes_nothing(talk, robot):
+    set_point(talk, np.zeros((3, 3)))
+    for text in ("<robot", "<robot name='x'/>", "garbage", ARM.replace('value="2.0"', 'value="-2.0"')):
+        assert talk.ros.set_parameters(talk.node.name, robot_description=text)[0].successful
+        talk.diagnosed("the one before stays in use")
+        del talk.reports[:]
+        q, v = random_state()
+        np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, np.zeros((3, 3))))
+
+
+def test_new_description_is_taken_over_whole(talk, robot):
+    heavier = ARM.replace('value="2.0"', 'value="2.5"')
+    other = Robot(load_urdf(heavier))
+    set_point(talk, np.zeros((3, 3)))
+    q = np.array([0.1, 0.2, 0.05])
+    old, new = (torque(r, q, np.zeros(3), np.zeros((3, 3))) for r in (robot, other))
+    talk.ros.set_parameters(talk.node.name, robot_description=heavier)
+    end = time.monotonic() + 20.0
+    while time.monotonic() < end:
+        tau = talk.ask(q, np.zeros(3))
+        is_old, is_new = np.allclose(tau, old, atol=1e-9), np.allclose(tau, new, atol=1e-9)
+        assert is_old or is_new
+        if is_new:
+            break
+        time.sleep(0.005)
+    assert is_new
+    talk.ros.set_parameters(talk.node.name, robot_description=ARM)
+    wait_until(lambda: np.allclose(talk.ask(q, np.zeros(3)), old, atol=1e-9), "the old description again")
+
+
+def test_payload_counts(talk, robot):
+    from geometry_msgs.msg import InertiaStamped
+
+    from rbd_dynamics_interfaces.srv import SetPayload
+
+    set_point(talk, np.zeros((3, 3)))
+    call = talk.ros.client(SetPayload, "feedforward/set_payload")
+    load = InertiaStamped()
+    load.header.frame_id = "hand"
+    load.inertia.m = 1.5
+    load.inertia.com.z = 0.1
+    assert call(payload=load).success
+    loaded = Robot(robot.model)
+    loaded.set_payload("hand", 1.5, com=(0.0, 0.0, 0.1))
+    q, v = random_state()
+    np.testing.assert_allclose(talk.ask(q, v), torque(loaded, q, v, np.zeros((3, 3))))
+    load.inertia.m = 0.0
+    assert call(payload=load).success
+    np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, np.zeros((3, 3))))
+    load.header.frame_id = "foot"
+    answer = call(payload=load)
+    assert not answer.success
+    assert "foot" in answer.message
+
+
+def test_gains_change_at_once_and_wrong_ones_are_refused(talk, robot):
+    set_point(talk, np.zeros((3, 3)))
+    q, v = random_state()
+    (result,) = talk.ros.set_parameters("feedforward", kp=[0.0, 0.0, 0.0])
+    assert result.successful, result.reason
+    expected = robot.inverse_dynamics(q, v, np.zeros(3)) - np.array(GAINS["kd"]) * v
+    np.testing.assert_allclose(talk.ask(q, v), expected)
+    for name, value, culprit in (
+        ("kp", [-1.0, 0.0, 0.0], "kp"),
+        ("kp", [1.0, 2.0], "kp has 2 values for 3 joints"),
+        ("terms", ["inertia", "magic"], "magic"),
+        ("joints", ["elbow"], "only while the node is not configured"),
+        ("setpoint_timeout", -1.0, "setpoint_timeout"),
+    ):
+        (result,) = talk.ros.set_parameters("feedforward", **{name: value})
+        assert not result.successful
+        assert culprit in result.reason
+    np.testing.assert_allclose(talk.ask(q, v), expected)
+    talk.ros.set_parameters("feedforward", kp=GAINS["kp"])
+
+
+def test_empty_trajectory_means_hold(talk, robot):
+    desired = random_motion()
+    set_point(talk, desired)
+    talk.send(JOINTS)
+    desired[1:] = 0.0
+    q, v = random_state()
+    np.testing.assert_allclose(talk.ask(q, v), torque(robot, q, v, desired))
+
+
+def test_description_comes_by_topic_and_only_some_joints_are_controlled(ros, robot):
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+
+    parameters = {"joints": ["slide", "shoulder"], "terms": ["gravity"], "effort_limits": [1.0, 1000.0]}
+    with ros.start("feedforward", parameters, "-r", "__ns:=/left", name="some_joints") as node:
+        node.says("waiting for robot_description")
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        publisher = ros.node.create_publisher(String, "/left/robot_description", latched)
+        publisher.publish(String(data="<robot name='nonsense'>"))
+        node.says("robot_description:")
+        publisher.publish(String(data=ARM))
+        node.says("ready for 'arm'")
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+
+        states = ros.publisher(JointState, "/left/joint_states", qos_profile_sensor_data)
+        efforts = ros.collect(JointState, "/left/some_joints/effort")
+        q = np.array([0.5, 0.4, 0.1])
+        names = JOINTS
+        states.publish(JointState(name=names, position=q, velocity=[0.0] * 3))
+        wait_until(lambda: efforts, "an effort")
+        gravity = robot.gravity(q)
+        assert list(efforts[0].name) == ["slide", "shoulder"]
+        np.testing.assert_allclose(efforts[0].effort, [np.clip(gravity[2], -1.0, 1.0), gravity[0]])
+        ros.node.destroy_publisher(publisher)
+
+
+def test_life_cycle_manager_starts_and_stops_it(ros):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState, GetState
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+
+    with ros.start("feedforward", {"robot_description": ARM, "autostart": False}, name="managed"):
+        change = ros.client(ChangeState, "managed/change_state")
+        state = ros.client(GetState, "managed/get_state")
+        assert state().current_state.label == "unconfigured"
+
+        def go(transition):
+            return change(transition=Transition(id=transition)).success
+
+        for _ in range(2):
+            assert go(Transition.TRANSITION_CONFIGURE)
+            assert go(Transition.TRANSITION_ACTIVATE)
+            states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+            efforts = ros.collect(JointState, "managed/effort")
+            states.publish(JointState(name=JOINTS, position=[0.0] * 3, velocity=[0.0] * 3))
+            wait_until(lambda found=efforts: found, "an effort")
+            assert go(Transition.TRANSITION_DEACTIVATE)
+            count = len(efforts)
+            states.publish(JointState(name=JOINTS, position=[0.0] * 3, velocity=[0.0] * 3))
+            time.sleep(0.3)
+            assert len(efforts) == count
+            assert go(Transition.TRANSITION_CLEANUP)
+            assert state().current_state.label == "unconfigured"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "culprit"),
+    [
+        ({"kp": -1.0}, "kp"),
+        ({"evaluate_at": "yesterday"}, "evaluate_at"),
+        ({"terms": ["magic"]}, "magic"),
+        ({"gravity": [0.0, 0.0]}, "gravity"),
+        ({"locked_joints": ["a"], "locked_positions": [1.0, 2.0]}, "locked_positions"),
+    ],
+)
+def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, culprit):
+    node = ros.start("feedforward", parameters, name="wrong")
+    assert node.process.wait(20.0) == 1
+    assert "cannot start" in node.log
+    assert culprit in node.log
+    assert "Traceback" not in node.log
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("other_joint", {"joints": ["wrist"]}), ("no_link", {"robot_description": "<robot name='x'/>"})],
+)
+def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, name, parameters):
+    from lifecycle_msgs.srv import GetState
+
+    with ros.start("feedforward", {"robot_description": ARM, **parameters}, name=name) as node:
+        node.says("cannot configure")
+        assert ros.client(GetState, f"{name}/get_state")().current_state.label == "unconfigured"

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What documentation, parameter files and launch files say of the nodes is what the nodes are."""
+
+from __future__ import annotations
+
+import importlib.util
+import py_compile
+import re
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from helpers.arms import ARM
+from helpers.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
+
+from rbd_dynamics.nodes import reference
+from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
+from rbd_dynamics.nodes.parameters import Parameter
+
+LAUNCH_FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+each_node = pytest.mark.parametrize("interface", INTERFACES, ids=[i.executable for i in INTERFACES])
+
+
+def has_launch() -> bool:
+    """The real package: a folder of that name in the current one is none."""
+    try:
+        from launch_ros.actions import Node  # noqa: F401
+
+        from launch import LaunchDescription  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def test_documentation_is_what_the_tables_say():
+    assert (ROOT / "docs" / "nodes.md").read_text() == reference.markdown(), (
+        "write it anew with: python -m rbd_dynamics.nodes.reference"
+    )
+
+
+@each_node
+def test_parameter_file_has_every_parameter_with_its_default(interface):
+    text = (ROOT / "config" / f"{interface.executable}.yaml").read_text()
+    assert text == reference.config(interface), "write it anew with: python -m rbd_dynamics.nodes.reference"
+    values = yaml.safe_load(text)[f"/**/{interface.executable}"]["ros__parameters"]
+    expected = {p.name: p.default for p in interface.parameters if p.name != "robot_description"}
+    assert {name: list(value) if isinstance(value, tuple) else value for name, value in expected.items()} == values
+
+
+@each_node
+def test_defaults_are_within_their_own_ranges(interface):
+    for parameter in interface.parameters:
+        assert parameter.checked(parameter.default) == parameter.default
+
+
+@each_node
+def test_executable_and_launch_file_exist(interface):
+    setup = (ROOT / "setup.py").read_text()
+    name = interface.executable
+    assert f'"{name} = rbd_dynamics.nodes.{name}:main"' in setup
+    assert importlib.util.find_spec(f"rbd_dynamics.nodes.{name}")
+    assert f'launch_node("{name}", "{name}.yaml")' in (ROOT / "launch" / f"{name}.launch.py").read_text()
+
+
+@pytest.mark.parametrize("file", LAUNCH_FILES, ids=lambda file: file.name)
+def test_launch_file_is_python_and_starts_nodes_that_there_are(file, tmp_path):
+    py_compile.compile(str(file), str(tmp_path / "compiled"), doraise=True)
+    named = re.findall(r'(?:launch_node|node_action)\((?:context, )?"(\w+)"', file.read_text())
+    assert named
+    assert set(named) <= {interface.executable for interface in INTERFACES}
+
+
+@pytest.mark.skipif(not has_launch(), reason="needs the packages launch and launch_ros, which the wheels do not have")
+@pytest.mark.parametrize("file", LAUNCH_FILES, ids=lambda file: file.name)
+def test_launch_description_has_the_usual_arguments_and_the_nodes(file, tmp_path):
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    from launch_ros.actions import Node
+
+    from launch import LaunchContext
+
+    description = PythonLaunchDescriptionSource(str(file)).get_launch_description(LaunchContext())
+    arguments = [entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)]
+    names = {argument.name for argument in arguments}
+    usual = {"namespace", "tf_prefix", "use_sim_time", "params_file", "urdf", "xacro"}
+    assert names >= ({"namespace"} if file.name.startswith("demo") else usual)
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(ARM)
+    context = LaunchContext()
+    for argument in arguments:
+        argument.execute(context)
+    if "urdf" in names:
+        context.launch_configurations.update(urdf=str(urdf), namespace="left", tf_prefix="l_")
+    (opaque,) = (entity for entity in description.entities if isinstance(entity, OpaqueFunction))
+    nodes = opaque.execute(context)
+    assert nodes
+    assert all(isinstance(node, Node) for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "result"),
+    [
+        ("double", 3, 3.0),
+        ("double_array", 3, [3.0]),
+        ("double_array", (1, 2.5), [1.0, 2.5]),
+        ("double_array", None, []),
+        ("string_array", ["a"], ["a"]),
+        ("bool", True, True),
+    ],
+)
+def test_parameter_values_are_converted_where_the_meaning_is_clear(kind, value, result):
+    assert Parameter("p", kind, None, "").checked(value) == result
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("double", "1"), ("double", True), ("int", 1.5), ("double_array", "12"), ("double_array", [1, "a"]),
+     ("string_array", [1]), ("bool", 1), ("double", float("nan")), ("string", 1)],
+)  # fmt: skip
+def test_parameter_values_of_another_kind_are_refused_by_name(kind, value):
+    with pytest.raises(ValueError, match="'p'"):
+        Parameter("p", kind, None, "").checked(value)
+
+
+class TestRunningNodes:
+    """The same, asked of the nodes themselves."""
+
+    pytestmark = needs_ros
+
+    @each_node
+    def test_node_has_the_parameters_topics_and_services_of_its_table(self, ros, interface):
+        from rcl_interfaces.srv import DescribeParameters, ListParameters
+
+        name = interface.executable
+        # every optional topic, too
+        options = {"publish_clock": True, "wrench_frame": "tool"} if interface is SIMULATOR else {}
+        with ros.start(name, options) as node:
+            node.is_active()
+            listed = set(ros.client(ListParameters, f"{name}/list_parameters")().result.names)
+            expected = [parameter.name for parameter in interface.parameters]
+            of_ros = {"use_sim_time", "start_type_description_service"}
+            assert {n for n in listed if not n.startswith("qos_overrides")} - of_ros == set(expected)
+            described = ros.client(DescribeParameters, f"{name}/describe_parameters")(names=expected).descriptors
+            for parameter, descriptor in zip(interface.parameters, described):
+                assert descriptor.description == parameter.description
+                if parameter.kind == "double" and parameter.minimum is not None:
+                    assert descriptor.floating_point_range[0].from_value == parameter.minimum
+            expected = (
+                {(self.absolute(topic.name, name), topic.kind) for topic in interface.topics if topic.published},
+                {(self.absolute(topic.name, name), topic.kind) for topic in interface.topics if not topic.published},
+                {(self.absolute(service.name, name), service.kind) for service in interface.services},
+            )
+            wait_until(lambda: name in ros.node.get_node_names(), f"node {name} in the graph")
+            end = time.monotonic() + PATIENCE  # they are not discovered all at once
+            while (found := self.shown(ros, name)) != expected and time.monotonic() < end:
+                time.sleep(0.1)
+            assert found == expected
+
+    @staticmethod
+    def absolute(name, node):
+        return name.replace("~", f"/{node}") if name[0] in "~/" else f"/{name}"
+
+    def shown(self, ros, name):
+        """Published topics, subscribed topics and services."""
+        return self.topics(ros, name, True), self.topics(ros, name, False), self.services(ros, name)
+
+    @staticmethod
+    def topics(ros, name, published):
+        ask = (
+            ros.node.get_publisher_names_and_types_by_node
+            if published
+            else (ros.node.get_subscriber_names_and_types_by_node)
+        )
+        own = {"/rosout", "/parameter_events", f"/{name}/transition_event"}
+        found = {(topic, kinds[0]) for topic, kinds in ask(name, "/") if topic not in own}
+        return {(topic, kind) for topic, kind in found if "/_action/" not in topic}
+
+    @staticmethod
+    def services(ros, name):
+        found = ros.node.get_service_names_and_types_by_node(name, "/")
+        of_ros = ("rcl_interfaces/", "lifecycle_msgs/", "type_description_interfaces/")
+        own = {(service, kinds[0]) for service, kinds in found if "/_action/" not in service}
+        return {(service, kind) for service, kind in own if not kind.startswith(of_ros)}
+
+
+def test_ros_is_not_needed_for_this():
+    """The tables, and so documentation and parameter files, can be had without ROS."""
+    import subprocess
+    import sys
+
+    code = "import sys; sys.modules['rclpy'] = None; import rbd_dynamics.nodes.reference as r; r.markdown()"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(ROOT))
+    assert rclpy is None or rclpy.__name__ == "rclpy"

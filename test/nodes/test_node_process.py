@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a node's process: both executors, simulated time, prefixes, and a clean end whatever happens."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+from helpers.ros_nodes import joint_state, needs_ros, wait_until
+
+pytestmark = needs_ros
+
+
+POSITION = [0.1, 0.2, 0.05]
+
+
+def at_rest(names=JOINTS, stamp=None):
+    return joint_state(names, POSITION, [0.0] * 3, stamp=stamp)
+
+
+@pytest.fixture(scope="module")
+def gravity(robot):
+    return robot.gravity(np.array(POSITION))
+
+
+class Traffic:
+    """Joint states at 500 Hz, as long as the context lasts."""
+
+    def __init__(self, ros):
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+
+        self._publisher = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self):
+        while not self._stop.wait(0.002):
+            self._publisher.publish(at_rest())
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+
+@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_under_traffic_ends_it_with_exit_code_0(ros, gravity, executor, number):
+    from sensor_msgs.msg import JointState
+
+    for _ in range(2):
+        node = ros.start("feedforward", {"robot_description": ARM, "executor": executor}, name="leaving")
+        efforts = ros.collect(JointState, "leaving/effort")
+        with Traffic(ros):
+            wait_until(lambda found=efforts: len(found) > 50, "efforts")
+            node.process.send_signal(number)
+            time.sleep(0.02)
+            assert node.stop(number) == 0, node.log  # a second one, as launch sends it
+        assert "Traceback" not in node.log
+        np.testing.assert_allclose(efforts[-1].effort, gravity, rtol=1e-12)
+
+
+def test_signal_while_it_waits_for_a_description_ends_it(ros):
+    node = ros.start("dynamics_server", {}, name="waiting")
+    node.says("waiting for robot_description")
+    assert node.stop() == 0, node.log
+
+
+def test_simulated_time_is_the_one_that_counts(ros):
+    from builtin_interfaces.msg import Time
+    from rclpy.qos import qos_profile_sensor_data
+    from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import JointState
+
+    with ros.start("feedforward", {"robot_description": ARM, "use_sim_time": True}, name="simulated"):
+        states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        clock = ros.publisher(Clock, "/clock")
+        efforts = ros.collect(JointState, "simulated/effort")
+
+        def answered(stamp):
+            clock.publish(Clock(clock=Time(sec=50)))
+            states.publish(at_rest(stamp=Time(sec=stamp)))
+            time.sleep(0.05)
+            return any(effort.header.stamp.sec == stamp for effort in efforts)
+
+        wait_until(lambda: answered(50), "an effort at simulated time")
+        assert not answered(49)
+        states.publish(at_rest(stamp=ros.node.get_clock().now().to_msg()))
+        time.sleep(0.2)
+        assert {effort.header.stamp.sec for effort in efforts} == {50}
+
+
+@pytest.mark.parametrize("in_description", [False, True])
+def test_prefix_goes_before_joint_names_once(ros, gravity, in_description):
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+
+    names = [f"left_{name}" for name in JOINTS]
+    description = ARM
+    if in_description:
+        for name in JOINTS:
+            description = description.replace(f'"{name}"', f'"left_{name}"')
+    parameters = {"robot_description": description, "tf_prefix": "left_", "joints": names[:2]}
+    with ros.start("feedforward", parameters, name=f"prefixed{int(in_description)}") as node:
+        states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        efforts = ros.collect(JointState, f"{node.name}/effort")
+        wait_until(lambda: states.publish(at_rest(names)) or time.sleep(0.1) or efforts, "an effort")
+        assert list(efforts[0].name) == names[:2]
+        np.testing.assert_allclose(efforts[0].effort, gravity[:2], rtol=1e-12)
+
+
+def test_simulator_in_lockstep_waits_for_its_controller(ros):
+    """Every state is answered by its own command, however slow the controller is."""
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    parameters = {"robot_description": ARM, "lockstep": True, "publish_clock": True, "publish_rate": 100.0}
+    with ros.start("simulator", parameters, name="lockstep") as node:
+        node.is_active()
+        commands = ros.publisher(Float64MultiArray, "lockstep/commands")
+        states = ros.collect(JointState, "joint_states")
+        command = Float64MultiArray(data=[0.0] * 3)
+        wait_until(
+            lambda: commands.publish(command) or time.sleep(0.1) or (states and any(states[-1].velocity)),
+            "the brakes to go off",
+        )
+        count = -1
+        while count != len(states):  # until it waits
+            count = len(states)
+            time.sleep(0.3)
+        del states[:]
+        commands.publish(command)
+        for k in range(30):
+            wait_until(lambda k=k: len(states) > k, "the next state")
+            time.sleep(0.03)  # slower than the period
+            assert len(states) == k + 1
+            commands.publish(Float64MultiArray(data=[float(k), 0.0, 0.0]))
+        stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
+        np.testing.assert_allclose(np.diff(stamps), 0.01, atol=1e-9)
+        np.testing.assert_array_equal([state.effort[0] for state in states[1:]], np.arange(len(states) - 1))
+
+
+def test_controller_holds_the_simulated_robot(ros):
+    """Simulator and feedforward node together: gravity compensation and PD keep it where it is."""
+    from diagnostic_msgs.msg import DiagnosticArray
+    from sensor_msgs.msg import JointState
+
+    start = [0.4, -0.6, 0.05]
+    simulated = {"robot_description": ARM, "initial_joints": JOINTS, "initial_positions": start, "inertia_error": 0.05}
+    controlled = {"robot_description": ARM, "kp": [200.0, 100.0, 300.0], "kd": [20.0, 10.0, 30.0]}
+    with (
+        ros.start("simulator", simulated) as simulator,
+        ros.start("feedforward", controlled, "-r", "~/commands:=simulator/commands") as controller,
+    ):
+        simulator.is_active()
+        controller.is_active()
+        states = ros.collect(JointState, "joint_states", 1000)
+        reports = ros.collect(DiagnosticArray, "/diagnostics")
+        end = time.monotonic() + 30.0  # discovery takes its time on a busy machine
+        while not any(np.any(state.effort) for state in states[-5:]) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert any(np.any(state.effort) for state in states)
+        time.sleep(2.5)
+        off = np.abs(np.array(states[-1].position) - start)
+        assert (off < [0.05, 0.05, 0.02]).all(), off
+        assert (np.abs(states[-1].velocity) < 1e-2).all()
+        messages = {status.name: status.message for report in reports for status in report.status}
+        assert messages == {"simulator: simulator": "ok", "feedforward: feedforward": "ok"}

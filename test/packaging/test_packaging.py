@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as ROS and pip see it: manifest, entry points, installed files, interfaces, versions."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from helpers.paths import ROOT
+
+PACKAGES = {
+    "rbd_dynamics": (ROOT, "ament_python"),
+    "rbd_dynamics_interfaces": (ROOT / "rbd_dynamics_interfaces", "ament_cmake"),
+}
+SERVICES = sorted(path.stem for path in (ROOT / "rbd_dynamics_interfaces" / "srv").glob("*.srv"))
+#: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
+OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
+OPTIONAL |= {"lz4", "compression", "backports"}  # come with rosbags, or with Python
+#: Name of the import: name of the rosdep key.
+ROSDEP = {
+    "numpy": "python3-numpy",
+    "scipy": "python3-scipy",
+    "yaml": "python3-yaml",
+    "rich": "python3-rich",
+    "matplotlib": "python3-matplotlib",
+    "urdf_parser_py": "urdfdom_py",
+    "hypothesis": "python3-hypothesis",
+    "pytest": "python3-pytest",
+}
+
+
+def manifest(package: str) -> ElementTree.Element:
+    return ElementTree.parse(PACKAGES[package][0] / "package.xml").getroot()
+
+
+def setup_arguments(*command: str) -> dict[str, object]:
+    """What setup.py hands to setuptools when it is called for a command, without building anything."""
+    code = "import setuptools, json; setuptools.setup = lambda **k: print(json.dumps(k)); exec(open('setup.py').read())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    arguments: dict[str, object] = json.loads(answer.stdout)
+    return arguments
+
+
+def console_scripts() -> dict[str, str]:
+    """All executables by name: those of a build for ROS."""
+    points = setup_arguments("develop", "--help")["entry_points"]["console_scripts"]  # type: ignore[index]
+    return dict(re.fullmatch(r"(\S+) = (\S+)", point).groups() for point in points)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_manifest_is_valid(package: str) -> None:
+    pytest.importorskip("catkin_pkg")
+    from catkin_pkg.package import parse_package
+
+    warnings: list[str] = []
+    parsed = parse_package(str(PACKAGES[package][0]), warnings=warnings)
+    parsed.validate(warnings=warnings)
+    assert parsed.name == package
+    assert parsed.package_format == 3
+    assert not warnings
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_manifest_says_how_to_build_licence_maintainer_and_author(package: str) -> None:
+    root = manifest(package)
+    assert root.findtext("export/build_type") == PACKAGES[package][1]
+    assert root.findtext("license") == "Apache-2.0"
+    email = root.find("maintainer").get("email")  # type: ignore[union-attr]
+    assert re.fullmatch(r"[\w.-]+@[\w-]+(\.[\w-]+)+", email or "")
+    licence = PACKAGES[package][0] / root.find("license").get("file", "")  # type: ignore[union-attr]
+    assert "Apache License" in licence.read_text()
+    assert root.findtext("author") == setup_arguments()["author"]
+
+
+def test_colcon_sees_both_packages_with_their_types() -> None:
+    if not (importlib.util.find_spec("colcon_core") and importlib.util.find_spec("colcon_ros")):
+        pytest.skip("colcon is not installed")
+    environment = {**os.environ, "COLCON_DEFAULTS_FILE": str(ROOT / "colcon_defaults.yaml")}
+    answer = subprocess.run(
+        [sys.executable, "-m", "colcon", "--log-base", os.devnull, "list"],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = {line.split()[0]: line.split()[-1] for line in answer.stdout.splitlines()}
+    assert found == {name: f"(ros.{build_type})" for name, (_, build_type) in PACKAGES.items()}
+
+
+def test_one_version_in_all_places() -> None:
+    import rbd_dynamics
+
+    version = rbd_dynamics.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert manifest("rbd_dynamics").findtext("version") == version
+    assert manifest("rbd_dynamics_interfaces").findtext("version") == version
+    assert setup_arguments()["version"] == version
+    assert re.search(rf"^## \[({re.escape(version)}|Unreleased)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_setup_and_manifest_agree() -> None:
+    arguments, root = setup_arguments(), manifest("rbd_dynamics")
+    maintainer = root.find("maintainer")
+    assert maintainer is not None
+    assert arguments["name"] == root.findtext("name")
+    assert arguments["license"] == root.findtext("license")
+    assert arguments["maintainer"] == maintainer.text
+    assert arguments["maintainer_email"] == maintainer.get("email")
+    assert set(arguments["packages"]) == {  # type: ignore[call-overload]
+        ".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "rbd_dynamics").rglob("__init__.py")
+    }
+
+
+def test_everything_that_belongs_in_share_is_installed() -> None:
+    installed = {name for _, names in setup_arguments()["data_files"] for name in names}  # type: ignore[attr-defined]
+    for folder, pattern in (("launch", "*"), ("config", "*"), (".", "package.xml"), ("resource", "*")):
+        files = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob(pattern) if path.is_file()}
+        assert files <= installed, f"{sorted(files - installed)} would not be installed"
+
+
+@pytest.mark.parametrize("name", console_scripts())
+def test_entry_point_exists(name: str) -> None:
+    module, function = console_scripts()[name].split(":")
+    if ".nodes." in module:
+        assert module.endswith(f".{name}")
+        pytest.importorskip("rclpy", reason="nodes need ROS 2")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """Top-level names of all absolute imports in a syntax tree, also those inside functions."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names) - {"rbd_dynamics"}
+
+
+def test_every_import_is_declared() -> None:
+    declared = {element.text for element in manifest("rbd_dynamics").iter("exec_depend")}
+    files = [*(ROOT / "rbd_dynamics").rglob("*.py"), *(ROOT / "launch").glob("*.py")]
+    for path in files:
+        for name in imports(ast.parse(path.read_text())) - OPTIONAL:
+            assert ROSDEP.get(name, name) in declared, f"{path.relative_to(ROOT)} imports {name}: add it to package.xml"
+
+
+def test_every_import_of_the_tests_is_declared() -> None:
+    """Those that no test can do without; what a test asks for itself, it skips without."""
+    root = manifest("rbd_dynamics")
+    declared = {element.text for kind in ("exec_depend", "test_depend") for element in root.iter(kind)}
+    ours = {"helpers"}
+    for path in sorted((ROOT / "test").rglob("*.py")):
+        top = ast.parse(path.read_text())
+        top.body = [node for node in top.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name in imports(top) - ours:
+            assert ROSDEP.get(name, name) in declared, f"{path.relative_to(ROOT)} imports {name}: add it to package.xml"
+
+
+def test_interfaces_are_there_before_the_build() -> None:
+    """setup.py looks for them: colcon builds them first, and bloom has them installed."""
+    assert "rbd_dynamics_interfaces" in {element.text for element in manifest("rbd_dynamics").iter("build_depend")}
+
+
+def test_only_nodes_import_ros() -> None:
+    ros = {"rclpy", "launch", "launch_ros", "sensor_msgs", "std_msgs", "trajectory_msgs", "rbd_dynamics_interfaces"}
+    for path in (ROOT / "rbd_dynamics").rglob("*.py"):
+        room = path.relative_to(ROOT / "rbd_dynamics").parts[0]
+        if room not in ("nodes", "demo", "demo.py", "cli.py"):
+            assert not imports(ast.parse(path.read_text())) & ros, f"{path.relative_to(ROOT)} must work without ROS"
+
+
+def test_library_imports_without_ros() -> None:
+    code = "import sys; sys.modules['rclpy'] = None; import rbd_dynamics; print(rbd_dynamics.__version__)"
+    environment = {name: value for name, value in os.environ.items() if name != "AMENT_PREFIX_PATH"}
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_response_says_success_and_why(name: str) -> None:
+    srv = pytest.importorskip("rbd_dynamics_interfaces.srv", reason="the interface package is not built")
+    fields = getattr(srv, name).Response.get_fields_and_field_types()
+    assert list(fields)[:2] == ["success", "message"]
+    assert (fields["success"], fields["message"]) == ("boolean", "string")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_flat_array_travels_with_its_joint_names(name: str) -> None:
+    srv = pytest.importorskip("rbd_dynamics_interfaces.srv", reason="the interface package is not built")
+    for message in (getattr(srv, name).Request, getattr(srv, name).Response):
+        fields = message.get_fields_and_field_types()
+        if "sequence<double>" in fields.values():
+            assert fields["joint_names"] == "sequence<string>"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_field_is_explained(name: str) -> None:
+    explained = False
+    for line in (ROOT / "rbd_dynamics_interfaces" / "srv" / f"{name}.srv").read_text().splitlines():
+        if line.startswith("#"):
+            explained = True
+        elif line not in ("---", "string message"):
+            assert explained, f"{name}.srv: no comment above '{line}'"
+            explained = False
+
+
+def test_all_services_are_generated() -> None:
+    text = (ROOT / "rbd_dynamics_interfaces" / "CMakeLists.txt").read_text()
+    assert sorted(re.findall(r'"srv/(\w+)\.srv"', text)) == SERVICES
+
+
+@pytest.mark.parametrize("distro", ["jazzy", "kilted"])
+def test_lock_file_holds_every_pinned_requirement(distro: str) -> None:
+    folder = ROOT / "requirements"
+    locked = {line.split(" ;")[0] for line in (folder / f"lock-{distro}.txt").read_text().splitlines()}
+    names = {line.split("==")[0] for line in locked}
+    for file in ("library", "test", "compare", "build", f"ros-{distro}"):
+        for line in (folder / f"{file}.txt").read_text().splitlines():
+            if not line or line.startswith("#"):
+                continue
+            plain = re.sub(r"\[.*\]", "", line)
+            name = re.split(r"[=<>]", plain)[0].lower()
+            assert name in names, f"{name} is not in lock-{distro}.txt: run scripts/lock"
+            assert "==" not in plain or plain in locked, f"{plain} differs from lock-{distro}.txt: run scripts/lock"
+
+
+def test_scripts_are_well_formed() -> None:
+    bash = shutil.which("bash")
+    assert bash
+    for script in ("run", "test", "lint", "lock", "environment.bash"):
+        subprocess.run([bash, "-n", str(ROOT / "scripts" / script)], check=True)

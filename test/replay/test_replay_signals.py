@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From messages to signals: what is repaired, what is left out, and what the filter does."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.signal
+from helpers.bags import START, Content, Message, bare, motion, needs_rosbags, write_ros2
+
+from rbd_dynamics.model import Model, ModelBuilder
+from rbd_dynamics.model.joints import Continuous, Floating, Revolute
+from rbd_dynamics.replay import Recording, RecordingError, Segment, Segments, Settings, segments
+from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.resampling import Resampler
+from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
+
+pytestmark = needs_rosbags
+NAMES = ("j1", "j2", "j3")
+RATE = 200.0
+MOTION = motion(1200)
+SETTINGS = Settings(cutoff=20.0, edge=0.3)
+NOT_EQUAL_TO_TRUTH = 2e-6  # what the filter takes from motions of up to 0.4 Hz, and interpolation
+
+
+def arm(names=NAMES, kind=Revolute) -> Model:
+    builder = ModelBuilder("arm")
+    for k, name in enumerate(names):
+        parent = names[k - 1] if k else None
+        builder.add_body(name, parent, kind((0.0, 0.0, 1.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0))
+    return builder.build()
+
+
+def process(
+    tmp_path: Path, messages, settings: Settings = SETTINGS, model: Model | None = None
+) -> tuple[Segments, list[Segment]]:
+    path = tmp_path / "bag"
+    if not path.exists():
+        write_ros2(path, Content({"/joint_states": list(messages)}))
+    found = segments(Recording(path), model or arm(), settings=settings)
+    return found, list(found)
+
+
+def truth(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, a and tau of `bags.motion`."""
+    w = 1.0 + 0.7 * np.arange(3)
+    x = w * t[:, None]
+    tau = 10.0 * np.arange(1, 4) + np.cos(3.0 * t)[:, None]
+    return np.sin(x), w * np.cos(x), -(w**2) * np.sin(x), tau
+
+
+def check_truth(parts: list[Segment], tolerance: float = NOT_EQUAL_TO_TRUTH) -> None:
+    for part in parts:
+        t = (part.stamps - START) * 1e-9
+        for found, expected, scale in zip((part.q, part.v, part.a, part.tau), truth(t), (1.0, 3.0, 10.0, 1.0)):
+            np.testing.assert_allclose(found, expected, atol=tolerance * scale, rtol=0.0)
+
+
+# --- whole pipeline ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("velocity", ["auto", "measured", "differentiated"])
+def test_the_motion_comes_out_with_velocity_and_acceleration(tmp_path, velocity):
+    found, parts = process(tmp_path, MOTION, replace(SETTINGS, velocity=velocity))
+    check_truth(parts)
+    assert found.log.warnings == []
+    (part,) = parts
+    assert found.rate == pytest.approx(RATE)
+    assert part.t[0] == pytest.approx(0.3)
+    assert part.t[-1] == pytest.approx((len(MOTION) - 1) / RATE - 0.3)
+    np.testing.assert_allclose(np.diff(part.t), 1 / RATE)
+    assert found.log.samples == len(part) and found.log.messages == len(MOTION)
+    assert part.measured.all() and not part.filled.any()
+    np.testing.assert_allclose(part.tau_raw, truth((part.stamps - START) * 1e-9)[3], atol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [50.0, 173.0, 1000.0])
+def test_samples_come_at_the_rate_that_is_asked_for(tmp_path, rate):
+    found, parts = process(tmp_path, MOTION, replace(SETTINGS, rate=rate, cutoff=15.0, edge=0.6))
+    check_truth(parts, 1e-5)
+    np.testing.assert_allclose(np.diff(parts[0].t), 1 / rate, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_size_of_blocks_does_not_matter(tmp_path, seed):
+    """With all kinds of trouble: results agree to rounding, which differences multiply by the rate."""
+    rng = np.random.default_rng(seed)
+    messages = motion(4000, noise=0.01)
+    for k in rng.integers(50, 3950, 40):
+        messages[k] = replace(messages[k], position=[np.nan] * 3)
+    for k in rng.integers(50, 3950, 40):
+        messages[k], messages[k + 1] = messages[k + 1], messages[k]
+    messages = [m for k, m in enumerate(messages) if k not in set(rng.integers(50, 3950, 60)) and not 2000 < k < 2100]
+    messages = messages[:3000] + [replace(m, stamp=m.stamp - 10**10) for m in messages[3000:]]
+    (whole_run, whole), *others = [
+        process(tmp_path, messages, replace(SETTINGS, block=block)) for block in (10**6, 64, 1000)
+    ]
+    assert len(whole) == 3 and whole_run.log.events["clock resets"] == whole_run.log.events["gaps"] == 1
+    for run, parts in others:
+        assert len(parts) > 3
+        assert run.log.to_dict() == whole_run.log.to_dict()
+        for name, tolerance in (("stamps", 0), ("q", 1e-12), ("v", 1e-12), ("a", 1e-9), ("tau", 1e-12), ("filled", 0)):
+            expected = np.concatenate([getattr(part, name) for part in whole])
+            found = np.concatenate([getattr(part, name) for part in parts])
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(1, np.abs(expected).max()))
+        np.testing.assert_allclose(run.uncertainty().a, whole_run.uncertainty().a, rtol=1e-9)
+
+
+def test_stretches_of_a_segment_follow_on_each_other(tmp_path):
+    _, parts = process(tmp_path, motion(4000), replace(SETTINGS, block=256))
+    assert len(parts) > 5
+    for before, after in zip(parts, parts[1:]):
+        assert after.number == before.number
+        assert after.start == before.start + len(before)
+
+
+# --- what goes wrong in the wild, one by one --------------------------------------------------------------------------
+
+
+def test_messages_a_little_out_of_order_are_sorted(tmp_path):
+    messages = list(MOTION)
+    for k in range(100, 1100, 100):
+        messages[k : k + 5] = [messages[k + j] for j in (3, 1, 0, 4, 2)]
+    found, parts = process(tmp_path, messages)
+    check_truth(parts)
+    assert found.log.events == {"reordered messages": 10 * 3}
+
+
+def test_of_equal_stamps_the_first_counts(tmp_path):
+    messages = []
+    for k, message in enumerate(MOTION):
+        messages.append(message)
+        if k % 10 == 5:
+            messages.append(replace(message, position=[9.0] * 3))
+    found, parts = process(tmp_path, messages)
+    check_truth(parts)
+    assert found.log.events == {"duplicate stamps": 120}
+
+
+def test_a_clock_that_is_set_back_starts_a_new_segment(tmp_path):
+    back = 4 * 10**9
+    messages = MOTION[:600] + [replace(message, stamp=message.stamp - back) for message in MOTION[600:]]
+    found, parts = process(tmp_path, messages)
+    assert [part.number for part in parts] == [0, 1]
+    assert found.log.events == {"clock resets": 1}
+    check_truth([parts[0], replace(parts[1], stamps=parts[1].stamps + back)])
+
+
+def test_a_wild_stamp_costs_its_message_only(tmp_path):
+    messages = list(MOTION)
+    messages[600] = replace(messages[600], stamp=messages[600].stamp + 10**15)
+    found, parts = process(tmp_path, messages)
+    check_truth(parts)
+    assert sum(map(len, parts)) > 1200 - 4 * 0.3 * RATE - 5
+    assert found.log.events == {"gaps": 1, "clock resets": 1, "short segments": 1}
+
+
+def test_dropped_messages_are_bridged_and_marked(tmp_path):
+    messages = [message for k, message in enumerate(MOTION) if k not in (300, 500, 501, 502, 700)]
+    found, parts = process(tmp_path, messages)
+    (part,) = parts
+    check_truth(parts, 1e-4)
+    assert found.log.events == {"dropped messages": 5}
+    np.testing.assert_array_equal(np.rint(part.t[part.filled] * RATE), [300, 500, 501, 502, 700])
+
+
+def test_a_long_hole_starts_a_new_segment(tmp_path):
+    messages = MOTION[:500] + MOTION[520:]
+    found, parts = process(tmp_path, messages)
+    check_truth(parts)
+    assert [part.number for part in parts] == [0, 1]
+    assert found.log.events == {"gaps": 1}
+    _, parts = process(tmp_path, messages, replace(SETTINGS, max_gap=0.2))
+    assert [part.number for part in parts] == [0]
+
+
+@pytest.mark.parametrize("field", ["position", "velocity", "effort"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_number_that_is_none_costs_its_message(tmp_path, field, value):
+    messages = list(MOTION)
+    for k in (300, 700):
+        numbers = np.array(getattr(messages[k], field))
+        numbers[1] = value
+        messages[k] = replace(messages[k], **{field: numbers})
+    found, parts = process(tmp_path, messages)
+    check_truth(parts, 1e-4)
+    kind = {"position": "NaN positions", "velocity": "NaN velocities", "effort": "NaN efforts"}[field]
+    assert found.log.events == {kind: 2, "dropped messages": 2}
+
+
+def test_messages_in_bursts_give_the_average_rate(tmp_path):
+    """Four at a time, as a buffer that is emptied now and then hands them on."""
+    slow = motion(1600, rate=400.0)
+    messages = [replace(m, stamp=m.stamp - (k % 4) * 2_490_000) for k, m in enumerate(slow)]
+    found, parts = process(tmp_path, messages, replace(SETTINGS, rate=None))
+    assert found.rate == pytest.approx(400.0, rel=0.1)
+    assert "messages come in bursts" in found.log.warnings[0]
+    assert len(parts) == 1
+
+
+def test_the_survey_goes_on_over_small_parts(tmp_path):
+    """The first file has too little to tell the rate by."""
+    (tmp_path / "bag").mkdir()
+    for k, part in enumerate((MOTION[:1], MOTION[1:])):
+        file = bare(write_ros2(tmp_path / f"part{k}", Content({"/joint_states": part})))
+        file.rename(tmp_path / "bag" / f"bag_{k}.db3")
+    check_truth(process(tmp_path, ())[1])
+
+
+def test_messages_without_a_stamp_are_left_out(tmp_path):
+    messages = list(MOTION)
+    for k in (300, 700):
+        messages[k] = replace(messages[k], stamp=0)
+    found, parts = process(tmp_path, messages)
+    check_truth(parts, 1e-4)
+    assert found.log.events == {"messages without a stamp": 2, "dropped messages": 2}
+
+
+def test_simulated_time_may_start_at_zero(tmp_path):
+    found, parts = process(tmp_path, [replace(message, stamp=message.stamp - START) for message in MOTION])
+    check_truth([replace(part, stamps=part.stamps + START) for part in parts])
+    assert found.log.warnings == []
+
+
+@pytest.mark.parametrize("stamp", [0, START])
+def test_without_stamps_the_time_of_reception_counts(tmp_path, stamp):
+    found, parts = process(tmp_path, [replace(message, stamp=stamp) for message in MOTION])
+    check_truth([replace(part, stamps=part.stamps - 300_000) for part in parts])
+    assert found.summary()["clock"] == "received"
+    assert "times are those of the reception" in found.log.warnings[0]
+
+
+@pytest.mark.parametrize("missing", ["empty", "zero", "NaN"])
+def test_without_velocities_positions_are_differentiated(tmp_path, missing):
+    instead = {"empty": (), "zero": np.zeros(3), "NaN": np.full(3, np.nan)}[missing]
+    found, parts = process(tmp_path, [replace(message, velocity=instead) for message in MOTION])
+    check_truth(parts)
+    assert found.summary()["differentiated"] == list(NAMES)
+    assert "differentiated from" in found.log.warnings[0]
+    with pytest.raises(RecordingError, match="no velocities of j1, j2, j3") if missing != "zero" else nullcontext():
+        process(tmp_path, [], replace(SETTINGS, velocity="measured"))
+
+
+def test_one_joint_without_velocity_is_differentiated(tmp_path):
+    messages = [replace(message, velocity=[*message.velocity[:1], np.nan, *message.velocity[2:]]) for message in MOTION]
+    found, parts = process(tmp_path, messages)
+    check_truth(parts)
+    assert found.summary()["differentiated"] == ["j2"]
+
+
+def test_joints_without_efforts_are_marked(tmp_path):
+    messages = [replace(message, effort=[*message.effort[:2], np.nan]) for message in MOTION]
+    found, parts = process(tmp_path, messages)
+    assert parts[0].measured.tolist() == [True, True, False]
+    assert np.isnan(parts[0].tau[:, 2]).all() and np.isfinite(parts[0].tau[:, :2]).all()
+    assert "no efforts of j3: not compared" in found.log.warnings
+
+
+def test_joints_that_are_not_recorded_are_held(tmp_path):
+    model = arm(("j3", "finger", "j1", "j2"))
+    found, parts = process(tmp_path, MOTION, replace(SETTINGS, positions={"finger": 0.02}), model)
+    order = [model.joint_names.index(name) for name in NAMES]
+    (part,) = parts
+    check_truth([replace(part, q=part.q[:, order], v=part.v[:, order], a=part.a[:, order], tau=part.tau[:, order])])
+    finger = model.joint_names.index("finger")
+    np.testing.assert_allclose(part.q[:, finger], 0.02, rtol=1e-12)
+    assert not part.v[:, finger].any() and not part.a[:, finger].any()
+    assert not part.measured[finger]
+    assert found.log.warnings == ["finger is not recorded: held at 0.02, and not compared"]
+    assert np.isnan(found.uncertainty().q[finger])
+    with pytest.raises(ValueError, match="no joint named 'fingr'; did you mean 'finger'"):
+        process(tmp_path, [], replace(SETTINGS, positions={"fingr": 0.02}), model)
+
+
+def test_joints_in_messages_of_their_own_are_held_where_they_were_last_seen(tmp_path):
+    messages: list[Message] = []
+    for k, message in enumerate(MOTION):
+        messages.append(message)
+        if k % 20 == 10:
+            where = 0.01 if k < 600 else 0.03
+            messages.append(Message(message.stamp + 10**6, ["finger", "lamp"], [where, 1.0], [0.0, 0.0], [0.5, 0.0]))
+    model = arm((*NAMES, "finger"))
+    found, parts = process(tmp_path, messages, model=model)
+    (part,) = parts
+    check_truth([replace(part, q=part.q[:, :3], v=part.v[:, :3], a=part.a[:, :3], tau=part.tau[:, :3])])
+    np.testing.assert_allclose(part.q[[0, -1], 3], [0.01, 0.03], atol=1e-6)
+    assert found.log.events == {"partial messages": 60}
+    assert part.measured.tolist() == [True, True, True, False]
+    assert any("lamp" in text and "ignored" in text for text in found.log.warnings)
+
+
+def test_angles_of_continuous_joints_are_unwrapped(tmp_path):
+    rate = 40.0 * np.arange(1, 4)
+    messages = []
+    for k, message in enumerate(MOTION):
+        angle = rate * k / RATE
+        wrapped = np.angle(np.exp(1j * angle))
+        messages.append(replace(message, position=wrapped, velocity=rate))
+    found, parts = process(tmp_path, messages, replace(SETTINGS, block=100), arm(kind=Continuous))
+    t = np.concatenate([part.t for part in parts])
+    np.testing.assert_allclose(np.concatenate([part.q for part in parts]), rate * t[:, None], rtol=1e-9)
+    np.testing.assert_allclose(parts[0].v, np.tile(rate, (len(parts[0]), 1)), rtol=1e-9)
+
+
+def test_a_floating_base_stays_where_it_is(tmp_path):
+    builder = ModelBuilder("walker")
+    builder.add_body("base", None, Floating(), joint_name="root", mass=1.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
+    for name in NAMES:
+        builder.add_body(name, "base", Revolute((0, 0, 1)), joint_name=name, mass=1.0, com=(0.1, 0, 0))
+    found, parts = process(tmp_path, MOTION, model=builder.build())
+    (part,) = parts
+    check_truth([replace(part, q=part.q[:, 7:], v=part.v[:, 6:], a=part.a[:, 6:], tau=part.tau[:, 6:])])
+    assert (part.q[:, :7] == [0, 0, 0, 0, 0, 0, 1]).all() and not part.v[:, :6].any()
+    assert part.measured.tolist() == [False] * 6 + [True] * 3
+    assert found.velocity_names[:7] == ["root[0]", "root[1]", "root[2]", "root[3]", "root[4]", "root[5]", "j1"]
+    assert any("root: more than one number" in text for text in found.log.warnings)
+
+
+def test_a_recording_too_short_for_its_edges_gives_nothing_and_says_so(tmp_path):
+    found, parts = process(tmp_path, MOTION[:50])
+    assert parts == []
+    assert found.log.events == {"short segments": 1}
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        (MOTION[:1], "1 sample with all of j1, j2, j3: too few"),
+        ([replace(message, position=()) for message in MOTION], "no position of j1, j2, j3 in the first 1200 messages"),
+        ([replace(message, names=("a", "b", "c")) for message in MOTION], "none of them is a joint of the robot"),
+    ],
+)
+def test_a_recording_that_cannot_be_used_is_refused(tmp_path, messages, text):
+    with pytest.raises(RecordingError, match=text):
+        process(tmp_path, messages)
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+def run(signals: SegmentSignals, stamps: np.ndarray, numbers: np.ndarray) -> Piece:
+    pieces = [*signals.feed(stamps, numbers), *signals.finish()]
+    assert len(pieces) == 1
+    return pieces[0]
+
+
+@pytest.mark.parametrize("order", [1, 2, 4, 7])
+def test_the_filter_is_scipys_forward_backward_filter(order):
+    rng = np.random.default_rng(0)
+    numbers = np.cumsum(rng.normal(size=(3000, 3, 2)), axis=0)
+    stamps = np.arange(3000, dtype=np.int64) * 10**7
+    low_pass = LowPass(4.0, order, 100.0)
+    signals = SegmentSignals(low_pass, np.array([True, True]), 0, 0.01, 0.015, 0, 10**6)
+    piece = run(signals, stamps, numbers)
+    sections = scipy.signal.butter(order, 4.0, fs=100.0, output="sos")
+    expected = scipy.signal.sosfiltfilt(sections, numbers, axis=0, padlen=56)
+    np.testing.assert_allclose(piece.signals, expected.transpose(1, 2, 0), rtol=0, atol=1e-10)
+    half = np.exp(2j * np.pi * 4.0 * np.arange(3000) * 0.01)
+    passed = scipy.signal.sosfiltfilt(sections, half.real)[1000:2000] / half.real[1000:2000]
+    assert np.median(passed) == pytest.approx(0.5, rel=1e-6)  # the stated meaning of the cutoff
+
+
+@pytest.mark.parametrize("cut", [1, 17, 400])
+def test_the_resampler_follows_cubics_exactly(cut):
+    rng = np.random.default_rng(0)
+    stamps = (np.arange(400) * 10**7 + rng.integers(-(10**6), 10**6, 400)).astype(np.int64)
+    stamps -= stamps[0]
+
+    def cubic(t: np.ndarray) -> np.ndarray:
+        return np.stack([1 + t - t**2 + 0.3 * t**3, -2 * t**3], axis=1)
+
+    resampler = Resampler(0, 137.0, 0.005, 0.015)
+    parts = [resampler.feed(stamps[k : k + cut], cubic(stamps[k : k + cut] * 1e-9)) for k in range(0, 400, cut)]
+    parts.append(resampler.finish())
+    values = np.concatenate([part[0] for part in parts if len(part[0])])
+    grid = np.arange(len(values)) / 137.0
+    np.testing.assert_allclose(values, cubic(grid), rtol=1e-11, atol=1e-11)
+    assert grid[-1] <= stamps[-1] * 1e-9 < grid[-1] + 1 / 137.0
+
+
+def test_where_samples_bunch_up_the_resampler_does_not_swing():
+    stamps = np.array([0, 10, 20, 30, 30.01, 40, 50, 60]) * 1e6
+    noise = np.array([0, 0, 0, 0, 1e-3, 0, 0, 0])[:, None]
+    resampler = Resampler(0, 1000.0, 0.005, 0.015)
+    values = np.concatenate([resampler.feed(stamps.astype(np.int64), noise)[0], resampler.finish()[0]])
+    assert len(values) == 61 and np.abs(values).max() <= 1e-3
+
+
+def test_uncertainties_are_those_of_the_noise(tmp_path):
+    """White noise on a robot at rest: the spread of the filtered signals is what is stated."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([1e-3, 2e-2, 0.5])
+    messages = []
+    for k in range(20000):
+        noise = sizes[:, None] * rng.normal(size=(3, 3))
+        messages.append(Message(START + k * 5 * 10**6, NAMES, *noise))
+    for velocity in ("measured", "differentiated"):
+        found, parts = process(tmp_path, messages, replace(SETTINGS, velocity=velocity))
+        stated = found.uncertainty()
+        np.testing.assert_allclose(found.noise.measured(found.low_pass), np.tile(sizes[:, None], 3), rtol=0.05)
+        for name in ("q", "v", "a", "tau"):
+            signal = np.concatenate([getattr(part, name) for part in parts])
+            np.testing.assert_allclose(signal.std(axis=0), getattr(stated, name), rtol=0.1)
+
+
+def test_settings_go_to_json_and_back():
+    settings = Settings(topic="/a", cutoff=3.0, terms=("gravity",), positions={"finger": 0.02}, block=64)
+    assert Settings.from_json(settings.to_json()) == settings
+    assert Settings.from_json(Settings().to_json()) == Settings()
+    with pytest.raises(ValueError, match="unknown setting 'cutof'"):
+        Settings.from_dict({"cutof": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"clock": "sun"}, "clock is 'sun', must be one of auto, header, received"),
+        ({"velocity": "none"}, "velocity is 'none'"),
+        ({"rate": -1.0}, "rate must be a positive number"),
+        ({"cutoff": float("nan")}, "cutoff must be a positive number"),
+        ({"edge": -1.0}, "edge must be a number of seconds"),
+        ({"order": 0}, "order must be from 1 to 10"),
+        ({"block": 1}, "block must be at least 16"),
+        ({"terms": ["drag"]}, "unknown term 'drag'"),
+        ({"terms": "gravity"}, "terms must be a list"),
+        ({"positions": {"finger": float("inf")}}, "position of joint 'finger' is inf"),
+    ],
+)
+def test_wrong_settings_are_named(wrong, text):
+    with pytest.raises(ValueError, match=text):
+        Settings(**wrong)
+
+
+def test_a_cutoff_too_high_for_the_rate_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cutoff of 100 Hz is too high for 200 samples per second: at most 90 Hz"):
+        process(tmp_path, MOTION, Settings(cutoff=100.0))
+    assert Settings().cutoff_at(10.0) == 2.0 and Settings().cutoff_at(1000.0) == 5.0
+
+
+def test_logs_merge_and_go_to_json_and_back():
+    log, other = Log(messages=3, samples=2), Log(messages=4, samples=1)
+    log.count("gaps", number=2)
+    other.count("gaps")
+    other.count("duplicate stamps", number=0)
+    other.remark("cold")
+    log.merge(other)
+    assert (log.messages, log.samples, log.events, log.remarks) == (7, 3, {"gaps": 3}, ["cold"])
+    assert Log.from_dict(log.to_dict()) == log
+    assert log.warnings == ["cold", "3 gaps (too long to bridge: a new segment starts)"]
+    with pytest.raises(KeyError, match="unknown event"):
+        log.count("ghosts")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulation under constraints: orders of convergence, drift, and what stabilisation does about it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.robots import load_robot
+
+import rbd_dynamics as rbd
+from rbd_dynamics.constraints import ConstraintSet, DistanceConstraint, FrameConstraint, Sphere, SurfaceConstraint
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
+from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
+
+EXPLICIT = [name for name in INTEGRATORS if name != "semi_implicit_euler"]
+
+
+def particle():
+    """A point in space; q = (x, y, z)."""
+    builder = rbd.ModelBuilder("particle")
+    for k, (name, parent) in enumerate((("x", None), ("y", "x"), ("z", "y"))):
+        axis = tuple(float(i == k) for i in range(3))
+        builder.add_body(name, parent, Prismatic(axis), **({"mass": 0.7} if name == "z" else {}))
+    return builder.build()
+
+
+def on_sphere(model, alpha=0.0):
+    return ConstraintSet(model, [SurfaceConstraint("sphere", "z", surface=Sphere(1.0))], stabilization=alpha)
+
+
+def swing(integrator, step, seconds=1.0, alpha=0.0, stabilization="none"):
+    """The particle on a sphere: (q, v, energy gained, distance from the sphere)."""
+    model = particle()
+    options = SimulationOptions(step=step, integrator=integrator, start_braked=False, stabilization=stabilization)
+    simulation = Simulation(model, q=[1.0, 0.0, 0.0], options=options, constraints=on_sphere(model, alpha))
+    simulation.v = np.array([0.0, 1.5, 0.0])
+    robot = rbd.Robot(model)
+
+    def energy():
+        return float(robot.kinetic_energy(simulation.q, simulation.v) + robot.potential_energy(simulation.q))
+
+    begin = energy()
+    simulation.advance(round(seconds / step))
+    return simulation.q, simulation.v, energy() - begin, abs(np.linalg.norm(simulation.q) - 1.0)
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("explicit_euler", 1), ("semi_implicit_euler", 1), ("rk4", 4)])
+def test_order_of_convergence(integrator, order):
+    """Half the step, the error falls by two to the order."""
+    truth, *_ = swing("rk4", 5e-4)
+    steps = (8e-3, 4e-3) if order > 1 else (2e-3, 1e-3)
+    errors = [np.linalg.norm(swing(integrator, step)[0] - truth) for step in steps]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25 if order > 1 else 0.3)
+
+
+def test_adaptive_is_as_exact_as_its_tolerance():
+    truth, *_ = swing("rk4", 5e-4)
+    q, _, energy, off = swing("adaptive", 0.1)
+    np.testing.assert_allclose(q, truth, atol=1e-6)
+    assert abs(energy) < 1e-6 and off < 1e-6
+
+
+def test_stabilisation_keeps_the_constraint():
+    plain = swing("explicit_euler", 2e-3, 2.0)[3]
+    baumgarte = swing("explicit_euler", 2e-3, 2.0, alpha=50.0)[3]
+    projected = swing("explicit_euler", 2e-3, 2.0, stabilization="projection")[3]
+    assert plain > 10 * baumgarte
+    assert projected < 1e-10
+    assert swing("rk4", 2e-3, 2.0, stabilization="projection")[3] < 1e-10
+    assert swing("semi_implicit_euler", 2e-3, 2.0)[3] < 2e-3  # by its own way
+
+
+def test_a_rod_is_a_pendulum():
+    """The particle on a rod swings as the pendulum of the same length."""
+    model = particle()
+    rod = ConstraintSet(model, [DistanceConstraint("rod", "z", distance=1.0)])
+    options = SimulationOptions(step=1e-3, integrator="rk4", start_braked=False)
+    point = Simulation(model, q=[1.0, 0.0, 0.0], options=options, constraints=rod)
+    builder = rbd.ModelBuilder("pendulum")
+    builder.add_body("bob", None, Revolute((0.0, 1.0, 0.0)), mass=0.7, com=(1.0, 0.0, 0.0))
+    pendulum = Simulation(builder.build(), q=[0.0], options=options)
+    for simulation in (point, pendulum):
+        simulation.advance(1500)
+    angle = pendulum.q[0]
+    np.testing.assert_allclose(point.q, [np.cos(angle), 0.0, -np.sin(angle)], atol=1e-8)
+    pull = 0.7 * (pendulum.v[0] ** 2 + 9.81 * np.sin(angle))
+    np.testing.assert_allclose(point.multipliers, [-pull], rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [Spherical(), Floating()])
+def test_rk4_keeps_its_order_on_groups(kind):
+    """A tumbling body: the error in pose falls with the fourth power; momentum and energy stay."""
+    builder = rbd.ModelBuilder("body", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("body", None, kind, mass=1.0, inertia=np.diag([0.1, 0.2, 0.3]))
+    model = builder.build()
+    v = np.array([0.2, 4.0, 0.3, 0.5, -0.2, 0.1][: model.nv])
+
+    def end(step):
+        simulation = Simulation(model, options=SimulationOptions(step=step, integrator="rk4", start_braked=False))
+        simulation.v = v.copy()
+        simulation.advance(round(1.0 / step))
+        return simulation.q
+
+    truth = end(1e-3)
+    errors = [np.linalg.norm(model.difference(truth, end(step))) for step in (0.02, 0.01)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_loop_of_a_real_robot_stays_closed(integrator):
+    """A UR5 whose tool is held in place: nothing moves the tool, the rest goes on."""
+    model = load_robot("ur5_robot", "fixed")
+    robot = rbd.Robot(model)
+    q = np.array([0.3, -1.0, 1.2, 0.2, 0.5, 0.0])
+    T = robot.pose(q, "tool0")
+    from rbd_dynamics.spatial.arrays import pose_of
+
+    held = ConstraintSet(
+        model,
+        [FrameConstraint("held", "tool0", reference_placement=pose_of(T), directions=("x", "y", "z"))],
+        stabilization=20.0,
+    )
+    options = SimulationOptions(
+        step=1e-3 if integrator != "adaptive" else 0.05, integrator=integrator, start_braked=False,
+        friction=False, effort_limits=False, position_limits=False,
+    )  # fmt: skip
+    simulation = Simulation(model, q=q, options=options, constraints=held)
+    simulation.compile_constraints()
+    simulation.advance(round(0.5 / options.step))
+    assert np.abs(simulation.v).max() > 0.1
+    np.testing.assert_allclose(robot.pose(simulation.q, "tool0")[:3, 3], T[:3, 3], atol=2e-3)
+
+
+def test_divergence_is_an_error_and_the_last_sound_state_stays():
+    model = particle()
+    simulation = Simulation(model, q=[1.0, 0.0, 0.0], options=SimulationOptions(step=0.1, integrator="explicit_euler",
+        start_braked=False), constraints=on_sphere(model, alpha=1e4))  # fmt: skip
+    simulation.v = np.array([0.0, 5.0, 0.0])
+    with pytest.raises(SimulationDiverged):
+        simulation.advance(10_000)
+    assert np.isfinite(simulation.q).all() and np.isfinite(simulation.v).all()
+
+
+def test_contact_needs_the_semi_implicit_method():
+    from rbd_dynamics.simulation.contact import Contact
+
+    with pytest.raises(ValueError, match="'rk4' knows no contact"):
+        Simulation(particle(), options=SimulationOptions(integrator="rk4"), contacts=[Contact("c", "z")])
