@@ -46,12 +46,12 @@ def read_constraints(source: Any) -> tuple[list[Constraint], float | None]:
 
 def constraints_to_dict(constraints: ConstraintSet) -> dict[str, Any]:
     """What `load_constraints` makes an equal set of. Raises ValueError for kinds that only Python can express."""
-    found = [{"name": each.name, **each.to_dict(f"constraint {each.name!r}")} for each in constraints.constraints]
+    found = [{"name": each.name, **each.to_dict(where=f"constraint {each.name!r}")} for each in constraints.constraints]
     return {"stabilization": constraints.stabilization, "constraints": found}
 
 
 def _constraint(entry: Any, index: int) -> Constraint:
-    found: Constraint = Constraint.from_dict(entry, named(entry, "constraint", index))
+    found: Constraint = Constraint.from_dict(entry, where=named(entry, "constraint", index))
     return found
 
 

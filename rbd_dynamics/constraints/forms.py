@@ -21,7 +21,7 @@ def value_of(annotation: Any, value: Any, where: str) -> Any:
     with `where`.
     """
     if isinstance(annotation, type) and issubclass(annotation, OpenKind):
-        return value if isinstance(value, annotation) else annotation.from_dict(value, where)
+        return value if isinstance(value, annotation) else annotation.from_dict(value, where=where)
     if get_origin(annotation) is tuple and set(get_args(annotation)) == {float}:  # of so many
         return checked_vector(_numbers(value, where), len(get_args(annotation)), where)
     return FORMS[annotation](value, where) if annotation in FORMS else value

@@ -264,7 +264,7 @@ def _joint(entry: _Entry) -> Joint:
             follows.get("leader"), multiplier=follows.get("multiplier", 1.0), offset=follows.get("offset", 0.0)
         )
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
-    passive = [PassiveForce.from_dict(item, f"{entry.where}: passive") for item in entry.items("passive")]
+    passive = [PassiveForce.from_dict(item, where=f"{entry.where}: passive") for item in entry.items("passive")]
     return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
 
 

@@ -61,7 +61,7 @@ class OpenKind:
                 raise TypeError(f"{cls.__qualname__}: {other.__qualname__} is already the {cls.FAMILY} {name!r}")
             cls.known[name] = cls
 
-    def to_dict(self, where: str = "") -> dict[str, Any]:
+    def to_dict(self, *, where: str = "") -> dict[str, Any]:
         """{"type": name, and the fields that are required or not as by default}; `from_dict` is its inverse.
 
         Raises ModelError that begins with `where` for what no file can hold, as a function.
@@ -78,7 +78,7 @@ class OpenKind:
         return data
 
     @classmethod
-    def from_dict(cls: type[Kind], data: Any, where: str = "") -> Kind:
+    def from_dict(cls: type[Kind], data: Any, *, where: str = "") -> Kind:
         """The kind that a dictionary (or its name alone) describes; of a class within a family, only kinds of it.
 
         Raises ModelError that begins with `where`, for an unknown type, and for fields that it does not have or take.
@@ -176,7 +176,7 @@ def plain(value: Any, where: str) -> Any:
     Raises ModelError that begins with `where`.
     """
     if isinstance(value, OpenKind):
-        return value.to_dict(where)
+        return value.to_dict(where=where)
     if isinstance(value, Transform):
         quaternion = quaternion_from_rotation(value.rotation)
         return {"xyz": [float(x) for x in value.p], "quaternion": [float(x) for x in quaternion]}

@@ -274,7 +274,7 @@ def test_a_body_on_a_screw_moves_as_on_a_helical_joint():
     q = [0.0, 0.0, 0.05 * x, 0.0, 0.0, np.sin(x / 2), np.cos(x / 2)]
     v = np.array([0.0, 0.0, speed, 0.0, 0.0, 0.05 * speed])
     of = ConstraintSet(free.model, [ScrewConstraint("screw", "nut", pitch=0.05)])
-    h, A, _ = free.constraint_terms(q, v, of)
+    h, A, _ = free.constraint_rows(q, v, of)
     np.testing.assert_allclose([h, A @ v], 0.0, atol=1e-15)
     found = free.constrained_forward_dynamics(q, v, [0.0, 0.0, torque, 0.0, 0.0, 0.0], of)
     assert_close(found.a, expected * np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.05]), 1e-11)
@@ -285,7 +285,7 @@ def test_rows_of_velocities_alone_have_no_h():
     builder = rbd.ModelBuilder("skate", gravity=(0.0, 0.0, 0.0))
     builder.add_body("blade", None, Planar((0.0, 0.0, 1.0)), mass=3.0, inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.2))
     robot = rbd.Robot(builder.build())
-    of = ConstraintSet(robot.model, [Skate("skate", "blade")], 4.0)
+    of = ConstraintSet(robot.model, [Skate("skate", "blade")], stabilization=4.0)
     assert of.holonomic.tolist() == [False]
     q, v = np.array([0.3, 0.4, 0.5]), np.array([2.0, 0.0, 1.5])
     found = robot.constrained_forward_dynamics(q, v, np.zeros(3), of)
@@ -316,14 +316,14 @@ def test_the_same_as_built_in_kinds(model):
         (own()[2], HolonomicRows("rows", lambda q: [q[k] * q[l] - 0.3])),
         (own()[3], SurfaceConstraint("rows", "tool0", surface=quadric, aligned=True)),
     ):
-        for one, other in zip(robot.constraint_terms(q, v, [ours]), robot.constraint_terms(q, v, [theirs])):
+        for one, other in zip(robot.constraint_rows(q, v, [ours]), robot.constraint_rows(q, v, [theirs])):
             assert_close(one, other, 1e-12)
 
 
 @pytest.mark.parametrize("number", range(6))
 def test_derivatives_are_finite_differences(model, number):
     robot, constraint = rbd.Robot(model, backend="reference"), own()[number]
-    of = ConstraintSet(model, [constraint], 3.0)
+    of = ConstraintSet(model, [constraint], stabilization=3.0)
     rng = np.random.default_rng(number)
     q, v, tau = random_state(model, rng)
     found = robot.constrained_forward_dynamics_derivatives(q, v, tau, of)
@@ -390,7 +390,7 @@ def test_a_particle_in_a_trough_keeps_to_it_and_its_energy():
     model = particle()
     text = "constraints:\n  - {name: way, type: surface, frame: z, surface: {type: test trough, curvature: 2.0}}\n"
     options = SimulationOptions(step=1e-3, integrator="rk4", start_braked=False)
-    simulation = Simulation(model, [0.5, 0.0, 0.25], options, *load_scene(text, model))
+    simulation = Simulation(model, q=[0.5, 0.0, 0.25], options=options, **load_scene(text, model)._asdict())
     simulation.v = np.array([0.0, 0.3, 0.0])
     robot = rbd.Robot(model)
 
@@ -406,10 +406,10 @@ def test_a_particle_in_a_trough_keeps_to_it_and_its_energy():
 
 def test_a_ball_comes_to_rest_on_a_surface_of_ones_own():
     model = particle()
-    text = "contacts:\n  - {name: ring, frame: z, surface: test torus, radius: 0.1, friction: 0.5}\n"
+    text = "contacts:\n  - {name: ring, frame: z, surface: test torus, radius: 0.1, friction_coefficient: 0.5}\n"
     scene = load_scene(text, model)
     assert scene.contacts[0].surface == Torus()
-    simulation = Simulation(model, [1.0, 0.0, 0.4], SimulationOptions(start_braked=False), *scene)
+    simulation = Simulation(model, q=[1.0, 0.0, 0.4], options=SimulationOptions(start_braked=False), **scene._asdict())
     simulation.advance(1000)
     assert_close(simulation.q, np.array([1.0, 0.0, 0.35]), 1e-6)
     assert_close(simulation.contact_forces.reshape(-1)[0], np.asarray(0.7 * 9.81), 1e-6)

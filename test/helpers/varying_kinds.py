@@ -207,7 +207,7 @@ def varying_tree(
         kind, mimic = kind_of(rng, name), None
         if leaders and kind.nq == kind.nv == 1 and rng.random() < followers:
             leader, kind = leaders[int(rng.integers(len(leaders)))]
-            mimic = Mimic(leader, float(rng.uniform(-1.5, 1.5)), float(rng.uniform(-1, 1)))
+            mimic = Mimic(leader, multiplier=float(rng.uniform(-1.5, 1.5)), offset=float(rng.uniform(-1, 1)))
         elif kind.nv == kind.nq == 1:
             leaders.append((f"joint{k}", kind))
         load = inertial_of(random_inertia(rng))
@@ -225,5 +225,5 @@ def varying_tree(
             armature=float(rng.uniform(0.05, 0.2)),
             mimic=mimic,
         )
-        builder.add_frame(f"tool{k}", f"link{k}", random_transform(rng))
+        builder.add_frame(f"tool{k}", f"link{k}", placement=random_transform(rng))
     return builder.build()

@@ -76,7 +76,7 @@ def test_families_have_their_own_words():
     with pytest.raises(ModelError, match="^unknown shape type 'bix'; known: point, box$"):
         Shape.from_dict("bix")
     with pytest.raises(ModelError, match="^here: unknown shape type 3; known: point, box$"):
-        Shape.from_dict({"type": 3}, "here")
+        Shape.from_dict({"type": 3}, where="here")
     with pytest.raises(ModelError, match="^a point shape has no 'x'; it has: nothing to set$"):
         Shape.from_dict({"type": "point", "x": 1})
     with pytest.raises(ModelError, match="^a box shape has no 'x'; it has: sides, filled, turned, inside, weight$"):
@@ -93,7 +93,7 @@ def test_what_a_kind_refuses_names_the_place():
     with pytest.raises(ValueError, match="^1 sides$"):
         Shape.from_dict(data)
     with pytest.raises(ModelError, match="^here: 1 sides$"):
-        Shape.from_dict(data, "here")
+        Shape.from_dict(data, where="here")
 
 
 def test_a_class_within_a_family_reads_its_own_kinds_only():
@@ -146,7 +146,7 @@ def test_what_no_file_can_hold_is_said_with_its_place():
         class Nameless(Box):
             pass
 
-        Box((1, 2, 3), inside=Nameless((1, 2, 3))).to_dict("here")
+        Box((1, 2, 3), inside=Nameless((1, 2, 3))).to_dict(where="here")
 
 
 def test_annotations_that_are_not_there_at_run_time_are_named():

@@ -100,7 +100,7 @@ class State:
         chosen: list[Constraint] = []
         for constraint in candidates:
             of = ConstraintSet(self.model, [*chosen, constraint], stabilization=2.0)
-            A = self.robot.constraint_terms(self.q, self.v, of).A
+            A = self.robot.constraint_rows(self.q, self.v, of).A
             if len(A) <= max(1, self.model.nv - 1) and _is_regular(A):
                 chosen.append(constraint)
         return ConstraintSet(self.model, chosen, stabilization=2.0)
@@ -108,7 +108,7 @@ class State:
     @property
     def one_prescribed(self) -> NDArray[np.bool_]:
         """A degree of freedom without which the constraints are still independent, if there is one."""
-        A = self.robot.constraint_terms(self.q, self.v, self.constraints).A
+        A = self.robot.constraint_rows(self.q, self.v, self.constraints).A
         free = [k for k in range(self.model.nv) if _is_regular(np.delete(A, k, axis=1))]
         return np.isin(np.arange(self.model.nv), free[:1])
 
@@ -168,7 +168,7 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
     )[:2],
     "constrained_inverse_dynamics": lambda r, s: r.constrained_inverse_dynamics(s.q, s.v, s.a, s.constraints)[:1],
     "constraint_impulse": lambda r, s: r.constraint_impulse(s.q, s.v, s.constraints)[:1],
-    "constraint_terms": lambda r, s: r.constraint_terms(s.q, s.v, s.constraints),
+    "constraint_rows": lambda r, s: r.constraint_rows(s.q, s.v, s.constraints),
     "constraint_wrenches": lambda r, s: list(
         r.constraint_wrenches(s.q, s.constraints, np.arange(1.0, 1.0 + len(s.constraints))).values()
     ),
@@ -518,7 +518,7 @@ def check_spring_torque(s: State) -> None:
     """Springs hang on q whatever S is; kinds without coordinates have none."""
     assert not np.any(s.robot.spring_torque(s.q))
     bodies = [
-        replace(body, joint=replace(body.joint, passive=(Spring(20.0, 0.3),) * body.joint.kind.velocity_is_rate))
+        replace(body, joint=replace(body.joint, passive=(Spring(20.0, rest=0.3),) * body.joint.kind.velocity_is_rate))
         for body in s.model.bodies
     ]
     sprung = Robot(replace(s.model, bodies=tuple(bodies)), backend="reference")
@@ -530,7 +530,7 @@ def check_spring_torque(s: State) -> None:
 
 def check_constraint_terms(s: State) -> None:
     def terms(q: Array) -> Any:
-        return s.robot.constraint_terms(q, s.v, s.constraints)
+        return s.robot.constraint_rows(q, s.v, s.constraints)
 
     found, holonomic = terms(s.q), s.constraints.holonomic
     assert_close(found.A[holonomic], s.along(lambda q: terms(q).h)[holonomic], DIFFERENCES)
@@ -539,8 +539,8 @@ def check_constraint_terms(s: State) -> None:
 
 def stabilised(s: State) -> tuple[Array, Array]:
     """A, and what A a has to be."""
-    h, A, rates = s.robot.constraint_terms(s.q, s.v, s.constraints)
-    return A, -rates - 4.0 * A @ s.v - 4.0 * h
+    h, A, Adot_v = s.robot.constraint_rows(s.q, s.v, s.constraints)
+    return A, -Adot_v - 4.0 * A @ s.v - 4.0 * h
 
 
 def check_constrained_forward_dynamics(s: State) -> None:
@@ -614,7 +614,7 @@ def check_constraint_wrenches(s: State) -> None:
 
 def check_project_configuration(s: State) -> None:
     q = s.robot.project_configuration(s.q, [s.nearby])
-    assert np.abs(s.robot.constraint_terms(q, s.v, [s.nearby]).h).max() < 1e-12
+    assert np.abs(s.robot.constraint_rows(q, s.v, [s.nearby]).h).max() < 1e-12
     assert 0.0 < np.abs(s.model.difference(s.q, q)).max() < 1.0
 
 
@@ -1044,7 +1044,7 @@ def test_a_kind_is_asked_within_its_limits():
         builder.add_body("link", None, cam, joint_name="short", mass=1.0, armature=0.1, limits=limits)
         return builder.build()
 
-    build(Limits(1.1, 2.0))
+    build(Limits(lower=1.1, upper=2.0))
     with pytest.raises(ModelError, match="joint 'short': Cam: it has no pose at .*within its limits"):
         build(None)
 
@@ -1065,7 +1065,7 @@ def test_couplings_and_followers_need_a_coordinate():
     model = varying_tree(3, ("eccentric", "wobble"))
     robot = Robot(model, backend="reference")
     with pytest.raises(ValueError, match="joint0.*not the rate of its position"):
-        robot.constraint_terms(model.neutral(), [0.1, 0.2], [JointCoupling("c", {"joint0": 1.0})])
+        robot.constraint_rows(model.neutral(), [0.1, 0.2], [JointCoupling("c", {"joint0": 1.0})])
     builder = ModelBuilder()
     builder.add_body("one", None, Wobble(), joint_name="first", mass=1.0, armature=0.1)
     builder.add_body("two", "one", Eccentric(), joint_name="second", mass=1.0, mimic=Mimic("first"))
@@ -1133,7 +1133,7 @@ def test_a_mimic_of_a_cam_is_the_chain_rule():
 
     free, held = (
         Robot(model(None), backend="reference"),
-        Robot(model(Mimic("joint0", ratio, offset)), backend="reference"),
+        Robot(model(Mimic("joint0", multiplier=ratio, offset=offset)), backend="reference"),
     )
     q, v, a = np.random.default_rng(9).normal(size=(3, 1))
     J = np.array([[1.0], [ratio]])
