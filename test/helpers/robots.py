@@ -362,7 +362,7 @@ def tree_twin(model: Model) -> Twin:
     theirs.armature = armature
     for frame in model.frames:
         placement = ours_in_theirs[frame.body] * se3(frame.placement)
-        theirs.addFrame(pin.Frame(frame.name, ids[frame.body], placement=placement, kind=pin.FrameType.OP_FRAME), False)
+        theirs.addFrame(pin.Frame(frame.name, ids[frame.body], placement, pin.FrameType.OP_FRAME), False)
     return Twin(model, theirs)
 
 

@@ -73,7 +73,7 @@ def test_a_frame_fixed_to_the_world_carries_it_there(model):
 )
 def test_a_load_that_cannot_exist_is_refused_and_named(model, arguments, message):
     with pytest.raises(ModelError, match=f"payload at 'link1'.*{message}"):
-        payload_inertia(model, "link1", *arguments)
+        payload_inertia(model, "link1", arguments[0], **dict(zip(("com", "inertia"), arguments[1:])))
 
 
 def test_an_unknown_frame_is_named(model):

@@ -55,7 +55,8 @@ def with_friction(model: Model) -> tuple[Model, np.ndarray]:
 
 
 def loaded(model: Model, frame: str) -> Model:
-    carrier, load = payload_inertia(model, frame, *LOAD)
+    mass, com, inertia = LOAD
+    carrier, load = payload_inertia(model, frame, mass, com=com, inertia=inertia)
     bodies = list(model.bodies)
     bodies[carrier] = replace(bodies[carrier], inertia=bodies[carrier].inertia + load)
     return replace(model, bodies=tuple(bodies))
