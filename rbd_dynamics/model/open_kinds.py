@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families of kinds that anyone may add to: a dataclass in one file is known, readable and writable.
 
-A family is a direct subclass of `OpenKind` (passive forces, constraints, surfaces). A kind of it is a dataclass with a
-name of its own, a text in the class variable that the family calls `LABEL`; importing its file makes it known. In files
-a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is decided by the family's `value_of`,
-then by the kind's `__post_init__`; what it writes, by the types that `plain` knows. A field that has no default, or one
-that is `required`, has to be there.
+A family is a direct subclass of `OpenKind` (joint kinds, passive forces, constraints, surfaces). A kind of it is a
+dataclass with a name of its own, a text in the class variable that the family calls `LABEL`; importing its file makes
+it known. In files a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is decided by the
+family's `value_of`, then by the kind's `__post_init__`; what it writes, by the types that `plain` knows. A field that
+has no default, or one that is `required`, has to be there.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class OpenKind:
 
     LABEL: ClassVar[str] = "name"
     FAMILY: ClassVar[str] = "kind"
+    #: whether files also get the fields that are as by default
+    WRITES_ALL: ClassVar[bool] = False
     #: {name: class} of all kinds of the family
     known: ClassVar[dict[str, type[Any]]]
     #: makes a field's value of what a file has
@@ -73,7 +75,7 @@ class OpenKind:
         data: dict[str, Any] = {"type": name}
         for own in own_fields(type(self)):
             value = getattr(self, own.name)
-            if is_required(own) or value != _default(own):
+            if self.WRITES_ALL or is_required(own) or value != _default(own):
                 data[own.name] = plain(value, _joined(where, own.name))
         return data
 

@@ -146,7 +146,7 @@ def test_the_hand_that_rolls_follows_a_velocity_and_presses(example) -> None:
     law = HybridController(robot, held, ConstraintSet(robot.model, [turning]), gains=HybridGains(kp=0.0, kd=8.0))
     wanted, wanted_rate = np.array([0.5, -0.9]), np.array([0.2, 0.1])
     force = np.array([3.0, 0.4, -0.2, 0.05])
-    out = law.step(q, v, np.zeros(2), wanted, wanted_rate, force)
+    out = law.step(q, v, np.zeros(2), rate=wanted, acceleration=wanted_rate, force=force)
     motion = robot.constrained_forward_dynamics(q, v, out.wanted, held)
     assert motion.rank == 4 and out.rank == 6
     assert_close(motion.a[:2], wanted_rate - 8.0 * (v[:2] - wanted), 1e-9)

@@ -324,7 +324,7 @@ def test_bias_force_of_003_has_two_signs() -> None:
     robot = arm(2)
     q, v, tau = state(robot)
     tree = screws.articulated_tree(robot.model, q, v, tau)
-    tip = tree.terms[-1]
+    tip = tree.states[-1]
     V = robot.jacobian(q, robot.model.body_names[-1]) @ v
     momentum = tip.I @ V
     assert_close(tip.p, -spatial.ad(V).T @ momentum, 1e-12)

@@ -528,7 +528,7 @@ def check_spring_torque(s: State) -> None:
     assert_close(by_q, s.along(lambda q: sprung.inverse_dynamics(q, s.v, s.a)), DIFFERENCES)
 
 
-def check_constraint_terms(s: State) -> None:
+def check_constraint_rows(s: State) -> None:
     def terms(q: Array) -> Any:
         return s.robot.constraint_rows(q, s.v, s.constraints)
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -37,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.open_kinds import OpenKind
 from rbd_dynamics.spatial.jets import Jet, moving, rate_of, value_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6
@@ -50,24 +50,21 @@ UNLIMITED = 1e3
 Z_AXIS: Vec3 = (0.0, 0.0, 1.0)
 
 
-class JointKind:
+class JointKind(OpenKind):
     """What every joint kind offers; the defaults suit joints whose velocity is the rate of q, nq = nv = 1."""
 
+    FAMILY: ClassVar[str] = "joint kind"
+    WRITES_ALL: ClassVar[bool] = True
     name: ClassVar[str]
-    #: {name: class} of all kinds
-    known: ClassVar[dict[str, type[JointKind]]] = {}
+    known: ClassVar[dict[str, type[JointKind]]]
     #: indices, inside the joint's configuration, of a unit quaternion (x, y, z, w)
     quaternion: ClassVar[slice | None] = None
 
     def __init_subclass__(cls) -> None:
         _check_whole(cls)
+        super().__init_subclass__()
         if "name" not in cls.__dict__:
             cls.name = getattr(cls, "name", cls.__qualname__)  # for messages; nothing is registered
-            return
-        other = JointKind.known.get(cls.name, cls)
-        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise TypeError(f"{cls.__qualname__}: {other.__qualname__} is already the joint kind {cls.name!r}")
-        JointKind.known[cls.name] = cls
 
     @property
     def nq(self) -> int:
@@ -189,29 +186,13 @@ class JointKind:
             raise TypeError(f"joint kind {self.name!r} must give `displacement_rate` for integrators of higher order")
         return v
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"type": name, and the fields as numbers and lists}; `from_dict` is its inverse.
+    @classmethod
+    def unknown_type(cls, name: Any, known: Sequence[str]) -> str:
+        return f"unknown joint type {name!r}; known: {', '.join(known)}"
 
-        Raises ModelError for a kind without a name of its own.
-        """
-        cls, known = type(self), JointKind.known.get(self.name)
-        if known is None or (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ModelError(f"joint kind {cls.__qualname__} has no `name` of its own, under which it could be written")
-        return {"type": self.name, **{name: _lists(getattr(self, name)) for name in _fields(type(self))}}
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> JointKind:
-        """Raises ModelError for an unknown type, and for fields that the type does not have or take."""
-        rest = dict(data)
-        name = rest.pop("type", None)
-        cls = JointKind.known.get(name) if isinstance(name, str) else None
-        if cls is None:
-            raise ModelError(f"unknown joint type {name!r}; known: {', '.join(JointKind.known)}")
-        names = _fields(cls)
-        for key in rest:
-            if key not in names:
-                raise ModelError(f"a {name} joint has no {key!r}; it has: {', '.join(names) or 'nothing to set'}")
-        return cls(**rest)
+    @classmethod
+    def unknown_field(cls, key: Any, known: Sequence[str]) -> str:
+        return f"a {cls.name} joint has no {key!r}; it has: {', '.join(known) or 'nothing to set'}"
 
 
 #: what a kind says, and what must not be older than that: inherited from a kind that said something else
@@ -263,14 +244,6 @@ def _body_twist(transform: Callable[[Sequence[Jet]], Transform], q: list[Jet]) -
     dX, dY, dZ = R_dot[0::3], R_dot[1::3], R_dot[2::3]
     p_dot = (rate_of(pose.p[0], level), rate_of(pose.p[1], level), rate_of(pose.p[2], level))
     return dot3(Z, dY), dot3(X, dZ), dot3(Y, dX), *matvec(transpose(R), p_dot)
-
-
-def _fields(cls: type[JointKind]) -> list[str]:
-    return [field.name for field in fields(cls)] if is_dataclass(cls) else []
-
-
-def _lists(value: Any) -> Any:
-    return [_lists(entry) for entry in value] if isinstance(value, (tuple, list)) else value
 
 
 def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:

@@ -86,11 +86,11 @@ class Cam(JointKind):
         (angle,) = moving(q[:1], [1.0])
         return (scale6(rate_of(self.position(angle), angle.level), self.twist),)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, where: str = "") -> dict[str, Any]:
         """As of every kind. Raises ModelError for a profile that is a function."""
         if self.profile is not None:
             raise ModelError(f"a cam's profile that is a function ({self.profile!r}) cannot be written down")
-        return {key: value for key, value in super().to_dict().items() if key != "profile" and value != []}
+        return {key: value for key, value in super().to_dict(where=where).items() if key != "profile" and value != []}
 
 
 def _numbers(value: Any, what: str) -> tuple[float, ...]:
