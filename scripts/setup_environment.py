@@ -75,15 +75,18 @@ def choose_python(distro: str | None) -> str:
     """A Python that suits: the one that imports the sourced rclpy, or one that the wheels exist for."""
     names = [os.environ.get("PYTHON"), "python3", "python3.12", "python3.11", "python3.13"]
     code = "import sys; print(*sys.version_info[:2])" if distro is None else "import rclpy; print(0, 0)"
+    # not that of this environment, in whose shell this may run: it may be made anew
+    elsewhere = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if VENV not in Path(p, "x").parents)
     seen = []
     for name in names:
-        if not name or not shutil.which(name):
+        python = shutil.which(name, path=elsewhere) if name else None
+        if python is None:
             continue
-        answer = ask(name, code)
+        answer = ask(python, code)
         if answer is not None:
             version = tuple(int(part) for part in answer.split()[-2:])
             if distro is not None or version in PYTHONS:
-                return str(shutil.which(name))
+                return python
             seen.append(f"{name} is {version[0]}.{version[1]}")
     if distro is not None:
         raise SetupError(

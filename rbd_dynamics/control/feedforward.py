@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, SPRING, TERMS, checked_terms
+from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
@@ -48,7 +48,7 @@ class Feedforward:
         robot: Robot,
         *,
         joints: Sequence[str] = (),
-        terms: Iterable[str] = (INERTIA, CORIOLIS, GRAVITY, SPRING),
+        terms: Iterable[str] = WITHOUT_FRICTION,
         evaluate_at: EvaluateAt = "measured",
         kp: ArrayLike = (),
         kd: ArrayLike = (),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.control.contact_detector import ContactDetector
 from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.control.state_filter import StateFilter
-from rbd_dynamics.control.terms import FRICTION, TERMS, checked_terms, inverse_dynamics_terms
+from rbd_dynamics.control.terms import FRICTION, TERMS, WITHOUT_FRICTION, checked_terms, inverse_dynamics_terms
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.robot import Robot
 
@@ -29,7 +29,7 @@ class ResidualMonitor:
 
     Parameters:
         robot: without friction in its equation of motion.
-        terms: what the measured efforts contain: inertia, coriolis, gravity, friction.
+        terms: what the measured efforts contain: inertia, coriolis, gravity, spring, friction.
         cutoff: of the residual's filter, Hz.
         observer_rate: 1/s.
         thresholds: of contact, N m or N: one for all or (nv,); infinite for joints that do not count.
@@ -48,7 +48,7 @@ class ResidualMonitor:
         self,
         robot: Robot,
         *,
-        terms: Iterable[str] = ("inertia", "coriolis", "gravity"),
+        terms: Iterable[str] = WITHOUT_FRICTION,
         cutoff: float = 5.0,
         observer_rate: ArrayLike = 30.0,
         thresholds: ArrayLike = np.inf,

@@ -14,6 +14,8 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 INERTIA, CORIOLIS, GRAVITY, SPRING, FRICTION = TERMS = ("inertia", "coriolis", "gravity", "spring", "friction")
+#: what a description knows; friction it often does not, and control laws then chatter
+WITHOUT_FRICTION = (INERTIA, CORIOLIS, GRAVITY, SPRING)
 
 
 def checked_terms(terms: Iterable[str]) -> frozenset[str]:

@@ -7,11 +7,17 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, TypeVar
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.nodes.interface.common import CommonParameters
 from rbd_dynamics.nodes.parameters import per_name
+
+P = TypeVar("P", bound=CommonParameters)
+E = TypeVar("E")
+#: called as progress(name of a kernel, its number, how many there are); raises BuildError where nobody waits any more
+Progress = Callable[[str, int, int], None]
 
 SWITCH_INTERVAL = 2e-4  # s: how long a build may keep a callback waiting
 
@@ -20,22 +26,21 @@ class BuildError(Exception):
     """A description that cannot be used; the message names the culprit."""
 
 
-class Build:
+class Build(Generic[P, E]):
     """The work for one description: read it, make the node's engine. In this thread, or in one of its own."""
 
     def __init__(
         self,
         text: str,
-        values: dict[str, Any],
-        make: Callable[[Model, dict[str, Any], Callable[..., None]], Any],
-        progress: Callable[[str, int, int], None],
+        params: P,
+        make: Callable[[Model, P, Progress], E],
+        progress: Progress,
         warn: Callable[[str], None],
     ) -> None:
-        self._text, self._values, self._make, self._log = text, dict(values), make, progress
+        self._text, self._params, self._make, self._log = text, params, make, progress
         self._warn = warn
         self._thread: threading.Thread | None = None
-        self._engine: Any = None
-        self._error: BuildError | None = None
+        self._made: E | BuildError | None = None
         self._abandoned = False
         self.done = False
 
@@ -45,16 +50,17 @@ class Build:
         self._thread = threading.Thread(target=self._work, name="build", daemon=True)
         self._thread.start()
 
-    def run(self) -> Any:
+    def run(self) -> E:
         """Do it here and now. Raises BuildError."""
         self._work()
         return self.result()
 
-    def result(self) -> Any:
-        """The engine. Raises BuildError."""
-        if self._error is not None:
-            raise self._error
-        return self._engine
+    def result(self) -> E:
+        """The engine, once it is `done`. Raises BuildError."""
+        assert self._made is not None
+        if isinstance(self._made, BuildError):
+            raise self._made
+        return self._made
 
     def abandon(self) -> None:
         """Nobody wants it any more: stop before the next kernel."""
@@ -65,16 +71,16 @@ class Build:
     def _work(self) -> None:
         try:
             try:
-                model = read_model(self._text, self._values, self._warn)
+                model = read_model(self._text, self._params, self._warn)
             except (ValueError, KeyError, ArithmeticError) as error:
                 raise BuildError(f"robot_description: {message_of(error)}") from None
-            self._engine = self._make(model, self._values, self._progress)
+            self._made = self._make(model, self._params, self._progress)
         except BuildError as error:
-            self._error = error
+            self._made = error
         except (ValueError, KeyError, ArithmeticError) as error:
-            self._error = BuildError(message_of(error))
+            self._made = BuildError(message_of(error))
         except Exception as error:  # whatever it is, the node lives on
-            self._error = BuildError(f"{type(error).__name__}: {error}")
+            self._made = BuildError(f"{type(error).__name__}: {error}")
         finally:
             self.done = True
 
@@ -84,10 +90,10 @@ class Build:
         self._log(name, number, total)
 
 
-def read_model(text: str, values: dict[str, Any], warn: Callable[[str], None]) -> Model:
+def read_model(text: str, params: CommonParameters, warn: Callable[[str], None]) -> Model:
     """The model of a description, with the node's parameters applied; warnings go to `warn`. Raises ValueError."""
-    locked = per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])
-    x, y, z = values["gravity"]
+    locked = per_name("parameter 'locked_positions'", params.locked_joints, params.locked_positions)
+    x, y, z = params.gravity
     if not text.strip():
         raise ValueError("it is empty")
     if not text.lstrip().startswith("<"):
@@ -97,7 +103,7 @@ def read_model(text: str, values: dict[str, Any], warn: Callable[[str], None]) -
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
-        return load_urdf(text, base=values.get("base", "fixed"), gravity=(x, y, z), locked=locked or None)
+        return load_urdf(text, base=params.root, gravity=(x, y, z), locked=locked or None)
 
 
 def message_of(error: Exception) -> str:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 1.0  # s
@@ -17,9 +17,9 @@ class Status:
     """One report: the worst level and its message, and values."""
 
     def __init__(self) -> None:
-        self.level: Any = OK
+        self.level: bytes = OK
         self.messages: list[str] = []
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, object] = {}
 
     def warn(self, message: str) -> None:
         self._add(WARN, message)
@@ -27,7 +27,7 @@ class Status:
     def error(self, message: str) -> None:
         self._add(ERROR, message)
 
-    def _add(self, level: Any, message: str) -> None:
+    def _add(self, level: bytes, message: str) -> None:
         if level > self.level:
             self.level = level
             self.messages.insert(0, message)
@@ -38,8 +38,8 @@ class Status:
 class Diagnostics:
     """Asks `report` for a Status once a second of wall time and publishes it."""
 
-    def __init__(self, node: Any, report: Callable[[Status], None]) -> None:
-        self._node, self._report = node, report
+    def __init__(self, node: Node, executable: str, report: Callable[[Status], None]) -> None:
+        self._node, self._executable, self._report = node, executable, report
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._timer = node.create_timer(PERIOD, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -51,7 +51,7 @@ class Diagnostics:
         message.status = [
             DiagnosticStatus(
                 level=status.level,
-                name=f"{self._node.get_fully_qualified_name()[1:]}: {self._node.INTERFACE.executable}",
+                name=f"{self._node.get_fully_qualified_name()[1:]}: {self._executable}",
                 message="; ".join(status.messages) or "ok",
                 hardware_id=str(status.values.pop("robot", "")),
                 values=[KeyValue(key=key, value=str(value)) for key, value in status.values.items()],

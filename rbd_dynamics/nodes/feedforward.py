@@ -4,28 +4,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
+from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.interface import FEEDFORWARD, Interface
-from rbd_dynamics.nodes.managed_node import check_common
+from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
 from rbd_dynamics.nodes.messages import nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
-
-TUNING = ("terms", "evaluate_at", "kp", "kd", "effort_limits", "law")  # of the controller, may change while it runs
 
 
 @dataclass
@@ -42,25 +39,24 @@ class Engine:
     limits: dict[str, tuple[float, float]]  # of their positions
 
 
-class FeedforwardNode(TorqueNode):
+class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     """Every complete joint state is answered by one effort message, or by none and a reason."""
 
-    INTERFACE: ClassVar[Interface] = FEEDFORWARD
+    def __init__(self, **options: Any) -> None:
+        super().__init__(FEEDFORWARD, **options)
 
-    def check(self, values: dict[str, Any]) -> None:
-        check_common(values)
-
-    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
-        prefix = Prefix(values["tf_prefix"], model)
+    def build(self, model: Model, params: FeedforwardParameters, progress: Progress) -> Engine:
+        prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
-        joints = [prefix.inside(name) for name in values["joints"]]
+        joints = [prefix.inside(name) for name in params.joints]
         progress("feedforward", 1, 1)
-        controller = Feedforward(robot, joints=joints, **{name: values[name] for name in TUNING})
+        controller = Feedforward(robot, joints=joints)
+        _tune(controller, params)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
-        reader = JointStateReader(outside, required, missing_velocity=values["missing_velocity"], initial=initial)
-        motion = DesiredMotion(required, continuous=controller.continuous, options=_motion_options(values))
+        reader = JointStateReader(outside, required, missing_velocity=params.missing_velocity, initial=initial)
+        motion = DesiredMotion(required, continuous=controller.continuous, options=params.motion_options)
         controller.compute(reader.q, reader.v, motion.motion, motion.since)  # the first call, out of the way
         whole = controller.joints == tuple(model.joint_names)
         limits = {
@@ -77,7 +73,7 @@ class FeedforwardNode(TorqueNode):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        engine.controller.tune(*(self.values[name] for name in TUNING))  # they may have changed meanwhile
+        _tune(engine.controller, self.params)  # they may have changed meanwhile
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
@@ -85,9 +81,9 @@ class FeedforwardNode(TorqueNode):
         if self.engine is not None:
             self.engine.motion.release()
 
-    def parameters_changed(self, values: dict[str, Any]) -> None:
-        self.engine.controller.tune(*(values[name] for name in TUNING))
-        self.engine.motion.options = _motion_options(values)
+    def parameters_changed(self, engine: Engine, new: FeedforwardParameters) -> None:
+        _tune(engine.controller, new)
+        engine.motion.options = new.motion_options
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
@@ -102,7 +98,7 @@ class FeedforwardNode(TorqueNode):
 
     def take_motion(self, engine: Engine, message: JointTrajectory) -> None:
         reader, where = engine.reader, engine.controlled
-        waypoints = self.single_set_point(engine.motion, message, engine.limits)
+        waypoints = self.single_set_point(engine, message, engine.limits)
         if waypoints is not None:
             start = nanoseconds(message.header.stamp) or reader.stamp
             engine.motion.follow(waypoints, start, reader.stamp, reader.q[where], reader.v[where])
@@ -113,11 +109,15 @@ class FeedforwardNode(TorqueNode):
             status.values["desired motion"] = self.engine.motion.mode
 
 
-def _motion_options(values: dict[str, Any]) -> MotionOptions:
-    return MotionOptions(
-        interpolation=values["interpolation"],
-        start_tolerance=values["start_tolerance"],
-        setpoint_timeout=values["setpoint_timeout"],
+def _tune(controller: Feedforward, params: FeedforwardParameters) -> None:
+    """What may change while it runs. Raises ValueError, and then changes nothing."""
+    controller.tune(
+        params.terms,
+        evaluate_at=params.evaluate_at,
+        kp=params.kp,
+        kd=params.kd,
+        effort_limits=params.effort_limits,
+        law=params.law,
     )
 
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.terms import inverse_dynamics_terms
@@ -18,12 +20,19 @@ from rbd_dynamics.nodes.messages import points_of
 from rbd_dynamics.nodes.samples import flat, wrenches
 from rbd_dynamics.robot import Robot
 
+if TYPE_CHECKING:
+    from rbd_dynamics_interfaces.srv import FillTrajectoryEfforts
+
 Array = NDArray[np.float64]
 
 
 def filled_trajectory(
-    request: Any, robot: Robot, reader: JointStateReader | None, prefix: Prefix, terms: Sequence[str]
-) -> Any:
+    request: FillTrajectoryEfforts.Request,
+    robot: Robot,
+    reader: JointStateReader | None,
+    prefix: Prefix,
+    terms: Sequence[str],
+) -> JointTrajectory:
     """The trajectory of a request, with velocities, accelerations and efforts. Raises ValueError."""
     trajectory = request.trajectory
     names = [prefix.inside(name) for name in trajectory.joint_names]
@@ -42,7 +51,7 @@ def filled_trajectory(
 
 
 def _held_positions(
-    robot: Robot, reader: JointStateReader | None, prefix: Prefix, moving: Sequence[str], others: Any
+    robot: Robot, reader: JointStateReader | None, prefix: Prefix, moving: Sequence[str], others: JointState
 ) -> Array:
     """Where the joints stand that the trajectory does not move: as told, else as last seen."""
     given = dict(zip(map(prefix.inside, others.name), others.position))

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -15,42 +14,18 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
-from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
-from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
-from rbd_dynamics.control.hybrid_task import HybridTask
 from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, message_of
+from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.interface import HYBRID_CONTROLLER, Interface
-from rbd_dynamics.nodes.managed_node import check_common
+from rbd_dynamics.nodes.hybrid_engine import Engine, apply, build_engine, check_force, task_of
+from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
-from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-
-
-@dataclass
-class Engine:
-    """Everything about one robot model and one task."""
-
-    model: Model
-    robot: Robot
-    supervisor: HybridSupervisor
-    sensor: MultiplierSensor
-    reader: JointStateReader
-    prefix: Prefix
-    joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
-
-    @property
-    def controller(self) -> HybridController:
-        return self.supervisor.controller
 
 
 class Wrench:
@@ -67,54 +42,20 @@ class Wrench:
         return engine.sensor.multipliers(q, self.numbers - self.bias) if self.stamp else None
 
 
-class HybridControllerNode(TorqueNode):
+class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
-
-    INTERFACE: ClassVar[Interface] = HYBRID_CONTROLLER
-    REBUILDING: ClassVar[tuple[str, ...]] = ("surface", "constrained", "controlled", "law")
 
     def __init__(self, **options: Any) -> None:
         self._wrench = Wrench()
         self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
-        super().__init__(**options)
+        super().__init__(HYBRID_CONTROLLER, **options)
 
-    def check(self, values: dict[str, Any]) -> None:
-        check_common(values)
-        for name in ("task_position", "task_orientation", "tool_position", "tool_orientation"):
-            if len(values[name]) != 3:
-                raise ValueError(f"parameter {name!r} must have 3 numbers, got {len(values[name])}")
-
-    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
-        prefix = Prefix(values["tf_prefix"], model)
-        robot = Robot(model)
-        constraints, task = _task(values, prefix).sets(model)
-        inside = [prefix.inside(name) for name in values["joints"]] or list(model.joint_names)
-        joints = single_freedom_indices(robot, inside)
-        missing = [name for name in model.joint_names if name not in inside]
-        if missing:
-            raise ValueError(f"parameter 'joints' lacks {missing[0]!r}: lock joints that are not controlled")
-        progress("hybrid_position_force", 1, 2)
-        controller = HybridController(robot, constraints, task, law=values["law"], gains=_gains(values))
-        progress("multiplier_sensor", 2, 2)
-        sensor = MultiplierSensor(robot, constraints, prefix.inside(values["sensor_frame"] or values["tool_frame"]))
-        motion = DesiredMotion(task.row_names, options=_motion_options(values))
-        supervisor = HybridSupervisor(controller, motion, _limits(values))
-        supervisor.desired[:] = values["desired_force"] or 0.0
-        _apply(values, controller, supervisor, joints)
-        outside = [prefix.outside(name) for name in model.joint_names]
-        reader = JointStateReader(
-            outside, outside, missing_velocity=values["missing_velocity"], initial=model.start_position()
-        )
-        # the first calls, out of the way
-        controller.step(reader.q, reader.v, np.zeros(controller.k))
-        sensor.multipliers(reader.q, np.zeros(6))
-        robot.compile("inverse_dynamics")
-        robot.compile_constrained(constraints, "constraint_rows")
-        return Engine(model, robot, supervisor, sensor, reader, prefix, joints)
+    def build(self, model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+        return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        old: Engine | None = self.engine
-        self._apply(engine, self.values)  # they may have changed meanwhile
+        old = self.engine
+        apply(engine, self.params)  # they may have changed meanwhile
         if old is not None:
             if old.reader.names == engine.reader.names:
                 engine.reader = old.reader
@@ -123,7 +64,7 @@ class HybridControllerNode(TorqueNode):
         if old is not None and old.controller.constraints.row_names == engine.controller.constraints.row_names:
             engine.supervisor.desired[:] = old.supervisor.desired
         else:
-            engine.supervisor.desired[:] = self.values["desired_force"] or 0.0
+            engine.supervisor.desired[:] = self.params.desired_force or 0.0
         names = engine.reader.names
         self.prepare(engine, [names[k] for k in engine.joints])
 
@@ -140,24 +81,22 @@ class HybridControllerNode(TorqueNode):
         if self.engine is not None:
             self.engine.supervisor.stop("activated anew")
 
-    def parameters_changed(self, values: dict[str, Any]) -> None:
-        engine: Engine = self.engine
-        if self.building or any(values[name] != self.values[name] for name in self.REBUILDING):
-            constraints, _ = _task(values, engine.prefix).sets(engine.model)
-            _check_force(values["desired_force"], constraints)  # what is wrong is said now; the rest is built aside
+    def needs_another(self, new: HybridControllerParameters) -> bool:
+        old = self.params
+        return (new.surface, new.constrained, new.controlled, new.law) != (
+            old.surface, old.constrained, old.controlled, old.law,
+        )  # fmt: skip
+
+    def parameters_changed(self, engine: Engine, new: HybridControllerParameters) -> None:
+        if self.building or self.needs_another(new):
+            constraints, _ = task_of(new, engine.prefix).sets(engine.model)
+            check_force(new.desired_force, constraints)  # what is wrong is said now; the rest is built aside
             if constraints.row_names != engine.controller.constraints.row_names:
                 return
         else:
-            self._apply(engine, values)
-        if values["desired_force"] != self.values["desired_force"]:
-            engine.supervisor.desired[:] = values["desired_force"] or 0.0
-
-    @staticmethod
-    def _apply(engine: Engine, values: dict[str, Any]) -> None:
-        """What needs no building."""
-        _apply(values, engine.controller, engine.supervisor, engine.joints)
-        engine.controller.move(*_task(values, engine.prefix).sets(engine.model))
-        engine.sensor.constraints = engine.controller.constraints
+            apply(engine, new)
+        if new.desired_force != self.params.desired_force:
+            engine.supervisor.desired[:] = new.desired_force or 0.0
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -206,7 +145,7 @@ class HybridControllerNode(TorqueNode):
             self._wrench.stamp = nanoseconds(message.header.stamp) or self.now()
 
     def _on_desired_wrench(self, message: WrenchStamped) -> None:
-        engine: Engine | None = self.engine
+        engine = self.engine
         numbers = self._numbers_of(message, "desired wrench")
         if engine is None or numbers is None:
             return
@@ -229,7 +168,7 @@ class HybridControllerNode(TorqueNode):
             if frame != expected:
                 self.refuse(f"{what} is in frame {frame!r}, expected {expected!r} (parameter sensor_frame)")
                 return None
-        return -numbers if self.values["wrench_of_robot"] else numbers
+        return -numbers if self.params.wrench_of_robot else numbers
 
     @staticmethod
     def _force_problem(engine: Engine, wanted: Array) -> str:
@@ -242,15 +181,15 @@ class HybridControllerNode(TorqueNode):
                 return f"{names[k]} = {value:.3g} would pull: a surface only pushes"
         return ""
 
-    def _on_engage(self, request: Any, response: Any) -> Any:
+    def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.poll()
-        engine: Engine | None = self.engine
+        engine = self.engine
         try:
             if engine is None or not self.active:
                 raise ValueError("the node is not active or has no robot")
             if request.data:
                 now = engine.reader.stamp
-                if abs(self.now() - now) > 1e9 * self.values["state_timeout"] > 0.0:
+                if abs(self.now() - now) > 1e9 * self.params.state_timeout > 0.0:
                     raise ValueError("cannot engage: joint states are silent")
                 measured = self._wrench.multipliers(engine, engine.reader.q)
                 engine.supervisor.engage(now, measured, self._wrench.stamp)
@@ -262,7 +201,7 @@ class HybridControllerNode(TorqueNode):
             response.success, response.message = False, message_of(error)
         return response
 
-    def _on_tare(self, request: Any, response: Any) -> Any:
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if not self._wrench.stamp:
             response.success, response.message = False, "no wrench received"
         elif self.engine is not None and self.engine.supervisor.engaged:
@@ -287,7 +226,7 @@ class HybridControllerNode(TorqueNode):
         out = supervisor.output
         if not supervisor.engaged or out is None:
             raise TrajectoryError("not engaged: call ~/engage first")
-        waypoints = self.single_set_point(supervisor.motion, message, {})
+        waypoints = self.single_set_point(engine, message, {})
         if waypoints is not None:
             stamp = engine.reader.stamp
             start = nanoseconds(message.header.stamp) or stamp
@@ -295,7 +234,7 @@ class HybridControllerNode(TorqueNode):
 
     def report(self, status: Status) -> None:
         super().report(status)
-        engine: Engine | None = self.engine
+        engine = self.engine
         if engine is None:
             return
         supervisor = engine.supervisor
@@ -309,55 +248,6 @@ class HybridControllerNode(TorqueNode):
         elif supervisor.reason not in ("not engaged", "by request", "activated anew"):
             status.error(f"stopped: {supervisor.reason}")
         self._errors = [0.0, 0.0]
-
-
-def _task(values: dict[str, Any], prefix: Prefix) -> HybridTask:
-    if not values["tool_frame"]:
-        raise ValueError("parameter 'tool_frame' is empty: it names the link or joint that touches")
-    given = {field.name: values[field.name] for field in fields(HybridTask) if field.name in values}
-    given["tool_frame"] = prefix.inside(values["tool_frame"])
-    return HybridTask(**given)
-
-
-def _gains(values: dict[str, Any]) -> HybridGains:
-    given = {field.name: values[field.name] for field in fields(HybridGains)}
-    for name in ("kp", "kd"):
-        given[name] = given[name] or getattr(HybridGains(), name)
-    return HybridGains(**given)
-
-
-def _limits(values: dict[str, Any]) -> HybridLimits:
-    given = {field.name: values[field.name] for field in fields(HybridLimits)}
-    given["state_timeout"] = given["state_timeout"] or 1e9
-    return HybridLimits(**given)
-
-
-def _motion_options(values: dict[str, Any]) -> MotionOptions:
-    return MotionOptions(
-        interpolation=values["interpolation"],
-        start_tolerance=values["start_tolerance"],
-        setpoint_timeout=values["setpoint_timeout"],
-    )
-
-
-def _apply(
-    values: dict[str, Any], controller: HybridController, supervisor: HybridSupervisor, joints: NDArray[np.intp]
-) -> None:
-    """What may change while it runs. Raises ValueError, and then changes nothing."""
-    _check_force(values["desired_force"], controller.constraints)
-    chosen = [controller.robot.model.joints[k] for k in joints]
-    default = [joint.limits.effort for joint in chosen]
-    limits = per_joint("effort_limits", values["effort_limits"], [joint.name for joint in chosen], default)
-    controller.tune(_gains(values))
-    controller.effort_limits[joints] = limits
-    supervisor.limits = _limits(values)
-    supervisor.motion.options = _motion_options(values)
-
-
-def _check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
-    if force and len(force) != len(constraints):
-        rows = ", ".join(constraints.row_names) or "no rows"
-        raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -10,61 +10,59 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import parameters, process
-from rbd_dynamics.nodes.description import Build, BuildError
+from rbd_dynamics.nodes.description import Build, BuildError, P, Progress
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
+from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.rclpy_private import given_parameters
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POLL_PERIOD = 0.05  # s: how soon a new description is taken over while nothing else happens
+T = TypeVar("T")
 
 
-class ManagedNode(LifecycleNode):
-    """A life-cycle node around one robot."""
+class ManagedNode(LifecycleNode, Generic[P, E]):
+    """A life-cycle node around one robot, with parameters P and an engine E; options are rclpy's."""
 
-    INTERFACE: ClassVar[Interface]
-    #: dynamic parameters whose change makes a new engine, aside, which is taken over between two cycles
-    REBUILDING: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, name: str | None = None, **options: Any) -> None:
-        super().__init__(name or self.INTERFACE.executable, **options)
-        self.values = parameters.declare(self, self.INTERFACE.parameters)
-        for name in getattr(self, "_parameter_overrides", {}):
+    def __init__(self, interface: Interface[P], **options: Any) -> None:
+        super().__init__(interface.executable, **options)
+        values = parameters.declare(self, interface.parameters)
+        for name in given_parameters(self):
             if not self.has_parameter(name):
                 self.get_logger().warning(f"there is no parameter {name!r}: it is ignored")
-        self.check(self.values)
+        self.params = interface.parameter_set.of(values)
         self.add_on_set_parameters_callback(self._on_set_parameters)
-        self.engine: Any = None
+        self.engine: E | None = None
         self.active = False
-        self._configured = False
-        self._entities: list[tuple[Callable[[Any], Any], Any]] = []
-        self._build: Build | None = None  # under way
+        self._configured = self._finalized = False
+        self._entities: list[tuple[Callable[[Any], object], Any]] = []
+        self._build: Build[P, E] | None = None  # under way
         self._waiting: str | None = None  # the next description, while a build is under way
         self._description = ""  # the latest
         self._description_problem = "no robot_description yet"
         self._refused: dict[str, int] = {}
-        self._diagnostics = Diagnostics(self, self._report)
+        self._diagnostics = Diagnostics(self, interface.executable, self._report)
 
     # --- what a node says about itself ------------------------------------------------------------
 
-    def check(self, values: dict[str, Any]) -> None:
-        """Raise ValueError for parameters that contradict each other."""
-
-    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Any:
+    def build(self, model: Model, params: P, progress: Progress) -> E:
         """What the node needs for a model, kernels compiled. Runs in another thread; touches no state."""
         raise NotImplementedError
 
-    def adopt(self, engine: Any) -> None:
+    def adopt(self, engine: E) -> None:
         """Take over what `build` has made; `self.engine` still is the old one, or None."""
 
     def open(self) -> None:
@@ -73,7 +71,11 @@ class ManagedNode(LifecycleNode):
     def activated(self) -> None:
         """Called on activation."""
 
-    def parameters_changed(self, values: dict[str, Any]) -> None:
+    def needs_another(self, new: P) -> bool:
+        """Whether these parameters want another engine, made aside and taken over between two cycles."""
+        return False
+
+    def parameters_changed(self, engine: E, new: P) -> None:
         """Apply dynamic parameters to the engine there is. Raises ValueError where they do not fit it."""
 
     def report(self, status: Status) -> None:
@@ -81,21 +83,24 @@ class ManagedNode(LifecycleNode):
 
     # --- entities ---------------------------------------------------------------------------------
 
-    def publish_on(self, kind: Any, topic: str, qos: Any = 10) -> Any:
-        return self._keep(self.destroy_publisher, self.create_publisher(kind, topic, qos))
+    def publish_on(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
+        return self.keep(self.create_publisher(kind, topic, qos), self.destroy_publisher)
 
-    def subscribe(self, kind: Any, topic: str, callback: Callable[..., None], qos: Any = 10, raw: bool = False) -> Any:
-        return self._keep(self.destroy_subscription, self.create_subscription(kind, topic, callback, qos, raw=raw))
+    def subscribe(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int = 10, raw: bool = False
+    ) -> None:
+        self.keep(self.create_subscription(kind, topic, callback, qos, raw=raw), self.destroy_subscription)
 
-    def serve(self, kind: Any, name: str, callback: Callable[..., Any]) -> Any:
-        return self._keep(self.destroy_service, self.create_service(kind, name, callback))
+    def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
+        self.keep(self.create_service(kind, name, callback), self.destroy_service)
 
-    def every(self, period: float, callback: Callable[[], None]) -> Any:
+    def every(self, period: float, callback: Callable[[], None]) -> None:
         """A timer of wall time, whatever use_sim_time says."""
         clock = Clock(clock_type=ClockType.STEADY_TIME)
-        return self._keep(self.destroy_timer, self.create_timer(period, callback, clock=clock))
+        self.keep(self.create_timer(period, callback, clock=clock), self.destroy_timer)
 
-    def _keep(self, destroy: Callable[[Any], Any], entity: Any) -> Any:
+    def keep(self, entity: T, destroy: Callable[[T], object]) -> T:
+        """An entity that is destroyed when the node is cleaned up."""
         self._entities.append((destroy, entity))
         return entity
 
@@ -110,7 +115,7 @@ class ManagedNode(LifecycleNode):
 
     def start(self) -> None:
         """Configure and activate at once, unless a life-cycle manager does."""
-        if self.values["autostart"] and self.trigger_configure() == SUCCESS:
+        if self.params.autostart and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
 
     def finish(self) -> None:
@@ -131,6 +136,7 @@ class ManagedNode(LifecycleNode):
         return self._guarded("clean up", self._clean_up)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self._finalized = True
         return self._guarded("shut down", self._clean_up)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -148,12 +154,11 @@ class ManagedNode(LifecycleNode):
         return SUCCESS
 
     def _configure(self) -> None:
-        text = self.values["robot_description"]
+        text = self.params.robot_description
         try:
             if text:
                 self._description = text
-                build = Build(text, self.values, self.build, self._log_progress, self._log_warning)
-                self._adopt(build.run())
+                self._adopt(self._build_of(text).run())
             else:
                 self.subscribe(String, "robot_description", self._on_description, LATCHED)
                 self.get_logger().info("waiting for robot_description")
@@ -192,8 +197,11 @@ class ManagedNode(LifecycleNode):
         if self._build is not None:
             self._waiting = text
             return
-        self._build = Build(text, self.values, self.build, self._log_progress, self._log_warning)
+        self._build = self._build_of(text)
         self._build.start()
+
+    def _build_of(self, text: str) -> Build[P, E]:
+        return Build(text, self.params, self.build, self._log_progress, self._log_warning)
 
     def poll(self) -> None:
         """Take over what has been built meanwhile. Called between two cycles."""
@@ -212,7 +220,7 @@ class ManagedNode(LifecycleNode):
             self._description_problem = f"{error}{kept}"
             self.get_logger().error(self._description_problem)
 
-    def _adopt(self, engine: Any) -> None:
+    def _adopt(self, engine: E) -> None:
         self.adopt(engine)
         self.engine = engine
         self._description_problem = ""
@@ -238,18 +246,17 @@ class ManagedNode(LifecycleNode):
 
     # --- parameters -------------------------------------------------------------------------------
 
-    def _on_set_parameters(self, changes: Sequence[Any]) -> SetParametersResult:
+    def _on_set_parameters(self, changes: Sequence[RosParameter]) -> SetParametersResult:
         try:
-            new = parameters.changed_values(self.INTERFACE.parameters, self.values, changes, self._configured)
-            self.check(new)
+            new = self.params.changed(changes, self._configured)
             if self.engine is not None:
-                self.parameters_changed(new)
+                self.parameters_changed(self.engine, new)
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        described = new["robot_description"]
-        renewed = self._configured and described and described != self.values["robot_description"]
-        another = any(new[name] != self.values[name] for name in self.REBUILDING)
-        self.values = new
+        described = new.robot_description
+        renewed = self._configured and described and described != self.params.robot_description
+        another = self.needs_another(new)
+        self.params = new
         if renewed:
             self.take_description(described)
         elif another and self._configured and self._description:
@@ -258,8 +265,15 @@ class ManagedNode(LifecycleNode):
 
     # --- diagnostics ------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> str:
+        """Of the life cycle, as ROS 2 names it."""
+        if self._finalized:
+            return "finalized"
+        return "active" if self.active else "inactive" if self._configured else "unconfigured"
+
     def _report(self, status: Status) -> None:
-        status.values["state"] = self._state_machine.current_state[1]
+        status.values["state"] = self.state
         if self.building:
             status.warn("compiling for a new robot_description or task")
         if self._description_problem and self._configured:
@@ -271,10 +285,3 @@ class ManagedNode(LifecycleNode):
             status.warn(f"{reason} ({count} times)")
         status.values["refused inputs"] = sum(self._refused.values())
         self._refused.clear()
-
-
-def check_common(values: dict[str, Any]) -> None:
-    """Raise ValueError where the common parameters contradict each other."""
-    if len(values["gravity"]) != 3:
-        raise ValueError(f"parameter 'gravity' must have 3 numbers, got {len(values['gravity'])}")
-    parameters.per_name("parameter 'locked_positions'", values["locked_joints"], values["locked_positions"])

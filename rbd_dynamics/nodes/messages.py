@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from builtin_interfaces.msg import Duration, Time
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.trajectory import Point
 
@@ -15,13 +15,11 @@ SECOND = 1_000_000_000  # ns
 JOINT_STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-def nanoseconds(time: Any) -> int:
-    """Of a builtin_interfaces Time or Duration."""
+def nanoseconds(time: Time | Duration) -> int:
     return time.sec * SECOND + time.nanosec
 
 
-def points_of(message: Any) -> list[Point]:
-    """The points of a trajectory_msgs/JointTrajectory."""
+def points_of(message: JointTrajectory) -> list[Point]:
     return [
         Point(1e-9 * nanoseconds(point.time_from_start), point.positions, point.velocities, point.accelerations)
         for point in message.points

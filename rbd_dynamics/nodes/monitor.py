@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
@@ -18,10 +19,10 @@ from rbd_dynamics.control.residual_monitor import ResidualMonitor
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.interface import MONITOR, Interface
-from rbd_dynamics.nodes.managed_node import LATCHED, ManagedNode, check_common
+from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
+from rbd_dynamics.nodes.managed_node import LATCHED, ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.robot import Robot
@@ -42,13 +43,8 @@ class Engine:
     names: list[str]  # of these
 
 
-class MonitorNode(ManagedNode):
+class MonitorNode(ManagedNode[MonitorParameters, Engine]):
     """Every complete joint state is answered by residuals and external torques, once there are any."""
-
-    INTERFACE: ClassVar[Interface] = MONITOR
-    REBUILDING: ClassVar[tuple[str, ...]] = (
-        "terms", "cutoff", "observer_rate", "contact_thresholds", "contact_duration", "longest_gap",
-    )  # fmt: skip
 
     def __init__(self, **options: Any) -> None:
         self._payloads = Payloads()
@@ -56,22 +52,19 @@ class MonitorNode(ManagedNode):
         self._restarts = 0
         self._said: bool | None = None  # about contact
         self._effort_names: list[str] | None = None
-        super().__init__(**options)
+        super().__init__(MONITOR, **options)
 
-    def check(self, values: dict[str, Any]) -> None:
-        check_common(values)
-
-    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
-        prefix = Prefix(values["tf_prefix"], model)
+    def build(self, model: Model, params: MonitorParameters, progress: Progress) -> Engine:
+        prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
-        names = [prefix.inside(name) for name in values["joints"]] or list(model.joint_names)
+        names = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
         monitored = single_freedom_indices(robot, names)
         thresholds = np.full(model.nv, np.inf)
-        thresholds[monitored] = _thresholds(values, names)
+        thresholds[monitored] = _thresholds(params, names)
         progress("residual_monitor", 1, 1)
         monitor = ResidualMonitor(
-            robot, terms=values["terms"], cutoff=values["cutoff"], observer_rate=values["observer_rate"],
-            thresholds=thresholds, contact_duration=values["contact_duration"], longest_gap=values["longest_gap"],
+            robot, terms=params.terms, cutoff=params.cutoff, observer_rate=params.observer_rate,
+            thresholds=thresholds, contact_duration=params.contact_duration, longest_gap=params.longest_gap,
         )  # fmt: skip
         # the first calls, out of the way
         rest = np.zeros(model.nv)
@@ -81,12 +74,12 @@ class MonitorNode(ManagedNode):
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in names]
         reader = JointStateReader(
-            outside, required, missing_velocity=values["missing_velocity"], initial=model.start_position()
+            outside, required, missing_velocity=params.missing_velocity, initial=model.start_position()
         )
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:
-        for problem in self._payloads.apply_to(engine.robot):
+        for problem in self._payloads.apply_to([engine.robot]):
             self.get_logger().warning(problem)
         self._efforts = np.full(engine.model.nv, np.nan)
         self._squares, self._samples = np.zeros(engine.model.nv), np.zeros(engine.model.nv)
@@ -99,10 +92,13 @@ class MonitorNode(ManagedNode):
         self._contact = self.publish_on(Bool, "~/contact", LATCHED)
         self._said = None
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
-        PayloadService(self, self._payloads, lambda: [self.engine.robot])
+        PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
-    def parameters_changed(self, values: dict[str, Any]) -> None:
-        _thresholds(values, self.engine.names)  # what is wrong is said now; the rest is built aside
+    def needs_another(self, new: MonitorParameters) -> bool:
+        return _of_the_monitor(new) != _of_the_monitor(self.params)
+
+    def parameters_changed(self, engine: Engine, new: MonitorParameters) -> None:
+        _thresholds(new, engine.names)  # what is wrong is said now; the rest is built aside
 
     def activated(self) -> None:
         if self.engine is not None:
@@ -113,7 +109,7 @@ class MonitorNode(ManagedNode):
     def _on_joint_state(self, message: JointState) -> None:
         if self.building:
             self.poll()
-        engine: Engine | None = self.engine
+        engine = self.engine
         if engine is None or not self.active:
             return
         stamp = nanoseconds(message.header.stamp)
@@ -165,7 +161,7 @@ class MonitorNode(ManagedNode):
             self._send(self._residual, engine, state, residual)
         self._send(self._external, engine, state, monitor.external[where])
 
-    def _send(self, publisher: Any, engine: Engine, state: JointState, values: Array) -> None:
+    def _send(self, publisher: Publisher, engine: Engine, state: JointState, values: Array) -> None:
         """Of the joints that have a number, under the stamp of the state."""
         known = np.isfinite(values)
         message = JointState()
@@ -185,7 +181,7 @@ class MonitorNode(ManagedNode):
 
     def report(self, status: Status) -> None:
         status.values["joint states per second"] = self._states
-        engine: Engine | None = self.engine
+        engine = self.engine
         if engine is None:
             return
         monitor = engine.monitor
@@ -213,9 +209,17 @@ class MonitorNode(ManagedNode):
         self._squares[:], self._samples[:], self._states = 0.0, 0.0, 0
 
 
-def _thresholds(values: dict[str, Any], names: Sequence[str]) -> Array:
+def _of_the_monitor(params: MonitorParameters) -> tuple[object, ...]:
+    """What a ResidualMonitor is made with and cannot change."""
+    return (
+        params.terms, params.cutoff, params.observer_rate, params.contact_thresholds, params.contact_duration,
+        params.longest_gap,
+    )  # fmt: skip
+
+
+def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:
     """Of the monitored joints; infinite where none is given. Raises ValueError."""
-    given = per_joint("contact_thresholds", values["contact_thresholds"], names)
+    given = per_joint("contact_thresholds", params.contact_thresholds, names)
     return np.where(given > 0.0, given, np.inf)
 
 

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters as tables: declared with descriptors and ranges, checked with clear errors. Imports no ROS until used."""
+"""Parameters as classes: each field says its type, default, meaning and range. Imports no ROS until used.
+
+A node's parameters are a frozen dataclass, a `ParameterSet`. From its fields come the table of the documentation, the
+descriptors that ROS shows, and the checks with clear errors.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from rcl_interfaces.msg import ParameterDescriptor
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter as RosParameter
 
 Value = Any  # bool | int | float | str | list of str | list of float
+T = TypeVar("T")
+P = TypeVar("P", bound="ParameterSet")
 
 _KINDS = {
     "bool": (bool,), "int": (int,), "double": (float, int), "string": (str,),
     "string_array": (str,), "double_array": (float, int),
 }  # fmt: skip
+_KIND_OF = {bool: "bool", int: "int", float: "double", str: "string"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class Parameter:
             return f"at least {self.minimum:g}"
         return ""
 
-    def checked(self, value: Any) -> Value:
+    def checked(self, value: Value) -> Value:
         """The value with its right type. Raises ValueError that names the parameter."""
         if self.is_array:
             if value is None:
@@ -61,7 +73,7 @@ class Parameter:
             return [self._checked_one(element) for element in list(value)]
         return self._checked_one(value)
 
-    def _checked_one(self, value: Any) -> Value:
+    def _checked_one(self, value: Value) -> Value:
         kinds = _KINDS[self.kind]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {value!r}")
@@ -77,7 +89,70 @@ class Parameter:
         return value
 
 
-def declare(node: Any, table: Sequence[Parameter]) -> dict[str, Value]:
+def parameter(
+    default: T,
+    description: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: Sequence[str] = (),
+    dynamic: bool = False,
+) -> T:
+    """A field of a `ParameterSet`; arguments as for `Parameter`. The choices of a Literal need not be given."""
+    metadata = {
+        "description": description, "minimum": minimum, "maximum": maximum, "choices": tuple(choices),
+        "dynamic": dynamic,
+    }  # fmt: skip
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """All parameters of a node, lists as tuples. Raises ValueError where they contradict each other."""
+
+    @classmethod
+    def table(cls) -> tuple[Parameter, ...]:
+        """What there is to be known of each."""
+        hints = get_type_hints(cls)
+        return tuple(_entry(each.name, hints[each.name], each.default, each.metadata) for each in fields(cls))
+
+    @classmethod
+    def of(cls: type[P], values: Mapping[str, Value]) -> P:
+        """From values by name, those that are missing by default. Raises ValueError that names the culprit."""
+        return cls(**{each.name: _held(each, values[each.name]) for each in cls.table() if each.name in values})
+
+    def changed(self: P, changes: Iterable[RosParameter], configured: bool) -> P:
+        """These, with changes. Raises ValueError for one that is refused."""
+        known = {each.name: each for each in self.table()}
+        new = {}
+        for change in changes:
+            each = known.get(change.name)
+            if each is None:
+                continue  # of rclpy itself
+            value = _held(each, change.value)
+            if configured and not each.dynamic and value != getattr(self, each.name):
+                raise ValueError(f"parameter {each.name!r} can be changed only while the node is not configured")
+            new[each.name] = value
+        return replace(self, **new)
+
+
+def _held(parameter: Parameter, value: Value) -> Value:
+    """The checked value as a ParameterSet has it."""
+    checked = parameter.checked(value)
+    return tuple(checked) if parameter.is_array else checked
+
+
+def _entry(name: str, hint: Any, default: Value, metadata: Mapping[str, Any]) -> Parameter:
+    array = get_origin(hint) is tuple
+    element = get_args(hint)[0] if array else hint
+    choices = metadata["choices"]
+    if get_origin(element) is Literal:
+        choices, element = get_args(element), str
+    kind = _KIND_OF[element] + ("_array" if array else "")
+    return Parameter(name, kind, list(default) if array else default, **{**metadata, "choices": choices})
+
+
+def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Value]:
     """Declare the parameters of a table at a node; returns their values. Raises ValueError for a wrong one."""
     from rclpy.parameter import Parameter as RosParameter
 
@@ -92,23 +167,6 @@ def declare(node: Any, table: Sequence[Parameter]) -> dict[str, Value]:
     return values
 
 
-def changed_values(
-    table: Sequence[Parameter], old: Mapping[str, Value], changes: Sequence[Any], configured: bool
-) -> dict[str, Value]:
-    """The values after a change (rclpy parameters). Raises ValueError for one that is refused."""
-    known = {parameter.name: parameter for parameter in table}
-    new = dict(old)
-    for change in changes:
-        parameter = known.get(change.name)
-        if parameter is None:
-            continue  # of rclpy itself
-        value = parameter.checked(change.value)
-        if configured and not parameter.dynamic and value != old.get(parameter.name, value):
-            raise ValueError(f"parameter {parameter.name!r} can be changed only while the node is not configured")
-        new[parameter.name] = value
-    return new
-
-
 def per_name(what: str, names: Sequence[str], values: Sequence[float], default: float = 0.0) -> dict[str, float]:
     """{name: value} of two parallel lists; no values: the default for all. Raises ValueError."""
     if values and len(values) != len(names):
@@ -119,7 +177,7 @@ def per_name(what: str, names: Sequence[str], values: Sequence[float], default: 
     return dict(zip(names, values or [default] * len(names)))
 
 
-def _ros_default(parameter: Parameter) -> Any:
+def _ros_default(parameter: Parameter) -> Value:
     from rclpy.parameter import Parameter as RosParameter
 
     if parameter.is_array and not parameter.default:
@@ -128,7 +186,7 @@ def _ros_default(parameter: Parameter) -> Any:
     return parameter.default
 
 
-def _descriptor(parameter: Parameter) -> Any:
+def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
     when = "at once" if parameter.dynamic else "only while the node is not configured"

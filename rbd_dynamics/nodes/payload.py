@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from rbd_dynamics.nodes.description import message_of
+from geometry_msgs.msg import InertiaStamped
+
+from rbd_dynamics.nodes.description import Prefix, message_of
+from rbd_dynamics.nodes.engines import E
+from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.robot import Robot
+
+if TYPE_CHECKING:
+    from rbd_dynamics_interfaces.srv import SetPayload
 
 #: mass, com, (ixx, ixy, ixz, iyy, iyz, izz), or None for a point mass
 Load = tuple[float, tuple[float, float, float], tuple[float, ...] | None]
@@ -42,22 +49,23 @@ class Payloads:
         if load[0] != 0.0:
             self._loads[frame] = load
 
-    def apply_to(self, robot: Robot) -> list[str]:
-        """Attach all loads to another robot; says which do not fit it, and forgets them."""
+    def apply_to(self, robots: Sequence[Robot]) -> list[str]:
+        """Attach all loads to other robots of one model; says which do not fit it, and forgets them."""
         problems = []
         for frame, load in list(self._loads.items()):
             try:
-                attach(robot, frame, load)
+                for robot in robots:
+                    attach(robot, frame, load)
             except (ValueError, KeyError) as error:
                 del self._loads[frame]
                 problems.append(f"payload of {frame!r} dropped: {message_of(error)}")
         return problems
 
 
-class PayloadService:
-    """The service of one node; `robots` are those that shall carry the loads."""
+class PayloadService(Generic[E]):
+    """The service of one node; `robots` are those of an engine that shall carry the loads."""
 
-    def __init__(self, node: Any, payloads: Payloads, robots: Callable[[], Sequence[Robot]]) -> None:
+    def __init__(self, node: ManagedNode[Any, E], payloads: Payloads, robots: Callable[[E], Sequence[Robot]]) -> None:
         try:
             from rbd_dynamics_interfaces.srv import SetPayload
         except ImportError:  # the node works without its services
@@ -66,13 +74,14 @@ class PayloadService:
         self._node, self._payloads, self._robots = node, payloads, robots
         node.serve(SetPayload, "~/set_payload", self._on_request)
 
-    def _on_request(self, request: Any, response: Any) -> Any:
+    def _on_request(self, request: SetPayload.Request, response: SetPayload.Response) -> SetPayload.Response:
         self._node.poll()
+        engine = self._node.engine
         try:
-            if self._node.engine is None:
+            if engine is None:
                 raise ValueError("there is no robot yet")
-            frame, load = _load_of(request.payload, self._node.engine.prefix)
-            robots = self._robots()
+            frame, load = _load_of(request.payload, engine.prefix)
+            robots = self._robots(engine)
             self._payloads.set(robots, frame, load)
             response.success = True
             response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
@@ -83,8 +92,8 @@ class PayloadService:
         return response
 
 
-def _load_of(message: Any, prefix: Any) -> tuple[str, Load]:
-    """Frame and load of a geometry_msgs/InertiaStamped."""
+def _load_of(message: InertiaStamped, prefix: Prefix) -> tuple[str, Load]:
+    """Frame and load of a message."""
     inertia = message.inertia
     com = (inertia.com.x, inertia.com.y, inertia.com.z)
     moments = (inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz)

@@ -10,13 +10,20 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rclpy
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.exceptions import ParameterException
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+
+from rbd_dynamics.nodes.rclpy_private import events_executor
+
+if TYPE_CHECKING:
+    from rbd_dynamics.nodes.managed_node import ManagedNode
 
 SPIN_PERIOD = 0.1  # s: the longest that a signal waits
 TRIAL_PERIOD = 0.5  # s: the longest that an executor may take to show that it works
@@ -24,14 +31,14 @@ TRIAL_PERIOD = 0.5  # s: the longest that an executor may take to show that it w
 stop_requested = threading.Event()
 
 
-def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
+def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | None = None) -> int:
     """Spin a managed node until a signal comes. The exit code: 0, or 1 where the node could not start."""
     _handle_signals()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     node, spin, executor = None, None, None
     try:
         node = make_node()
-        executor, spin = choose_executor(node, node.values["executor"])
+        executor, spin = choose_executor(node, node.params.executor)
         node.start()
         gc.collect()
         gc.freeze()  # what there is now stays: the collector need not look at it in the loop
@@ -43,7 +50,7 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
             except Exception:  # a fault in a callback: say so, and live on
                 node.get_logger().error(traceback.format_exc(), throttle_duration_sec=1.0)
         return 0
-    except (ValueError, rclpy.exceptions.ParameterException) as error:
+    except (ValueError, ParameterException) as error:
         print(f"cannot start: {error}", file=sys.stderr)
         return 1
     finally:
@@ -57,21 +64,15 @@ def run(make_node: Callable[[], Any], args: Sequence[str] | None = None) -> int:
         rclpy.try_shutdown()
 
 
-def choose_executor(node: Any, kind: str) -> tuple[Any, Callable[[float], None]]:
+def choose_executor(node: Node, kind: str) -> tuple[Executor, Callable[[float], None]]:
     """An executor that has shown that it works, with its function to spin for some seconds.
 
     The events executor takes half the processor time; where it is missing or does not dispatch, the
     single-threaded one is taken. The multi-threaded one loses messages at these rates.
     """
     if kind in ("auto", "events"):
-        try:
-            from rclpy.experimental import EventsExecutor
-
-            events = EventsExecutor()
-            events.add_node(node)
-        except (ImportError, AttributeError, RuntimeError) as error:
-            node.get_logger().debug(f"no events executor: {error}")
-        else:
+        events = events_executor(node)
+        if events is not None:
             # its `spin` does not dispatch in some distributions, this does in all
             def spin_events(seconds: float) -> None:
                 events.spin_until_future_complete(Future(), timeout_sec=seconds)
@@ -82,7 +83,7 @@ def choose_executor(node: Any, kind: str) -> tuple[Any, Callable[[float], None]]
             events.shutdown()
         if kind == "events":
             node.get_logger().warning("the events executor does not work here, the single-threaded one is used")
-    single = SingleThreadedExecutor()
+    single = SingleThreadedExecutor(context=node.context)
     single.add_node(node)
 
     def spin_single(seconds: float) -> None:
@@ -93,7 +94,7 @@ def choose_executor(node: Any, kind: str) -> tuple[Any, Callable[[float], None]]
     return single, spin_single
 
 
-def _dispatches(node: Any, spin: Callable[[float], None]) -> bool:
+def _dispatches(node: Node, spin: Callable[[float], None]) -> bool:
     """Does a timer of the node fire under this executor?"""
     fired: list[float] = []
     timer = node.create_timer(0.001, lambda: fired.append(0.0), clock=Clock(clock_type=ClockType.STEADY_TIME))

@@ -37,7 +37,7 @@ commands only the others. Mimic joints follow their leader and are neither expec
 
 def markdown() -> str:
     """All of docs/nodes.md."""
-    return "\n".join([INTRODUCTION, *map(_section, INTERFACES)])
+    return "\n".join([INTRODUCTION, *(_section(interface) for interface in INTERFACES)])
 
 
 def config(interface: Interface) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Joint, Model
@@ -51,7 +51,7 @@ class Layout:
         q[:, self.q_columns] = values.reshape(-1, self.nq)
         return q
 
-    def rates(self, what: str, flat: Sequence[float], samples: int) -> Array:
+    def per_freedom(self, what: str, flat: Sequence[float], samples: int) -> Array:
         """(N, nv) in robot order of velocities, accelerations or efforts; empty: zero."""
         values = np.asarray(flat, dtype=float)
         if values.size == 0:
@@ -61,9 +61,9 @@ class Layout:
                 f"{what} has {values.size} numbers: expected {samples * self.nv}, "
                 f"{self.nv} for each of {samples} samples as in positions"
             )
-        v = np.empty((samples, self.nv))
-        v[:, self.v_columns] = values.reshape(samples, self.nv)
-        return v
+        result = np.empty((samples, self.nv))
+        result[:, self.v_columns] = values.reshape(samples, self.nv)
+        return result
 
     def flags(self, what: str, flags: Sequence[bool]) -> NDArray[np.bool_]:
         """(nv,) in robot order of one flag for each joint, or for each degree of freedom."""
@@ -78,9 +78,9 @@ class Layout:
         result[self.v_columns] = given
         return result
 
-    def flat(self, rates: Array) -> array.array[float]:
+    def flat(self, per_freedom: Array) -> array.array[float]:
         """Velocities, accelerations or efforts (N, nv) in the order of the request."""
-        return flat(rates[..., self.v_columns])
+        return flat(per_freedom[..., self.v_columns])
 
     def flat_matrices(self, matrices: Array) -> array.array[float]:
         """Matrices (N, nv, nv), rows and columns in the order of the request."""
@@ -92,8 +92,8 @@ def flat(values: Array) -> array.array[float]:
     return array.array("d", np.ascontiguousarray(values, dtype=float).tobytes())
 
 
-def wrenches(messages: Sequence[Any], samples: int, prefix: Prefix) -> dict[str, Array] | None:
-    """External wrenches by frame, (6,) or (N, 6), torque first, of geometry_msgs/WrenchStamped messages."""
+def wrenches(messages: Sequence[WrenchStamped], samples: int, prefix: Prefix) -> dict[str, Array] | None:
+    """External wrenches by frame, (6,) or (N, 6), torque first, of messages."""
     found: dict[str, list[list[float]]] = {}
     for index, message in enumerate(messages):
         frame = prefix.inside(message.header.frame_id)

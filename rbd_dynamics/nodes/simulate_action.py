@@ -7,42 +7,48 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
 from rbd_dynamics.nodes.description import message_of
-from rbd_dynamics.nodes.payload import attach
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import SECOND, nanoseconds
+from rbd_dynamics.nodes.payload import Payloads, attach
+from rbd_dynamics.nodes.simulator_engine import Engine
 from rbd_dynamics.simulation.rollout import Sample, rollout
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
+if TYPE_CHECKING:
+    from rbd_dynamics_interfaces.action import Simulate
+
 Array = NDArray[np.float64]
 FEEDBACK_SAMPLES = 20  # at least so many samples between two feedbacks
-SECOND = 1_000_000_000
 
 
 class SimulateAction:
     """The action server of a simulator node; each goal has a thread of its own, and a simulation.
 
     Parameters:
-        node: with `engine` (model, simulation, prefix, joints, dofs, q_index), `active`.
+        payloads: what the live simulation carries besides the loads of its parameters.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: ManagedNode[Any, Engine], payloads: Payloads) -> None:
         from rbd_dynamics_interfaces.action import Simulate
 
-        self._node, self._kind = node, Simulate
+        self._node, self._payloads, self._kind = node, payloads, Simulate
         self._threads: list[threading.Thread] = []
         self._stopping = threading.Event()
         self._server = ActionServer(
             node, Simulate, "~/simulate", self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=lambda _: CancelResponse.ACCEPT,
         )  # fmt: skip
-        self._results: dict[bytes, Any] = {}
+        self._results: dict[bytes, Simulate.Result] = {}
 
     def destroy(self) -> None:
         """Stop what is under way."""
@@ -51,18 +57,18 @@ class SimulateAction:
             thread.join()
         self._server.destroy()
 
-    def _on_goal(self, request: Any) -> GoalResponse:
+    def _on_goal(self, request: Simulate.Goal) -> GoalResponse:
         """Everything is accepted while there is a robot: what is wrong is said in the result."""
         ready = self._node.engine is not None and self._node.active
         return GoalResponse.ACCEPT if ready else GoalResponse.REJECT
 
-    def _on_accepted(self, handle: Any) -> None:
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=self._work, args=(handle, self._node.engine), name="simulate", daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _work(self, handle: Any, engine: Any) -> None:
+    def _work(self, handle: ServerGoalHandle, engine: Engine) -> None:
         """In a thread: the rollout; then the executor is asked to send the result."""
         result = self._kind.Result()
         try:
@@ -77,7 +83,7 @@ class SimulateAction:
         self._results[bytes(handle.goal_id.uuid)] = result
         handle.execute()
 
-    def _finish(self, handle: Any) -> Any:
+    def _finish(self, handle: ServerGoalHandle) -> Simulate.Result:
         result = self._results.pop(bytes(handle.goal_id.uuid))
         if handle.is_cancel_requested:
             handle.canceled()
@@ -87,9 +93,12 @@ class SimulateAction:
             handle.abort()
         return result
 
-    def _roll(self, handle: Any, engine: Any, result: Any) -> None:
+    def _roll(self, handle: ServerGoalHandle, engine: Engine, result: Simulate.Result) -> None:
         goal = handle.request
         simulation = _simulation(engine, goal)
+        for robot, _ in simulation.robots:
+            for frame, load in (*engine.loads, *self._payloads.loads):
+                attach(robot, frame, load)
         names = list(goal.joint_names) or engine.joints
         result.trajectory = JointTrajectory(joint_names=list(engine.joints))
         constraints = simulation.constraints
@@ -115,37 +124,27 @@ class SimulateAction:
         result.success = True
 
 
-def _simulation(engine: Any, goal: Any) -> Simulation:
+def _simulation(engine: Engine, goal: Simulate.Goal) -> Simulation:
     """A simulation like the live one, with what the goal wants differently."""
     live = engine.simulation
-    changes: dict[str, Any] = {"start_braked": False, "command_timeout": 0.0}
+    options = replace(live.options, start_braked=False, command_timeout=0.0)
     if goal.step < 0.0 or not np.isfinite(goal.step):
         raise ValueError(f"step {goal.step} must be positive")
     if goal.step:
-        changes["step"] = goal.step
+        options = replace(options, step=goal.step)
     if goal.integrator:
         if goal.integrator not in INTEGRATORS:
             raise ValueError(f"integrator {goal.integrator!r} is none of {', '.join(INTEGRATORS)}")
-        changes["integrator"] = goal.integrator
+        options = replace(options, integrator=goal.integrator)
     constraints = live.constraints
     if goal.constraints_yaml:
         more = load_constraints(goal.constraints_yaml + "\n", live.model)
         own = () if constraints is None else constraints.constraints
         constraints = ConstraintSet(live.model, (*own, *more.constraints), stabilization=more.stabilization)
-    simulation = Simulation(
-        live.model,
-        q=live.start,
-        options=replace(live.options, **changes),
-        constraints=constraints,
-        contacts=live.contacts,
-    )
-    for robot, _ in simulation.robots:
-        for frame, load in engine.payloads():
-            attach(robot, frame, load)
-    return simulation
+    return Simulation(live.model, q=live.start, options=options, constraints=constraints, contacts=live.contacts)
 
 
-def _place(engine: Any, simulation: Simulation, goal: Any, names: list[str]) -> None:
+def _place(engine: Engine, simulation: Simulation, goal: Simulate.Goal, names: list[str]) -> None:
     """Put the simulation into the goal's first state, or into the live one's."""
     simulation.q, simulation.v = engine.simulation.q.copy(), engine.simulation.v.copy()
     columns = _columns(engine, names, "joint_names")
@@ -165,7 +164,7 @@ def _place(engine: Any, simulation: Simulation, goal: Any, names: list[str]) -> 
         simulation.v[:] = 0.0
 
 
-def _columns(engine: Any, names: list[str], what: str) -> list[int]:
+def _columns(engine: Engine, names: list[str], what: str) -> list[int]:
     for name in names:
         if name not in engine.joints:
             raise ValueError(f"{what}: the simulator has no joint {name!r}; it has {', '.join(engine.joints)}")
@@ -174,7 +173,7 @@ def _columns(engine: Any, names: list[str], what: str) -> list[int]:
     return [engine.joints.index(name) for name in names]
 
 
-def _efforts(engine: Any, message: JointTrajectory, nv: int) -> Callable[[float], Array]:
+def _efforts(engine: Engine, message: JointTrajectory, nv: int) -> Callable[[float], Array]:
     """Held from each point until the next one; nothing before the first."""
     dofs = engine.dofs[_columns(engine, list(message.joint_names), "efforts")]
     times, rows = [], np.zeros((len(message.points) + 1, nv))
@@ -182,7 +181,7 @@ def _efforts(engine: Any, message: JointTrajectory, nv: int) -> Callable[[float]
         if len(point.effort) != len(dofs):
             raise ValueError(f"efforts: point {k} has {len(point.effort)} efforts for {len(dofs)} joints")
         rows[k + 1, dofs] = point.effort
-        times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+        times.append(1e-9 * nanoseconds(point.time_from_start))
     if not np.isfinite(rows).all():
         raise ValueError("efforts: an effort is not finite")
     if any(late <= early for early, late in zip(times, times[1:])):
@@ -191,7 +190,7 @@ def _efforts(engine: Any, message: JointTrajectory, nv: int) -> Callable[[float]
     return lambda t: rows[int(np.searchsorted(starts, t + 1e-9, side="right"))]
 
 
-def _point(engine: Any, sample: Sample) -> JointTrajectoryPoint:
+def _point(engine: Engine, sample: Sample) -> JointTrajectoryPoint:
     point = JointTrajectoryPoint()
     point.positions, point.velocities = sample.q[engine.q_index].tolist(), sample.v[engine.dofs].tolist()
     point.accelerations, point.effort = sample.a[engine.dofs].tolist(), sample.tau[engine.dofs].tolist()

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
+from rclpy.publisher import Publisher
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -20,49 +21,30 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.description import Progress
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.interface import SIMULATOR, Interface
-from rbd_dynamics.nodes.managed_node import ManagedNode, check_common
+from rbd_dynamics.nodes.interface.simulator import SIMULATOR, SimulatorParameters
+from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.parameters import per_name
-from rbd_dynamics.nodes.payload import Load, Payloads, PayloadService, attach
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.simulate_action import SimulateAction
-from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
-from rbd_dynamics.simulation.scene import Scene, load_scene
-from rbd_dynamics.simulation.simulation import (
-    Simulation,
-    SimulationDiverged,
-    SimulationOptions,
-)
-from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
+from rbd_dynamics.nodes.simulator_engine import Engine, build_engine
+from rbd_dynamics.simulation.simulation import SimulationDiverged
 
+if TYPE_CHECKING:
+    from rbd_dynamics_interfaces.srv import Step
+
+Array = NDArray[np.float64]
 LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
 PATIENCE = 2.0  # s of wall time: how long a simulation in lockstep waits for a command
 
 
-@dataclass
-class Engine:
-    """Everything about one robot model."""
-
-    model: Model
-    simulation: Simulation
-    prefix: Prefix
-    joints: list[str]  # as messages name them
-    dofs: NDArray[np.intp]
-    q_index: NDArray[np.intp]
-    sensors: list[tuple[WrenchSensor, Callable[[], Any]]]  # each with what its multipliers are now
-    payloads: Callable[[], list[tuple[str, Load]]]  # attached now
-
-
-class SimulatorNode(ManagedNode):
+class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
     """Steps the simulation as wall time passes."""
 
-    INTERFACE: ClassVar[Interface] = SIMULATOR
-
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(SIMULATOR, **options)
         self._payloads = Payloads()
         self._paused = False
         self._diverged = ""
@@ -72,63 +54,12 @@ class SimulatorNode(ManagedNode):
         self._reported = (0.0, 0)  # wall time and steps at the last report
         self._anchor = (0.0, 0, 0)  # wall time, steps, stamp (ns): from where time is counted
 
-    def check(self, values: dict[str, Any]) -> None:
-        check_common(values)
-        per_name("parameter 'initial_positions'", values["initial_joints"], values["initial_positions"])
-        if len(values["payload_com"]) != 3:
-            raise ValueError(f"parameter 'payload_com' must have 3 numbers, got {len(values['payload_com'])}")
-        if 1.0 / values["publish_rate"] < values["step"] * (1.0 - 1e-9):
-            raise ValueError("parameter 'publish_rate' is higher than one message for each step")
-
-    def build(self, model: Model, values: dict[str, Any], progress: Callable[..., None]) -> Engine:
-        prefix = Prefix(values["tf_prefix"], model)
-        movable = [joint.name for joint in model.joints if joint.kind.nv == 1]
-        names = [prefix.inside(name) for name in values["joints"]] or movable
-        for name in (*names, *map(prefix.inside, values["initial_joints"])):
-            if name not in movable:
-                raise ValueError(f"there is no joint {name!r} of one degree of freedom; there are {', '.join(movable)}")
-        model = perturb_inertias(model, values["inertia_error"], seed=values["inertia_seed"])
-        model = with_joint_friction(
-            model,
-            damping=_for_each("joint_damping", names, values),
-            friction=_for_each("joint_friction", names, values),
-        )
-        start = model.start_position()
-        for name, position in zip(values["initial_joints"], values["initial_positions"]):
-            start[model.joint(prefix.inside(name)).q_index] = position
-        chosen = {field.name: values[field.name] for field in fields(SimulationOptions)}
-        scene = load_scene(values["scene_file"], model) if values["scene_file"] else Scene()
-        options = SimulationOptions(**chosen)
-        simulation = Simulation(model, q=start, options=options, **scene._asdict())
-        loads: list[tuple[str, Load]] = []
-        if values["payload_frame"]:
-            x, y, z = values["payload_com"]
-            loads.append((prefix.inside(values["payload_frame"]), (values["payload_mass"], (x, y, z), None)))
-        for robot, kernels in simulation.robots:
-            robot.compile(*kernels, progress=progress)
-            for frame, load in loads:
-                attach(robot, frame, load)
-        simulation.compile_constraints()
-        sensors: list[tuple[WrenchSensor, Callable[[], Any]]] = []
-        if values["wrench_frame"]:
-            robot, frame = simulation.robots[0][0], prefix.inside(values["wrench_frame"])
-            if scene.constraints is not None:
-                sensors.append((WrenchSensor(robot, scene.constraints, frame), lambda: simulation.multipliers))
-            if simulation.contact_rows is not None:
-                flat_forces = simulation.contact_forces.reshape(-1)
-                sensors.append((WrenchSensor(robot, simulation.contact_rows, frame), lambda: flat_forces))
-        joints = [model.joint(name) for name in names]
-        return Engine(
-            model, simulation, prefix, [prefix.outside(name) for name in names],
-            np.array([joint.v_index for joint in joints], dtype=np.intp),
-            np.array([joint.q_index for joint in joints], dtype=np.intp), sensors,
-            lambda: loads + self._payloads.loads,
-        )  # fmt: skip
+    def build(self, model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
+        return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        for robot, _ in engine.simulation.robots:
-            for problem in self._payloads.apply_to(robot):
-                self.get_logger().warning(problem)
+        for problem in self._payloads.apply_to(engine.robots):
+            self.get_logger().warning(problem)
         if self.engine is not None:  # another robot at the same time
             engine.simulation.steps = self.engine.simulation.steps
             engine.simulation.reset()
@@ -139,22 +70,24 @@ class SimulatorNode(ManagedNode):
 
     def open(self) -> None:
         self._states = self.publish_on(JointState, "joint_states")
-        self._wrenches: Any = self.publish_on(WrenchStamped, "~/wrench") if self.values["wrench_frame"] else None
-        self._noise = np.random.default_rng(self.values["inertia_seed"])
-        self._clock_publisher = self.publish_on(ClockMessage, "/clock") if self.values["publish_clock"] else None
+        self._wrenches: Publisher | None = None
+        if self.params.wrench_frame:
+            self._wrenches = self.publish_on(WrenchStamped, "~/wrench")
+        self._noise = np.random.default_rng(self.params.inertia_seed)
+        self._clock_publisher = self.publish_on(ClockMessage, "/clock") if self.params.publish_clock else None
         self.subscribe(Float64MultiArray, "~/commands", self._on_commands)
         self.subscribe(JointState, "~/effort", self._on_effort)
         self.serve(Trigger, "~/reset", self._on_reset)
         self.serve(SetBool, "~/pause", self._on_pause)
-        PayloadService(self, self._payloads, lambda: [robot for robot, _ in self.engine.simulation.robots])
+        PayloadService(self, self._payloads, lambda engine: engine.robots)
         try:
             from rbd_dynamics_interfaces.srv import Step
         except ImportError:
             self.get_logger().warning("rbd_dynamics_interfaces is not built: no service step")
         else:
             self.serve(Step, "~/step", self._on_step)
-            self._keep(SimulateAction.destroy, SimulateAction(self))
-        period = 1.0 / self.values["publish_rate"] / self.values["real_time_factor"]
+            self.keep(SimulateAction(self, self._payloads), SimulateAction.destroy)
+        period = 1.0 / self.params.publish_rate / self.params.real_time_factor
         self.every(period, self._on_timer)
 
     def activated(self) -> None:
@@ -165,9 +98,9 @@ class SimulatorNode(ManagedNode):
 
     def _restart_time(self, steps: int) -> None:
         """Count from here: wall time, steps, and the stamp that this moment has."""
-        step = round(self.values["step"] * SECOND)
+        step = round(self.params.step * SECOND)
         now = time.time_ns()
-        self._anchor = (time.monotonic(), steps, steps * step if self.values["publish_clock"] else now)
+        self._anchor = (time.monotonic(), steps, steps * step if self.params.publish_clock else now)
 
     def _on_timer(self) -> None:
         if self.building:
@@ -178,21 +111,21 @@ class SimulatorNode(ManagedNode):
         if self._is_waiting(engine):
             return
         wall, first, _ = self._anchor
-        elapsed = (time.monotonic() - wall) * self.values["real_time_factor"]
-        due = int(elapsed / self.values["step"]) - (engine.simulation.steps - first)
-        each = max(1, round(1.0 / self.values["publish_rate"] / self.values["step"]))
-        if due * self.values["step"] > LONGEST_LAG * self.values["real_time_factor"]:
-            self._lag += due * self.values["step"]
+        elapsed = (time.monotonic() - wall) * self.params.real_time_factor
+        due = int(elapsed / self.params.step) - (engine.simulation.steps - first)
+        each = max(1, round(1.0 / self.params.publish_rate / self.params.step))
+        if due * self.params.step > LONGEST_LAG * self.params.real_time_factor:
+            self._lag += due * self.params.step
             self._advance(engine, each)
             self._restart_time(engine.simulation.steps)
-        elif not self.values["lockstep"]:
+        elif not self.params.lockstep:
             self._advance(engine, due)
         elif due >= each:
             self._advance(engine, each)
 
     def _is_waiting(self, engine: Engine) -> bool:
         """In lockstep, and the answer to the last joint state has not come yet."""
-        if not self.values["lockstep"] or engine.simulation.braked or self._answered:
+        if not self.params.lockstep or engine.simulation.braked or self._answered:
             return False
         return time.monotonic() - self._published < PATIENCE
 
@@ -213,29 +146,29 @@ class SimulatorNode(ManagedNode):
     def _publish(self, engine: Engine) -> None:
         simulation, message = engine.simulation, self._message
         _, first, stamp = self._anchor
-        stamp += round((simulation.steps - first) * self.values["step"] * SECOND)
+        stamp += round((simulation.steps - first) * self.params.step * SECOND)
         message.header.stamp = Time(nanoseconds=stamp).to_msg()
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         if self._wrenches is not None:
-            self._publish_wrench(engine, message.header.stamp)
+            self._publish_wrench(engine, self._wrenches, message.header.stamp)
         self._answered, self._published = False, time.monotonic()
         message.position = flat(simulation.q[engine.q_index])
         message.velocity = flat(simulation.v[engine.dofs])
         message.effort = flat(simulation.tau[engine.dofs])
         self._states.publish(message)
 
-    def _publish_wrench(self, engine: Engine, stamp: Any) -> None:
+    def _publish_wrench(self, engine: Engine, publisher: Publisher, stamp: TimeMessage) -> None:
         """What constraints and contacts exert on the robot at the sensor, before the joint state that goes with it."""
-        total = self.values["wrench_noise"] * self._noise.standard_normal(6)
+        total = self.params.wrench_noise * self._noise.standard_normal(6)
         total[:3] *= 0.1  # of a sensor of that size
         for sensor, multipliers in engine.sensors:
             total = total + sensor.wrench(engine.simulation.q, multipliers())
         message = WrenchStamped()
-        message.header.stamp, message.header.frame_id = stamp, self.values["wrench_frame"]
+        message.header.stamp, message.header.frame_id = stamp, self.params.wrench_frame
         torque, force = message.wrench.torque, message.wrench.force
         torque.x, torque.y, torque.z, force.x, force.y, force.z = total.tolist()
-        self._wrenches.publish(message)
+        publisher.publish(message)
 
     # --- commands ---------------------------------------------------------------------------------
 
@@ -261,19 +194,19 @@ class SimulatorNode(ManagedNode):
         elif message.name:
             self._command(engine, np.asarray(message.effort), engine.dofs[[self._index[name] for name in message.name]])
 
-    def _command(self, engine: Engine, efforts: np.ndarray, dofs: NDArray[np.intp]) -> None:
+    def _command(self, engine: Engine, efforts: Array, dofs: NDArray[np.intp]) -> None:
         if not np.isfinite(efforts).all():
             self.refuse("a commanded effort is not finite")
             return
         engine.simulation.command(efforts, dofs)
         self._commands += 1
         self._answered = True
-        if self.values["lockstep"]:
+        if self.params.lockstep:
             self._on_timer()  # it may be due already
 
     # --- services ---------------------------------------------------------------------------------
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.engine is not None
         response.message = "" if response.success else "there is no robot yet"
         if self.engine is not None:
@@ -282,23 +215,25 @@ class SimulatorNode(ManagedNode):
             self._restart_time(self.engine.simulation.steps)
         return response
 
-    def _on_pause(self, request: Any, response: Any) -> Any:
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data and self.engine is not None:
             self._restart_time(self.engine.simulation.steps)
         self._paused = request.data
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
-    def _on_step(self, request: Any, response: Any) -> Any:
-        problem = self._diverged
-        if self.engine is None or not self.active:
-            problem = "there is no robot yet" if self.engine is None else "the simulator is not active"
+    def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        engine, problem = self.engine, self._diverged
+        if engine is None:
+            problem = "there is no robot yet"
+        elif not self.active:
+            problem = "the simulator is not active"
         elif not self._paused:
             problem = "the simulation is running: pause it first"
-        if problem:
+        if engine is None or problem:
             response.success, response.message = False, problem
             return response
-        response.steps = self._advance(self.engine, max(1, request.steps))
+        response.steps = self._advance(engine, max(1, request.steps))
         response.success, response.message = not self._diverged, self._diverged
         response.time = self._message.header.stamp
         return response
@@ -311,7 +246,7 @@ class SimulatorNode(ManagedNode):
         simulation = self.engine.simulation
         wall, steps = self._reported
         self._reported = (time.monotonic(), simulation.steps)
-        factor = (simulation.steps - steps) * self.values["step"] / max(self._reported[0] - wall, 1e-9)
+        factor = (simulation.steps - steps) * self.params.step / max(self._reported[0] - wall, 1e-9)
         status.values["real time factor"] = f"{factor:.3f}" if wall else "unknown"
         status.values["simulated time, s"] = f"{simulation.time:.3f}"
         status.values["commands per second"] = self._commands
@@ -323,14 +258,6 @@ class SimulatorNode(ManagedNode):
         if simulation.timed_out:
             status.warn("no commands: all efforts are zero")
         self._commands, self._lag = 0, 0.0
-
-
-def _for_each(what: str, names: Sequence[str], values: dict[str, Any]) -> dict[str, float]:
-    """{joint: value} of a parameter with none, one, or one value for each joint."""
-    given = values[what]
-    if len(given) == 1:
-        given = given * len(names)
-    return per_name(f"parameter {what!r}", names, given) if given else {}
 
 
 def main(args: Sequence[str] | None = None) -> None:

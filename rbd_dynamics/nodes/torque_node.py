@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.engines import T
+from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
@@ -24,16 +27,14 @@ from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
 
 Array = NDArray[np.float64]
+P = TypeVar("P", bound=TorqueParameters)
 
 
-class TorqueNode(ManagedNode):
-    """Every complete joint state is answered by one effort message, or by none and a reason.
+class TorqueNode(ManagedNode[P, T]):
+    """Every complete joint state is answered by one effort message, or by none and a reason."""
 
-    The engine of such a node has `reader`, a JointStateReader, and `robot`.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, interface: Interface[P], **options: Any) -> None:
+        super().__init__(interface, **options)
         self._payloads = Payloads()
         self._saturated = np.zeros(0, dtype=bool)
         self._answered = 0
@@ -43,21 +44,21 @@ class TorqueNode(ManagedNode):
 
     # --- what a node says about itself ------------------------------------------------------------
 
-    def respond(self, engine: Any, reader: JointStateReader, now: int, efforts: Array) -> None:
+    def respond(self, engine: T, reader: JointStateReader, now: int, efforts: Array) -> None:
         """Fill `efforts` for the state that was read.
 
         Raises ValueError or ArithmeticError where there is none to be given.
         """
         raise NotImplementedError
 
-    def saturated(self, engine: Any) -> NDArray[np.bool_]:
+    def saturated(self, engine: T) -> NDArray[np.bool_]:
         """Which efforts were cut off at the last call of `respond`."""
         raise NotImplementedError
 
-    def clock_was_set_back(self, engine: Any) -> None:
+    def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
-    def take_motion(self, engine: Any, message: JointTrajectory) -> None:
+    def take_motion(self, engine: T, message: JointTrajectory) -> None:
         """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
         raise NotImplementedError
 
@@ -68,14 +69,14 @@ class TorqueNode(ManagedNode):
         self._efforts = self.publish_on(JointState, "~/effort")
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
-        PayloadService(self, self._payloads, lambda: [self.engine.robot])
+        PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
     def activated(self) -> None:
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
-    def prepare(self, engine: Any, joints: Sequence[str]) -> None:
+    def prepare(self, engine: T, joints: Sequence[str]) -> None:
         """Loads, and the messages: both are made once, only their numbers change. For `adopt`."""
-        for problem in self._payloads.apply_to(engine.robot):
+        for problem in self._payloads.apply_to([engine.robot]):
             self.get_logger().warning(problem)
         zeros = np.zeros(len(joints))
         self._command = Float64MultiArray(data=flat(zeros))
@@ -95,7 +96,7 @@ class TorqueNode(ManagedNode):
             return
         now = self.now()
         state_time, names, position, velocity = self._raw_states.read(raw)
-        timeout = self.values["state_timeout"]
+        timeout = self.params.state_timeout
         if state_time == 0:
             state_time = now
         elif timeout and abs(now - state_time) > timeout * SECOND:
@@ -117,7 +118,7 @@ class TorqueNode(ManagedNode):
         self._commands.publish(self._command)
         self._after_publishing(engine, state_time, now)
 
-    def _after_publishing(self, engine: Any, state_time: int, now: int) -> None:
+    def _after_publishing(self, engine: T, state_time: int, now: int) -> None:
         """What the command need not wait for."""
         if self._efforts.get_subscription_count():
             self._effort_numbers[:] = self._command_numbers
@@ -150,22 +151,22 @@ class TorqueNode(ManagedNode):
             self.get_logger().info(f"trajectory of {len(message.points)} points, {end:.3f} s")
 
     def single_set_point(
-        self, motion: Any, message: JointTrajectory, limits: Mapping[str, tuple[float, float]]
+        self, engine: T, message: JointTrajectory, limits: Mapping[str, tuple[float, float]]
     ) -> Waypoints | None:
         """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed.
 
         Raises TrajectoryError, also for positions outside the limits.
         """
         if not message.points:
-            motion.hold()
+            engine.motion.hold()
             return None
         single = len(message.points) == 1
         waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
         waypoints.check_limits(limits)
         if single:
-            motion.set_point(waypoints, self.now())
+            engine.motion.set_point(waypoints, self.now())
             return None
-        if not self.engine.reader.stamp or self.now() - self._last_arrival > SECOND:
+        if not engine.reader.stamp or self.now() - self._last_arrival > SECOND:
             raise TrajectoryError("there are no joint states to start from")
         return waypoints
 

@@ -53,7 +53,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add = signals.add_argument
     add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
     add("--terms", metavar="LIST", type=_list,
-        help="what the efforts contain: inertia, coriolis, gravity, friction; default: the first three")  # fmt: skip
+        help="what the efforts contain: inertia, coriolis, gravity, spring, friction; default: all but the "
+        "last")  # fmt: skip
     add("--position", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,
         help="of a joint that was not recorded (rad, m); may be repeated")  # fmt: skip
     add("--lock", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,

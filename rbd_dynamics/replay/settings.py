@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA, checked_terms
+from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
 
 Clock = Literal["auto", "header", "received"]
 Velocity = Literal["auto", "measured", "differentiated"]
@@ -35,7 +35,7 @@ class Settings:
         reorder_window: how far a stamp may lie behind an earlier one and be sorted in, s; farther back, the clock
             was reset and a new segment starts.
         terms: which terms of the equation of motion the measured efforts have in them: "inertia", "coriolis",
-            "gravity", "friction". Many robots report efforts from which they took gravity or friction.
+            "gravity", "spring", "friction". Many robots report efforts from which they took gravity or friction.
         positions: of joints that the recording does not have, rad or m; zero where none is given.
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
@@ -50,7 +50,7 @@ class Settings:
     max_gap: float | None = None
     edge: float | None = None
     reorder_window: float = 0.5
-    terms: tuple[str, ...] = (INERTIA, CORIOLIS, GRAVITY)
+    terms: tuple[str, ...] = WITHOUT_FRICTION
     positions: Mapping[str, float] = field(default_factory=dict)
     block: int = 16384
 

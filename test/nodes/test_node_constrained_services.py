@@ -230,7 +230,7 @@ def test_every_kernel_of_named_constraints_is_there_after_configuration(robot, t
                 request = kind.Request(positions=POSITIONS, constraints=names, external_wrenches=f_ext, **objective)
                 x = services.ConstrainedRequest(own.model, prefix, known, request)
                 assert known.is_ready(x.constraints)
-                answer(own, x, request, kind.Response(), np.zeros((1, 6)))
+                answer(own, x, request, kind.Response())
 
 
 def test_inline_constraints_wait_for_the_compiler_once_and_are_logged(ask, state):

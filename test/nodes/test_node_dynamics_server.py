@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -147,6 +148,7 @@ def test_dynamics_terms(call, robot, n):
     np.testing.assert_allclose(mass, robot.mass_matrix(q)[:, ORDER][:, :, ORDER], rtol=1e-12)
     np.testing.assert_allclose(read(answer.coriolis, n), robot.coriolis(q, v), rtol=1e-12)
     np.testing.assert_allclose(read(answer.gravity, n), robot.gravity(q), rtol=1e-12)
+    np.testing.assert_array_equal(read(answer.spring, n), np.zeros((n, 3)))  # a URDF has none
     np.testing.assert_allclose(read(answer.friction, n), robot.friction_torque(v), rtol=1e-12)
     np.testing.assert_allclose(answer.kinetic_energy, robot.kinetic_energy(q, v), rtol=1e-12)
     np.testing.assert_allclose(answer.potential_energy, robot.potential_energy(q), rtol=1e-12)
@@ -336,6 +338,43 @@ def test_impossible_payload_is_refused(call, robot, payload, culprit):
     assert culprit in answer.message
     efforts = call("InverseDynamics", joint_names=NAMES, positions=ZERO).efforts
     np.testing.assert_allclose(read(efforts, 1), robot.gravity(ZERO), rtol=1e-12)
+
+
+def test_friction_that_terms_switch_acts_in_all_services_and_loads_stay(ros, robot):
+    """Another engine is made aside: meanwhile the old one answers, and afterwards no answer has friction in it."""
+    from rbd_dynamics_interfaces import srv
+
+    q, v, a, _ = states(1)
+    rough = Robot(robot.model, friction=True)
+    with ros.start("dynamics_server", {"robot_description": ARM}, name="switching") as node:
+        node.says("active", 60.0)
+        kinds = {"inverse_dynamics": srv.InverseDynamics, "forward_dynamics": srv.ForwardDynamics,
+                 "dynamics_terms": srv.DynamicsTerms, "set_payload": srv.SetPayload}  # fmt: skip
+        call = {name: ros.client(kind, f"switching/{name}") for name, kind in kinds.items()}
+        assert call["set_payload"](payload=load("hand", 1.5)).success
+        for each in (robot := Robot(robot.model), rough):
+            each.set_payload("hand", 1.5, (0.0, 0.0, 0.1))
+        fields = {"positions": q[0].tolist(), "velocities": v[0].tolist()}
+        drag = robot.friction_torque(v[0])
+
+        def answers_with(expected):
+            return np.allclose(call["dynamics_terms"](**fields).friction, expected)
+
+        for terms, acting in ((["inertia", "coriolis", "gravity"], robot), (["gravity", "friction"], rough)):
+            (result,) = ros.set_parameters("switching", terms=terms)
+            assert result.successful, result.reason
+            wait_until(partial(answers_with, drag * acting.friction), "the other engine")
+            answer = call["forward_dynamics"](**fields, efforts=a[0].tolist())
+            expected = acting.forward_dynamics(q[0], v[0], a[0])
+            np.testing.assert_allclose(answer.accelerations, expected, rtol=1e-11, atol=1e-12)
+            answer = call["inverse_dynamics"](**fields, accelerations=a[0].tolist())
+            expected = robot.gravity(q[0]) + drag if acting.friction else robot.inverse_dynamics(q[0], v[0], a[0])
+            np.testing.assert_allclose(answer.efforts, expected, rtol=1e-11, atol=1e-12)
+        ready = node.log.count("ready for")
+        ros.set_parameters("switching", terms=["friction"])  # at once, by the same engine
+        answer = call["inverse_dynamics"](**fields)
+        np.testing.assert_allclose(answer.efforts, drag, rtol=1e-11, atol=1e-12)
+        assert node.log.count("ready for") == ready == 3
 
 
 def test_floating_base_takes_poses_and_twists(ros):

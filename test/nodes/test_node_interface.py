@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import py_compile
 import re
@@ -16,6 +17,7 @@ from helpers.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
 
 from rbd_dynamics.nodes import reference
 from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
+from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
 from rbd_dynamics.nodes.parameters import Parameter
 
 LAUNCH_FILES = sorted((ROOT / "launch").glob("*.launch.py"))
@@ -121,6 +123,110 @@ def test_parameter_values_are_converted_where_the_meaning_is_clear(kind, value, 
 def test_parameter_values_of_another_kind_are_refused_by_name(kind, value):
     with pytest.raises(ValueError, match="'p'"):
         Parameter("p", kind, None, "").checked(value)
+
+
+class TestParameterSet:
+    """What a node knows of its parameters, with their types."""
+
+    def test_values_by_name_with_defaults_for_the_rest(self):
+        params = FeedforwardParameters.of({"kp": [3], "law": "computed_torque", "autostart": False})
+        assert (params.kp, params.law, params.autostart) == ((3.0,), "computed_torque", False)
+        assert params.kd == () and params.gravity == (0.0, 0.0, -9.81)
+
+    @pytest.mark.parametrize(
+        ("values", "culprit"),
+        [
+            ({"law": "magic"}, "'law' must be one of feedforward, computed_torque"),
+            ({"terms": ["magic"]}, "'terms' must be any of inertia"),
+            ({"kp": [-1.0]}, "'kp' must be at least 0"),
+            ({"gravity": [0.0]}, "'gravity' must have 3 numbers, got 1"),
+            ({"locked_joints": ["a"], "locked_positions": [1.0, 2.0]}, "'locked_positions' has 2 values for 1 joints"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, values, culprit):
+        with pytest.raises(ValueError, match=re.escape(culprit)):
+            FeedforwardParameters.of(values)
+
+    def test_changes_are_refused_where_the_node_is_configured_and_they_are_not_dynamic(self):
+        from types import SimpleNamespace as Change
+
+        params = FeedforwardParameters()
+        assert params.changed([Change(name="kp", value=[1.0])], configured=True).kp == (1.0,)
+        assert params.changed([Change(name="joints", value=["a"])], configured=False).joints == ("a",)
+        assert params.changed([Change(name="joints", value=[])], configured=True) == params  # no change
+        assert params.changed([Change(name="use_sim_time", value=True)], configured=True) == params  # rclpy's
+        with pytest.raises(ValueError, match="'joints' can be changed only while the node is not configured"):
+            params.changed([Change(name="joints", value=["a"])], configured=True)
+        with pytest.raises(ValueError, match="'gravity' must have 3 numbers"):
+            params.changed([Change(name="gravity", value=[])], configured=False)
+
+
+class TestPrivatePartsOfRclpy:
+    """They are in one file, with a way out where they are missing."""
+
+    FILES = sorted((ROOT / "rbd_dynamics" / "nodes").glob("*.py"))
+
+    @staticmethod
+    def attributes(tree):
+        """Those that are used, those of self that are made, and methods."""
+        used, made = set(), set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                made.add(node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                used.add(node.attr)
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                made.add(node.attr)
+        return used, made
+
+    def test_no_other_file_uses_any(self):
+        used, made = {}, set()
+        for file in self.FILES:
+            tree = ast.parse(file.read_text())
+            found, own = self.attributes(tree)
+            used[file.name] = {name for name in found if re.match("_[^_]", name)}
+            made |= own
+            modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+            assert not {name for name in modules if name.startswith(("rclpy.experimental", "rclpy.impl"))}, file.name
+        assert {name: names - made for name, names in used.items() if names - made} == {}
+
+    @pytest.mark.ros
+    @pytest.mark.skipif(rclpy is None, reason="needs ROS 2: rclpy is not installed")
+    def test_nodes_shadow_nothing_of_rclpy_but_the_life_cycle(self):
+        from rclpy.lifecycle import LifecycleNode
+
+        context = rclpy.Context()
+        rclpy.init(context=context)
+        node = LifecycleNode("plain", context=context)
+        theirs = set(dir(node))
+        node.destroy_node()
+        context.try_shutdown()
+        ours = set()
+        for file in self.FILES:
+            for made in ast.walk(ast.parse(file.read_text())):
+                if isinstance(made, ast.ClassDef) and made.name.endswith("Node"):
+                    ours |= self.attributes(made)[1]
+        cycle = {f"on_{name}" for name in ("configure", "activate", "deactivate", "cleanup", "shutdown", "error")}
+        assert ours & theirs == {"__init__", *cycle}
+
+    @pytest.mark.ros
+    @pytest.mark.skipif(rclpy is None, reason="needs ROS 2: rclpy is not installed")
+    def test_where_they_are_missing_there_is_a_way_out(self, monkeypatch):
+        from types import SimpleNamespace
+
+        from rbd_dynamics.nodes import process, rclpy_private
+
+        monkeypatch.setattr(rclpy_private, "EVENTS_EXECUTOR", ("rclpy.executors", "rclpy.no_such_module"))
+        assert rclpy_private.given_parameters(SimpleNamespace()) == []
+        context = rclpy.Context()
+        rclpy.init(context=context)
+        node = rclpy.create_node("plain", context=context)
+        assert rclpy_private.events_executor(node) is None
+        executor, _ = process.choose_executor(node, "auto")
+        assert isinstance(executor, rclpy.executors.SingleThreadedExecutor)
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
 
 
 class TestRunningNodes:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
 from rbd_dynamics.replay.series import Series
 
@@ -24,6 +25,7 @@ COLORS = {
     "inertia": "#009E73",
     "coriolis": "#CC79A7",
     "gravity": "#E69F00",
+    "spring": "#F0E442",
     "friction": "#56B4E9",
 }
 TIMES = "times"  # in place of those of the series, which the page has once
@@ -45,11 +47,8 @@ def residual_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
 
 def terms_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
     """Terms of the model."""
-    used = [
-        name
-        for name in ("inertia", "coriolis", "gravity", "friction")
-        if np.nanmax(np.abs(series.high(name)), initial=0.0) > 0.0
-    ]
+    there = [name for name in TERMS if name in series.signals]
+    used = [name for name in there if np.nanmax(np.abs(series.high(name)), initial=0.0) > 0.0]
     return _rows(series, joints, used)
 
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node works with: everything about one robot model, made aside and taken over as a whole."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.robot import Robot
+
+
+class Engine(Protocol):
+    """Of any node."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def prefix(self) -> Prefix: ...
+
+
+class TorqueEngine(Engine, Protocol):
+    """Of a node that answers joint states by torques."""
+
+    @property
+    def robot(self) -> Robot: ...
+
+    @property
+    def reader(self) -> JointStateReader: ...
+
+    @property
+    def motion(self) -> DesiredMotion: ...
+
+
+E = TypeVar("E", bound=Engine)
+T = TypeVar("T", bound=TorqueEngine)

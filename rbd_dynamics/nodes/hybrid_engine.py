@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `hybrid_controller` works with: one model, one task, and the control law for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
+from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
+from rbd_dynamics.control.hybrid_task import HybridTask
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.description import Prefix, Progress
+from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
+from rbd_dynamics.robot import Robot
+
+
+@dataclass
+class Engine:
+    """Everything about one robot model and one task."""
+
+    model: Model
+    robot: Robot
+    supervisor: HybridSupervisor
+    sensor: MultiplierSensor
+    reader: JointStateReader
+    prefix: Prefix
+    joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
+
+    @property
+    def controller(self) -> HybridController:
+        return self.supervisor.controller
+
+    @property
+    def motion(self) -> DesiredMotion:
+        return self.supervisor.motion
+
+
+def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    prefix = Prefix(params.tf_prefix, model)
+    robot = Robot(model)
+    constraints, task = task_of(params, prefix).sets(model)
+    inside = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
+    joints = single_freedom_indices(robot, inside)
+    missing = [name for name in model.joint_names if name not in inside]
+    if missing:
+        raise ValueError(f"parameter 'joints' lacks {missing[0]!r}: lock joints that are not controlled")
+    progress("hybrid_position_force", 1, 2)
+    controller = HybridController(robot, constraints, task, law=params.law, gains=_gains(params))
+    progress("multiplier_sensor", 2, 2)
+    sensor = MultiplierSensor(robot, constraints, prefix.inside(params.sensor_frame or params.tool_frame))
+    motion = DesiredMotion(task.row_names, options=params.motion_options)
+    supervisor = HybridSupervisor(controller, motion, _limits(params))
+    outside = [prefix.outside(name) for name in model.joint_names]
+    reader = JointStateReader(
+        outside, outside, missing_velocity=params.missing_velocity, initial=model.start_position()
+    )
+    engine = Engine(model, robot, supervisor, sensor, reader, prefix, joints)
+    _tune(engine, params)
+    # the first calls, out of the way
+    controller.step(reader.q, reader.v, np.zeros(controller.k))
+    sensor.multipliers(reader.q, np.zeros(6))
+    robot.compile("inverse_dynamics")
+    robot.compile_constrained(constraints, "constraint_terms")
+    return engine
+
+
+def apply(engine: Engine, params: HybridControllerParameters) -> None:
+    """What needs no building. Raises ValueError."""
+    _tune(engine, params)
+    engine.controller.move(*task_of(params, engine.prefix).sets(engine.model))
+    engine.sensor.constraints = engine.controller.constraints
+
+
+def _tune(engine: Engine, params: HybridControllerParameters) -> None:
+    """Numbers of the law. Raises ValueError, and then changes nothing."""
+    controller, supervisor = engine.controller, engine.supervisor
+    check_force(params.desired_force, controller.constraints)
+    chosen = [engine.model.joints[k] for k in engine.joints]
+    default = [joint.limits.effort for joint in chosen]
+    limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
+    controller.tune(_gains(params))
+    controller.effort_limits[engine.joints] = limits
+    supervisor.limits = _limits(params)
+    supervisor.motion.options = params.motion_options
+
+
+def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
+    """The task. Raises ValueError where no tool is named."""
+    if not params.tool_frame:
+        raise ValueError("parameter 'tool_frame' is empty: it names the link or joint that touches")
+    return HybridTask(
+        tool_frame=prefix.inside(params.tool_frame),
+        tool_position=params.tool_position,
+        tool_orientation=params.tool_orientation,
+        task_position=params.task_position,
+        task_orientation=params.task_orientation,
+        surface=params.surface,
+        surface_radius=params.surface_radius,
+        contact_offset=params.contact_offset,
+        constrained=params.constrained,
+        controlled=params.controlled,
+    )
+
+
+def check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
+    """Raise ValueError where the desired force has not one number for each constraint row, or none."""
+    if force and len(force) != len(constraints):
+        rows = ", ".join(constraints.row_names) or "no rows"
+        raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
+
+
+def _gains(params: HybridControllerParameters) -> HybridGains:
+    default = HybridGains()
+    return HybridGains(
+        kp=params.kp or default.kp,
+        kd=params.kd or default.kd,
+        ki=params.ki,
+        integral_limit=params.integral_limit,
+        normal_damping=params.normal_damping,
+        posture_kp=params.posture_kp,
+        posture_kd=params.posture_kd,
+    )
+
+
+def _limits(params: HybridControllerParameters) -> HybridLimits:
+    return HybridLimits(
+        sensor_timeout=params.sensor_timeout,
+        state_timeout=params.state_timeout or 1e9,
+        contact_force=params.contact_force,
+        contact_timeout=params.contact_timeout,
+        largest_force=params.largest_force,
+        constraint_tolerance=params.constraint_tolerance,
+        reach=params.reach,
+        force_rate=params.force_rate,
+        approach_speed=params.approach_speed,
+        hold_stiffness=params.hold_stiffness,
+        hold_damping=params.hold_damping,
+    )

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the interfaces of several nodes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rbd_dynamics.joint_states.reader import MissingVelocity
+from rbd_dynamics.nodes.interface.tables import Service, Topic
+from rbd_dynamics.nodes.parameters import ParameterSet, parameter, per_name
+
+Executor = Literal["auto", "events", "single_threaded"]
+Base = Literal["fixed", "floating"]
+
+
+@dataclass(frozen=True)
+class CommonParameters(ParameterSet):
+    """Of every node."""
+
+    robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
+    gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "Gravity in the root frame, m/s^2")
+    locked_joints: tuple[str, ...] = parameter((), "Joints that do not move, by name")
+    locked_positions: tuple[float, ...] = parameter((), "Where they are, rad or m. Empty: at zero")
+    tf_prefix: str = parameter(
+        "", "Put before joint and frame names in messages, where the description does not have it already"
+    )
+    autostart: bool = parameter(True, "Configure and activate at once; false: a life-cycle manager does")
+    executor: Executor = parameter(
+        "auto",
+        "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
+    )
+
+    def __post_init__(self) -> None:
+        check_vector("gravity", self.gravity)
+        per_name("parameter 'locked_positions'", self.locked_joints, self.locked_positions)
+
+    @property
+    def root(self) -> Base:
+        """How the root link is held."""
+        return "fixed"
+
+
+def check_vector(name: str, value: Sequence[float]) -> None:
+    """Raise ValueError where a parameter of three numbers has not as many."""
+    if len(value) != 3:
+        raise ValueError(f"parameter {name!r} must have 3 numbers, got {len(value)}")
+
+
+def missing_velocity_parameter() -> MissingVelocity:
+    return parameter(
+        "differentiate", "Where a joint state lacks velocities: find them from two positions, or refuse it"
+    )
+
+
+ROBOT_DESCRIPTION = Topic(
+    "robot_description",
+    "std_msgs/msg/String",
+    False,
+    "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles",
+)
+DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
+SET_PAYLOAD = Service(
+    "~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload", "Attach a load to a frame, replace it, or detach it"
+)

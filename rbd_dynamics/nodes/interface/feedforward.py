@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `feedforward`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.control.feedforward import EvaluateAt, Law
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD
+from rbd_dynamics.nodes.interface.tables import Interface, Topic
+from rbd_dynamics.nodes.interface.torque import COMMANDS, EFFORT, TorqueParameters
+from rbd_dynamics.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class FeedforwardParameters(TorqueParameters):
+    """Of node `feedforward`."""
+
+    terms: tuple[str, ...] = parameter(
+        WITHOUT_FRICTION,
+        "Terms of the feedforward torque, spring for the joints' springs; leave out what the robot compensates itself",
+        choices=TERMS,
+        dynamic=True,
+    )
+    evaluate_at: EvaluateAt = parameter("measured", "State at which the model is evaluated", dynamic=True)
+    law: Law = parameter(
+        "feedforward",
+        "feedforward: the PD adds torque; computed_torque: it adds acceleration, so that all joints' errors die out "
+        "alike, and its gains are in 1/s^2 and 1/s",
+        dynamic=True,
+    )
+    kp: tuple[float, ...] = parameter(
+        (), "Position gains, N m/rad or N/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
+    )
+    kd: tuple[float, ...] = parameter(
+        (), "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
+    )
+
+
+FEEDFORWARD = Interface(
+    "feedforward",
+    "Torques for a desired motion: every complete joint state is answered by one effort message, or by none and a "
+    "reason in the diagnostics.",
+    FeedforwardParameters,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Measured state, best effort: any order, other joints, NaN and missing velocities are understood; a "
+              "state may come in several messages"),
+        Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
+              "Desired motion: several points are a trajectory in time, from header.stamp (zero: now), that starts "
+              "without a jump, and may name some of the joints; one point is a set-point that counts at once and names "
+              "all of them; no point means hold. Positions outside the description's limits are refused"),
+        ROBOT_DESCRIPTION,
+        COMMANDS,
+        EFFORT,
+        DIAGNOSTICS,
+    ),
+    (SET_PAYLOAD,),
+)  # fmt: skip

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `hybrid_controller`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.constraints import DIRECTIONS
+from rbd_dynamics.control.hybrid_position_force import Law
+from rbd_dynamics.control.hybrid_task import SURFACES
+from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, check_vector
+from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
+from rbd_dynamics.nodes.interface.torque import COMMANDS, EFFORT, TorqueParameters
+from rbd_dynamics.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class HybridControllerParameters(TorqueParameters):
+    """Of node `hybrid_controller`."""
+
+    joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be there or be locked")
+    tool_frame: str = parameter("", "Link or joint that touches")
+    tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in that frame, m", dynamic=True)
+    tool_orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "The tool's axes in that frame: roll, pitch, yaw, rad", dynamic=True
+    )
+    task_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Task frame in the root frame, m", dynamic=True)
+    task_orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "Its axes: roll, pitch, yaw, rad. The tool's are moved relative to these", dynamic=True
+    )
+    surface: str = parameter(
+        "plane",
+        "What the tool's point touches, in the task frame: z = 0, a sphere about its origin, a cylinder about its z "
+        "axis",
+        choices=SURFACES,
+        dynamic=True,
+    )
+    surface_radius: float = parameter(1.0, "Of sphere or cylinder, m", minimum=1e-6, maximum=1e6, dynamic=True)
+    contact_offset: float = parameter(
+        0.0, "Distance of the tool's point from the surface, m: the radius of a ball", dynamic=True
+    )
+    constrained: tuple[str, ...] = parameter(
+        (),
+        "Directions of the task frame that are held by something else than the surface",
+        choices=DIRECTIONS,
+        dynamic=True,
+    )
+    controlled: tuple[str, ...] = parameter(
+        ("rx", "ry", "rz", "x", "y"),
+        "Directions of the task frame along which the tool is moved",
+        choices=DIRECTIONS,
+        dynamic=True,
+    )
+    law: Law = parameter("geometric", "Control law: see theory.md section 8", dynamic=True)
+    sensor_frame: str = parameter(
+        "", "Link or joint at which the wrench is measured, fixed to the tool. Empty: tool_frame"
+    )
+    wrench_of_robot: bool = parameter(
+        False, "The sensor tells the wrench that the robot exerts; false: the one that acts on the robot", dynamic=True
+    )
+    desired_force: tuple[float, ...] = parameter(
+        (),
+        "Force (N) or moment (N m) of each constraint row on the robot; positive presses on a surface. Empty: zero, "
+        "or what ~/desired_wrench says",
+        dynamic=True,
+    )
+    kp: tuple[float, ...] = parameter(
+        (),
+        "Position gains of the controlled directions, 1/s^2 (1/s for the gauge-invariant law): one for all or one "
+        "for each. Empty: 100",
+        minimum=0.0,
+        dynamic=True,
+    )
+    kd: tuple[float, ...] = parameter((), "Velocity gains, 1/s, likewise. Empty: 20", minimum=0.0, dynamic=True)
+    ki: float = parameter(5.0, "Gain of the force error's integral, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    integral_limit: float = parameter(
+        10.0, "Largest force that the integral may add, N or N m", minimum=0.0, dynamic=True
+    )
+    normal_damping: float = parameter(
+        30.0, "Damping of motion against the constraints, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
+    )
+    posture_kp: float = parameter(
+        0.0,
+        "Stiffness, 1/s^2, of what the task leaves free, towards where it was when it engaged",
+        minimum=0.0,
+        dynamic=True,
+    )
+    posture_kd: float = parameter(5.0, "Damping of that, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    state_timeout: float = parameter(
+        0.1,
+        "A joint state whose stamp is off by more (s) is stale; longer without one stops. 0: never",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    sensor_timeout: float = parameter(
+        0.05, "Longer without a wrench (s) stops", minimum=1e-3, maximum=10.0, dynamic=True
+    )
+    contact_force: float = parameter(1.0, "Less than this is no contact, N", minimum=0.0, dynamic=True)
+    contact_timeout: float = parameter(0.1, "Longer without contact (s) stops", minimum=0.0, maximum=10.0, dynamic=True)
+    largest_force: float = parameter(
+        50.0, "More than this stops, and is not taken as a wish, N or N m", minimum=0.0, dynamic=True
+    )
+    constraint_tolerance: float = parameter(
+        0.01,
+        "A constraint that is violated by more (m, rad) is not where it should be, which stops",
+        minimum=0.0,
+        dynamic=True,
+    )
+    reach: float = parameter(
+        0.5, "A controlled direction farther from the task frame (m, rad) stops", minimum=0.0, dynamic=True
+    )
+    force_rate: float = parameter(20.0, "How fast the force changes to the desired one, N/s", minimum=0.0, dynamic=True)
+    approach_speed: float = parameter(
+        0.02,
+        "Speed towards a surface that is not touched when the controller is engaged, m/s. 0: that is refused",
+        minimum=0.0,
+        maximum=0.5,
+        dynamic=True,
+    )
+    hold_stiffness: float = parameter(400.0, "Of holding, 1/s^2", minimum=0.0, dynamic=True)
+    hold_damping: float = parameter(40.0, "Of holding, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    start_tolerance: float = parameter(
+        0.01, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
+    )
+    setpoint_timeout: float = parameter(
+        0.5,
+        "When set-points stop for longer (s), the tool is held where it is. 0: never",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_vector("task_position", self.task_position)
+        check_vector("task_orientation", self.task_orientation)
+        check_vector("tool_position", self.tool_position)
+        check_vector("tool_orientation", self.tool_orientation)
+
+
+HYBRID_CONTROLLER = Interface(
+    "hybrid_controller",
+    "Hybrid position/force control: holds the robot until it is engaged, finds the surface, presses with the desired "
+    "force and moves along it. It goes back to holding, and says why, when the sensor or the joint states fall "
+    "silent, contact is lost, the force is too large, or the surface is not where it should be.",
+    HybridControllerParameters,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
+        Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
+              "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
+        Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
+              "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a trajectory "
+              "in time, one point is a set-point that counts at once, no point means hold. Only while engaged"),
+        Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
+              "What the sensor is to read; only the constrained part of it counts"),
+        ROBOT_DESCRIPTION,
+        COMMANDS,
+        EFFORT,
+        Topic("~/task_state", "sensor_msgs/msg/JointState", True,
+              "While engaged: value and speed of the controlled directions; then of each constraint its violation, the "
+              "violation's rate, and the measured force as effort"),
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
+        Service("~/tare", "std_srvs/srv/Trigger",
+                "The present reading of the sensor counts as zero; not while engaged"),
+        SET_PAYLOAD,
+    ),
+)  # fmt: skip

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `monitor`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.joint_states.reader import MissingVelocity
+from rbd_dynamics.nodes.interface.common import (
+    DIAGNOSTICS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    CommonParameters,
+    missing_velocity_parameter,
+)
+from rbd_dynamics.nodes.interface.tables import Interface, Topic
+from rbd_dynamics.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class MonitorParameters(CommonParameters):
+    """Of node `monitor`."""
+
+    joints: tuple[str, ...] = parameter((), "Monitored joints, which order the messages. Empty: all of the robot")
+    terms: tuple[str, ...] = parameter(
+        WITHOUT_FRICTION,
+        "What the measured efforts contain; friction and springs (spring) are the description's",
+        choices=TERMS,
+        dynamic=True,
+    )
+    cutoff: float = parameter(
+        5.0, "Of the residual's filter, Hz; it comes 1 / (pi cutoff) later", minimum=0.01, maximum=1000.0, dynamic=True
+    )
+    observer_rate: float = parameter(
+        30.0,
+        "Of the external torque, which lags 1 / observer_rate behind, 1/s",
+        minimum=0.1,
+        maximum=1000.0,
+        dynamic=True,
+    )
+    contact_thresholds: tuple[float, ...] = parameter(
+        (),
+        "External torque of a contact, N m or N: one for all or one for each joint, 0: it does not count. Empty: "
+        "contact is not told",
+        minimum=0.0,
+        dynamic=True,
+    )
+    contact_duration: float = parameter(
+        0.02, "For how long a threshold must be passed, s", minimum=0.0, maximum=10.0, dynamic=True
+    )
+    longest_gap: float = parameter(
+        0.1, "Of joint states (s); after a longer one all begins anew", minimum=1e-3, maximum=10.0, dynamic=True
+    )
+    missing_velocity: MissingVelocity = missing_velocity_parameter()
+
+
+MONITOR = Interface(
+    "monitor",
+    "What the model gets wrong and what touches the robot, from its joint states: measured less predicted torque, "
+    "external torques by generalised momentum, and contact.",
+    MonitorParameters,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Measured state with efforts, best effort; joints without an effort are left out of what is told"),
+        ROBOT_DESCRIPTION,
+        Topic("~/residual", "sensor_msgs/msg/JointState", True,
+              "Measured less predicted torque as effort, under the stamp of the joint state, filtered at `cutoff`; "
+              "after a gap only once the filter has settled"),
+        Topic("~/external_torque", "sensor_msgs/msg/JointState", True,
+              "What something besides the actuators exerts, as effort"),
+        Topic("~/contact", "std_msgs/msg/Bool", True,
+              "Whether something is touched, on change; latched. Only with `contact_thresholds`"),
+        DIAGNOSTICS,
+    ),
+    (SET_PAYLOAD,),
+)  # fmt: skip

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `simulator`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.nodes.interface.common import (
+    DIAGNOSTICS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    Base,
+    CommonParameters,
+    check_vector,
+)
+from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
+from rbd_dynamics.nodes.parameters import parameter, per_name
+from rbd_dynamics.simulation.simulation import Integrator, Stabilization
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(CommonParameters):
+    """Of node `simulator`."""
+
+    base: Base = parameter("fixed", "floating: the root link moves freely")
+    joints: tuple[str, ...] = parameter((), "Order of ~/commands and joint_states. Empty: all of the robot")
+    step: float = parameter(0.001, "Step of the integration, s", minimum=1e-6, maximum=0.1)
+    publish_rate: float = parameter(500.0, "Joint states per second of simulated time", minimum=0.1, maximum=10000.0)
+    real_time_factor: float = parameter(
+        1.0,
+        "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
+        minimum=0.001,
+        maximum=100.0,
+    )
+    integrator: Integrator = parameter("semi_implicit_euler", "Integration method")
+    scene_file: str = parameter(
+        "",
+        "YAML file of constraints that hold and surfaces that may be touched, see docs/constraints.md. Contact "
+        "needs the semi-implicit method. Empty: free motion",
+    )
+    stabilization: Stabilization = parameter(
+        "none", "projection: after each step position and velocity are put on the constraints"
+    )
+    wrench_frame: str = parameter("", "Link or joint of a force-torque sensor. Empty: there is none")
+    wrench_noise: float = parameter(
+        0.0, "Standard deviation of its forces, N; of torques a tenth of it, N m", minimum=0.0
+    )
+    publish_clock: bool = parameter(False, "Publish /clock; joint states are then stamped with simulated time")
+    initial_joints: tuple[str, ...] = parameter((), "Joints that do not start at zero, by name")
+    initial_positions: tuple[float, ...] = parameter((), "Where those start, rad or m")
+    friction: bool = parameter(True, "Joint damping and Coulomb friction act")
+    joint_damping: tuple[float, ...] = parameter(
+        (), "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint", minimum=0.0
+    )
+    joint_friction: tuple[float, ...] = parameter(
+        (), "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint", minimum=0.0
+    )
+    effort_limits: bool = parameter(True, "Commands are cut off at the description's effort limits")
+    position_limits: bool = parameter(True, "Joints stop at the description's position limits, without rebound")
+    command_timeout: float = parameter(
+        0.0,
+        "When commands stop for longer (s of simulated time), all efforts are zero. 0: never",
+        minimum=0.0,
+        maximum=60.0,
+    )
+    lockstep: bool = parameter(
+        False,
+        "After each joint state wait for its command, so that a run does not depend on how fast the machine is. Use "
+        "it with publish_clock, and use_sim_time elsewhere",
+    )
+    start_braked: bool = parameter(True, "Brakes hold the robot until the first command")
+    inertia_error: float = parameter(
+        0.0,
+        "Each body's mass, centre of mass and inertia are off by up to this fraction, at random",
+        minimum=0.0,
+        maximum=0.9,
+    )
+    inertia_seed: int = parameter(0, "Which random errors", minimum=0)
+    payload_frame: str = parameter("", "Link or joint that carries a load. Empty: none does")
+    payload_mass: float = parameter(0.0, "Mass of that load, kg", minimum=0.0)
+    payload_com: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Its centre of mass in that frame, m")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        per_name("parameter 'initial_positions'", self.initial_joints, self.initial_positions)
+        check_vector("payload_com", self.payload_com)
+        if 1.0 / self.publish_rate < self.step * (1.0 - 1e-9):
+            raise ValueError("parameter 'publish_rate' is higher than one message for each step")
+
+    @property
+    def root(self) -> Base:
+        return self.base
+
+
+SIMULATOR = Interface(
+    "simulator",
+    "Forward dynamics in real time: effort commands in, joint states out, with friction, limits and brakes of a real "
+    "robot. A state that has diverged is never published.",
+    SimulatorParameters,
+    (
+        Topic("~/commands", "std_msgs/msg/Float64MultiArray", False, "Efforts in the order of `joints`"),
+        Topic("~/effort", "sensor_msgs/msg/JointState", False, "Efforts by joint name; the others keep theirs"),
+        ROBOT_DESCRIPTION,
+        Topic("joint_states", "sensor_msgs/msg/JointState", True, "Position, velocity and the effort that acts"),
+        Topic("~/wrench", "geometry_msgs/msg/WrenchStamped", True,
+              "What constraints and contacts exert on the robot at `wrench_frame`, if there is one"),
+        Topic("/clock", "rosgraph_msgs/msg/Clock", True, "Simulated time, if `publish_clock`"),
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/reset", "std_srvs/srv/Trigger", "Back to the start, at rest, brakes on; time goes on"),
+        Service("~/pause", "std_srvs/srv/SetBool", "true: stop time; false: go on"),
+        Service("~/step", "rbd_dynamics_interfaces/srv/Step", "Some steps of a paused simulation"),
+        SET_PAYLOAD,
+    ),
+    (
+        Service("~/simulate", "rbd_dynamics_interfaces/action/Simulate",
+                "A rollout of any length from any state, apart from the live simulation, with feedback and cancel"),
+    ),
+)  # fmt: skip
