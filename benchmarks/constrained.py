@@ -20,7 +20,8 @@ import rbd_dynamics as rbd
 from benchmarks.__main__ import pinocchio_version, processor, ratio, us
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, JointCoupling, SurfaceConstraint
-from rbd_dynamics.control.hybrid_position_force import LAWS, HybridController
+from rbd_dynamics.control.hybrid_law import LAWS
+from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.spatial.arrays import pose_of
 

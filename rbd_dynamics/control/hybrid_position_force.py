@@ -5,37 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
-from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import (
-    ControlledRows,
-    actuated_torque,
-    clamped,
-    gauge_invariant_torque,
-    geometric_torque,
     multipliers_of,
 )
-from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.hybrid_law import LAWS, HybridLaw, Law
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial.scalar import Scalar, dot
+from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
-Law = Literal["geometric", "gauge_invariant"]
-LAWS = ("geometric", "gauge_invariant")
 
 
 @dataclass(frozen=True)
@@ -231,65 +221,10 @@ class HybridController:
         outputs = tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes()))
         signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
         friction = self.robot.friction
-        function = function_of(self.robot.model, signature, self._law, friction=friction, constraints=self._rows)
+        holonomic = tuple(self.task.holonomic.tolist())
+        law = HybridLaw(self.law, self.m, self.k, holonomic, tuple(self.actuated.tolist()), self._rows)
+        function = function_of(self.robot.model, signature, law, friction=friction, constraints=self._rows)
         return self.robot.custom_kernel("hybrid_position_force", signature, function)
-
-    def _law(self, x: Inputs) -> list[Vector]:
-        """Over generic scalars, in the order of `HybridOutput`."""
-        m, k = self.m, self.k
-        kp, kd = x.gains[:k], x.gains[k : 2 * k]
-        ki, limit, damping, posture_kp, posture_kd, has_posture, dt = x.gains[2 * k :]
-        held = x.rows()
-        theta, h = held.position[m:], held.position[:m]
-        rates = [dot(row, x.v) for row in held.matrix]
-        holonomic = self.task.holonomic
-        error = [(a - b) if flag else 0.0 for a, b, flag in zip(theta, x.theta, holonomic)]
-        slip = [a - b for a, b in zip(rates[m:], x.rate)]
-        rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
-
-        geometric = self.law == "geometric"
-        stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
-        pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
-        if geometric:
-            wanted = [a - d * s - p * e for a, d, s, p, e in zip(x.acceleration, kd, slip, kp, error)]
-            torque = geometric_torque(rows, stopping, wanted, pull)
-            bias = x.bias()
-        else:
-            reference = [r - p * e for r, p, e in zip(x.rate, kp, error)]
-            reference_rate = [a - p * s for a, p, s in zip(x.acceleration, kp, slip)]
-            rates_of_matrix = self._rows.matrix_rate(x.q, x.v, x.parameters[2:])
-            C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
-            torque = gauge_invariant_torque(
-                rows, rates_of_matrix, C, x.v, stopping, reference, reference_rate, kd[0], pull
-            )
-            static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
-            bias = add_passive_torque(x.model, static, None, x.v if x.friction else None)
-
-        integral = [
-            clamped_integral(before + dt * (is_ - should), ki, limit)
-            for before, is_, should in zip(x.integral, x.measured, x.force)
-        ]
-        force = [should - ki * total for should, total in zip(x.force, integral)]
-        pressed = transposed_times(held.matrix[:m], force)
-        full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
-        tau, lacking = actuated_torque(rows, full, self.actuated.tolist())
-        within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
-        return [within, tau, theta, rates[m:], h, rates[:m], force, integral, lacking, [rows.all.rank]]
-
-    def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
-        """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
-        pull = [-1.0 * damping * rate for rate in x.v]
-        for joint in x.model.joints:
-            if joint.kind.nv == joint.kind.nq == 1:
-                away = x.q[joint.q_index] - x.posture[joint.v_index]
-                pull[joint.v_index] = pull[joint.v_index] - stiffness * away
-        return pull
-
-
-def clamped_integral(integral: Scalar, ki: Scalar, limit: Scalar) -> Scalar:
-    """So that ki times it stays within the limit."""
-    bound = limit / (ki + 1e-300)
-    return clamped(integral, bound)
 
 
 class MultiplierSensor:

@@ -87,7 +87,7 @@ class ConstrainedRequest:
             )
 
 
-def forward_dynamics(
+def constrained_forward_dynamics(
     robot: Robot,
     x: ConstrainedRequest,
     request: srv.ConstrainedForwardDynamics.Request,
@@ -103,7 +103,7 @@ def forward_dynamics(
     x.answer(response, found.multipliers, found.rank, found.residual)
 
 
-def hybrid_dynamics(
+def constrained_hybrid_dynamics(
     robot: Robot,
     x: ConstrainedRequest,
     request: srv.ConstrainedHybridDynamics.Request,
@@ -120,7 +120,7 @@ def hybrid_dynamics(
     x.answer(response, found.multipliers, found.rank, found.residual, of)
 
 
-def inverse_dynamics(
+def constrained_inverse_dynamics(
     robot: Robot,
     x: ConstrainedRequest,
     request: srv.ConstrainedInverseDynamics.Request,

@@ -15,7 +15,9 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import constrained_services, dynamics_services, process
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
 from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, DynamicsServerParameters
+from rbd_dynamics.nodes.interface.tables import Service
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
@@ -61,19 +63,19 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         from rbd_dynamics_interfaces import srv
 
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
-        free, held = dynamics_services, constrained_services
-        for kind, name, answer in (
-            (srv.InverseDynamics, "inverse_dynamics", free.inverse_dynamics),
-            (srv.ForwardDynamics, "forward_dynamics", free.forward_dynamics),
-            (srv.HybridDynamics, "hybrid_dynamics", free.hybrid_dynamics),
-            (srv.ConstrainedInverseDynamics, "constrained_inverse_dynamics", self._constrained(held.inverse_dynamics)),
-            (srv.ConstrainedForwardDynamics, "constrained_forward_dynamics", self._constrained(held.forward_dynamics)),
-            (srv.ConstrainedHybridDynamics, "constrained_hybrid_dynamics", self._constrained(held.hybrid_dynamics)),
-            (srv.DynamicsTerms, "dynamics_terms", free.dynamics_terms),
-            (srv.FillTrajectoryEfforts, "fill_trajectory_efforts", free.fill_trajectory),
-        ):
-            self.serve(kind, f"~/{name}", self._guard(answer))
+        for service in DYNAMICS_SERVER.services:
+            if service is not SET_PAYLOAD:
+                self.serve(getattr(srv, service.kind.rpartition("/")[2]), service.name, self._guard(self._of(service)))
         PayloadService(self, self._payloads, lambda engine: engine.robots)
+
+    def _of(self, service: Service) -> Answer:
+        """What answers it: the function of its name."""
+        name = service.name.removeprefix("~/")
+        held: constrained_services.Answer | None = getattr(constrained_services, name, None)
+        if held is not None:
+            return self._constrained(held)
+        answer: Answer = getattr(dynamics_services, name)
+        return answer
 
     def _guard(self, answer: Answer) -> Callable[[Any, Any], Any]:
         """A service callback that turns every exception into success = false and its message."""

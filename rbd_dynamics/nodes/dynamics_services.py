@@ -72,7 +72,7 @@ def dynamics_terms(engine: Engine, request: srv.DynamicsTerms.Request, response:
     response.joint_names = layout.names
 
 
-def fill_trajectory(
+def fill_trajectory_efforts(
     engine: Engine, request: srv.FillTrajectoryEfforts.Request, response: srv.FillTrajectoryEfforts.Response
 ) -> None:
     terms = request.terms or engine.terms

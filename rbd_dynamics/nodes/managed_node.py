@@ -21,12 +21,13 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import parameters, process
+from rbd_dynamics.nodes import parameters
 from rbd_dynamics.nodes.description import Build, BuildError, P, Progress
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.rclpy_private import given_parameters
+from rbd_dynamics.nodes.stopping import stop_requested
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -240,7 +241,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.get_logger().warning(message)
 
     def _log_progress(self, name: str, number: int, total: int) -> None:
-        if process.stop_requested.is_set():
+        if stop_requested.is_set():
             raise BuildError("interrupted")
         self.get_logger().info(f"kernel {number} of {total}: {name}")
 

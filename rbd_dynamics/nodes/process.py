@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -21,14 +20,13 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from rbd_dynamics.nodes.rclpy_private import events_executor
+from rbd_dynamics.nodes.stopping import stop_requested
 
 if TYPE_CHECKING:
     from rbd_dynamics.nodes.managed_node import ManagedNode
 
 SPIN_PERIOD = 0.1  # s: the longest that a signal waits
 TRIAL_PERIOD = 0.5  # s: the longest that an executor may take to show that it works
-
-stop_requested = threading.Event()
 
 
 def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | None = None) -> int:

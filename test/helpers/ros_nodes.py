@@ -90,9 +90,11 @@ class Ros:
         while not self._stop.is_set():
             self._executor.spin_once(timeout_sec=0.05)
 
-    def start(self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "") -> NodeProcess:
-        """Start a node with parameters; use it as a context, which ends it."""
-        return NodeProcess(self, executable, parameters, arguments, name or executable)
+    def start(
+        self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "", package: Path = ROOT
+    ) -> NodeProcess:
+        """Start a node with parameters; use it as a context, which ends it. package: the folder that holds it."""
+        return NodeProcess(self, executable, parameters, arguments, name or executable, package)
 
     def publisher(self, kind: Any, topic: str, qos: Any = 10, matched: int = 1) -> Any:
         """A publisher that somebody listens to."""
@@ -136,7 +138,9 @@ class NodeProcess:
     Leaving the context ends it, which must be clean, and what was made meanwhile to talk to it.
     """
 
-    def __init__(self, ros: Ros, executable: str, parameters: dict[str, Any], arguments: Any, name: str) -> None:
+    def __init__(
+        self, ros: Ros, executable: str, parameters: dict[str, Any], arguments: Any, name: str, package: Path
+    ) -> None:
         self._ros, self.name = ros, name
         self._before = ros.forget(sys.maxsize)
         file = ros.folder / f"{name}.yaml"
@@ -146,7 +150,7 @@ class NodeProcess:
             command += ["--params-file", str(file)]
         self._log = ros.folder / f"{name}.log"
         with open(self._log, "wb") as log:
-            self.process = subprocess.Popen([*command, *arguments], stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
+            self.process = subprocess.Popen([*command, *arguments], stdout=log, stderr=subprocess.STDOUT, cwd=package)
 
     def __enter__(self) -> NodeProcess:
         return self

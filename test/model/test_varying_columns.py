@@ -1033,7 +1033,7 @@ def test_a_kind_that_contradicts_itself_is_refused(wrong, message):
 def test_a_kind_without_a_name_computes_but_is_not_written_down():
     robot = under_gravity(Bent())
     assert_close(robot.mass_matrix([0.5]), np.array([[2.0 * 2.0 + 0.3]]), 1e-14)
-    with pytest.raises(ModelError, match="Bent has no `name` of its own"):
+    with pytest.raises(ModelError, match="Bent is a joint kind without a name of its own"):
         robot.model.to_dict()
 
 

@@ -353,7 +353,7 @@ def test_friction_that_terms_switch_acts_in_all_services_and_loads_stay(ros, rob
         call = {name: ros.client(kind, f"switching/{name}") for name, kind in kinds.items()}
         assert call["set_payload"](payload=load("hand", 1.5)).success
         for each in (robot := Robot(robot.model), rough):
-            each.set_payload("hand", 1.5, (0.0, 0.0, 0.1))
+            each.set_payload("hand", 1.5, com=(0.0, 0.0, 0.1))
         fields = {"positions": q[0].tolist(), "velocities": v[0].tolist()}
         drag = robot.friction_torque(v[0])
 

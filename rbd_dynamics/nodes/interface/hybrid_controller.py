@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.constraints import DIRECTIONS
-from rbd_dynamics.control.hybrid_position_force import Law
+from rbd_dynamics.control.hybrid_law import Law
 from rbd_dynamics.control.hybrid_task import SURFACES
 from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, check_vector
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two laws of hybrid position/force control over generic scalars (theory.md section 8; 001 section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.hybrid_control import (
+    ControlledRows,
+    actuated_torque,
+    clamped,
+    gauge_invariant_torque,
+    geometric_torque,
+)
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.passive_forces import add_passive_torque
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.spatial.scalar import Scalar, dot
+
+Vector = Sequence[Scalar]
+Law = Literal["geometric", "gauge_invariant"]
+LAWS = ("geometric", "gauge_invariant")
+
+
+@dataclass(frozen=True)
+class HybridLaw:
+    """One step of `HybridController`, whose documentation says what it is.
+
+    rows: the m constraints, then the k task rows. holonomic: which task rows have an h.
+    """
+
+    law: Law
+    m: int
+    k: int
+    holonomic: tuple[bool, ...]
+    actuated: tuple[bool, ...]
+    rows: ConstraintSet
+
+    def __call__(self, x: Inputs) -> list[Vector]:
+        """In the order of `HybridOutput`."""
+        m, k = self.m, self.k
+        kp, kd = x.gains[:k], x.gains[k : 2 * k]
+        ki, limit, damping, posture_kp, posture_kd, has_posture, dt = x.gains[2 * k :]
+        held = x.rows()
+        theta, h = held.position[m:], held.position[:m]
+        rates = [dot(row, x.v) for row in held.matrix]
+        error = [(a - b) if flag else 0.0 for a, b, flag in zip(theta, x.theta, self.holonomic)]
+        slip = [a - b for a, b in zip(rates[m:], x.rate)]
+        rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
+
+        geometric = self.law == "geometric"
+        stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
+        pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
+        if geometric:
+            wanted = [a - d * s - p * e for a, d, s, p, e in zip(x.acceleration, kd, slip, kp, error)]
+            torque = geometric_torque(rows, stopping, wanted, pull)
+            bias = x.bias()
+        else:
+            reference = [r - p * e for r, p, e in zip(x.rate, kp, error)]
+            reference_rate = [a - p * s for a, p, s in zip(x.acceleration, kp, slip)]
+            rates_of_matrix = self.rows.matrix_rate(x.q, x.v, x.parameters[2:])
+            C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
+            torque = gauge_invariant_torque(
+                rows, rates_of_matrix, C, x.v, stopping, reference, reference_rate, kd[0], pull
+            )
+            static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
+            bias = add_passive_torque(x.model, static, None, x.v if x.friction else None)
+
+        integral = [
+            clamped_integral(before + dt * (is_ - should), ki, limit)
+            for before, is_, should in zip(x.integral, x.measured, x.force)
+        ]
+        force = [should - ki * total for should, total in zip(x.force, integral)]
+        pressed = transposed_times(held.matrix[:m], force)
+        full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
+        tau, lacking = actuated_torque(rows, full, list(self.actuated))
+        within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
+        return [within, tau, theta, rates[m:], h, rates[:m], force, integral, lacking, [rows.all.rank]]
+
+    def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
+        """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
+        pull = [-1.0 * damping * rate for rate in x.v]
+        for joint in x.model.joints:
+            if joint.kind.nv == joint.kind.nq == 1:
+                away = x.q[joint.q_index] - x.posture[joint.v_index]
+                pull[joint.v_index] = pull[joint.v_index] - stiffness * away
+        return pull
+
+
+def clamped_integral(integral: Scalar, ki: Scalar, limit: Scalar) -> Scalar:
+    """So that ki times it stays within the limit."""
+    bound = limit / (ki + 1e-300)
+    return clamped(integral, bound)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recipes of CONTRIBUTING.md, followed to the letter: the code there is put where it says, and works."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+from helpers.oracles import assert_close, derivative
+from helpers.paths import ROOT
+from helpers.ros_nodes import Ros, needs_ros
+
+import rbd_dynamics as rbd
+from rbd_dynamics.constraints import ConstraintSet, constraints_to_dict, load_constraints
+
+RECIPES = (ROOT / "CONTRIBUTING.md").read_text().partition("## Recipes")[2].partition("\n## ")[0]
+
+
+def code_of(title: str) -> list[str]:
+    """The blocks of Python below a recipe's title."""
+    recipe = RECIPES.partition(f"**{title}**")[2].partition("\n**")[0]
+    found = re.findall(r"```python\n(.*?)```", recipe, re.DOTALL)
+    assert found, f"no code for {title}"
+    return found
+
+
+@pytest.fixture
+def file_of(tmp_path, monkeypatch):
+    """Makes a recipe's code a file, and imports it."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(title: str):
+        (code,) = code_of(title)
+        name = "recipe_" + title.replace(" ", "_").lower()
+        (tmp_path / f"{name}.py").write_text(code)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    return make
+
+
+def model_with(joint: dict[str, object]) -> rbd.Model:
+    """One link with mass, off the joint's axis, from a dictionary as a file would have it."""
+    inertia = {"mass": 2.0, "com": [0.1, 0.0, -0.2], "inertia_at_com": [0.1, 0.0, 0.0, 0.2, 0.0, 0.1]}
+    body = {"name": "link", "joint": {"name": "joint", **joint}, "inertia": inertia}
+    return rbd.model_from_dict({"format": "rbd_dynamics model", "version": 1, "bodies": [body]})
+
+
+def test_a_joint_kind_is_one_file(file_of):
+    swing = file_of("A joint kind").Swing
+    model = model_with({"type": "swing", "length": 1.5})
+    assert model.joints[0].kind == swing(1.5)
+    assert rbd.model_from_dict(json.loads(json.dumps(model.to_dict()))) == model
+    robot, revolute = rbd.Robot(model), rbd.ModelBuilder("the same, as a hinge above")
+    placed = {"placement": (0.0, 0.0, -1.5), "mass": 2.0, "com": (0.1, 0.0, -0.2)}
+    revolute.add_body("arm", None, rbd.joints.Revolute((0.0, -1.0, 0.0)))
+    revolute.add_fixed("seat", "arm", inertia=(0.1, 0.0, 0.0, 0.2, 0.0, 0.1), **placed)
+    hinge = rbd.Robot(revolute.build())
+    q, v, a = np.array([0.4]), np.array([1.3]), np.array([-0.7])
+    assert_close(robot.inverse_dynamics(q, v, a), hinge.inverse_dynamics(q, v, a), 1e-12)
+    for ours, theirs in zip(robot.inverse_dynamics_derivatives(q, v, a), hinge.inverse_dynamics_derivatives(q, v, a)):
+        assert_close(ours, theirs, 1e-11)
+
+
+def test_a_passive_force_is_one_file(file_of):
+    drag = file_of("A passive force").AirDrag
+    model = model_with({"type": "revolute", "passive": [{"type": "air drag", "coefficient": 0.5}]})
+    assert model.joints[0].passive == (drag(0.5),)
+    assert rbd.model_from_dict(model.to_dict()) == model
+    bare, robot = rbd.Robot(model), rbd.Robot(model, friction=True)
+    q, v, a = np.array([0.4]), np.array([-2.0]), np.array([0.3])
+    assert_close(robot.inverse_dynamics(q, v, a) - bare.inverse_dynamics(q, v, a), np.array([-2.0]), 1e-12)
+    assert_close(
+        robot.forward_dynamics_derivatives(q, v, a)[1],
+        derivative(lambda t: robot.forward_dynamics(q, v + t, a))[:, None],
+        1e-7,
+    )
+
+
+def test_a_constraint_kind_is_one_file(file_of):
+    sphere = file_of("A constraint kind").OnSphereAbout
+    model = rbd.load_urdf(ARM)
+    tool = model.frame_names[-1]
+    text = f"[{{name: held, type: on sphere about, frame: {tool}, radius: 0.6}}]"
+    held = load_constraints(text, model)
+    assert held.constraints == (sphere("held", tool, radius=0.6),)
+    assert load_constraints(constraints_to_dict(held), model).constraints == held.constraints
+    robot = rbd.Robot(model)
+    as_built_in = ConstraintSet(model, [rbd.constraints.DistanceConstraint("held", tool, distance=0.6)])
+    q = robot.project_configuration(np.array([0.3, 0.5, 0.7]), held)
+    v = robot.constraint_impulse(q, np.array([1.0, -0.5, 0.3]), held)[0]
+    tau = np.array([1.0, 2.0, -1.0])
+    for name in ("constrained_forward_dynamics", "constrained_forward_dynamics_derivatives"):
+        ours, theirs = (getattr(robot, name)(q, v, tau, of) for of in (held, as_built_in))
+        assert_close(ours[0], theirs[0], 1e-9)
+
+
+@pytest.mark.ros
+@pytest.mark.skipif(needs_ros[1].args[0], reason="needs ROS 2")
+@pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"])
+def test_a_service_is_an_entry_and_a_function(tmp_path):
+    """In a copy of the package."""
+    from rbd_dynamics_interfaces.srv import InverseDynamics
+
+    package = tmp_path / "copy" / "rbd_dynamics"
+    shutil.copytree(ROOT / "rbd_dynamics", package, ignore=shutil.ignore_patterns("__pycache__"))
+    entry, function = code_of("A service")
+    table = package / "nodes" / "interface" / "dynamics_server.py"
+    text = table.read_text()
+    assert text.count("        SET_PAYLOAD,\n") == 1
+    table.write_text(text.replace("        SET_PAYLOAD,\n", f"{entry}        SET_PAYLOAD,\n"))
+    answers = package / "nodes" / "dynamics_services.py"
+    answers.write_text(answers.read_text() + "\n\n" + function)
+    robot, q = rbd.Robot(rbd.load_urdf(ARM)), np.array([0.3, -0.2, 0.6])
+    with Ros(tmp_path) as ros, ros.start("dynamics_server", {"robot_description": ARM}, package=package.parent) as node:
+        node.is_active()
+        call = ros.client(InverseDynamics, "dynamics_server/rest_efforts")
+        answer = call(InverseDynamics.Request(joint_names=JOINTS, positions=q.tolist()))
+        assert answer.success, answer.message
+        assert_close(np.array(answer.efforts), robot.gravity(q), 1e-12)
