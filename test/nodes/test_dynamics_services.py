@@ -25,10 +25,10 @@ def model():
     for name, k, rest, damping in zip(("upper", "fore"), STIFFNESS, REST, DAMPING):
         builder.add_body(
             name, parent, Revolute((0, 1, 0)), placement=(0.4 if parent else 0, 0, 0), mass=1.5, com=(0.2, 0, 0.01),
-            inertia=inertia, damping=damping, friction=0.3, passive=(Spring(k, rest),), limits=Limits(effort=50),
+            inertia=inertia, damping=damping, friction=0.3, passive=(Spring(k, rest=rest),), limits=Limits(effort=50),
         )  # fmt: skip
         parent = name
-    builder.add_frame("tip", "fore", (0.3, 0, 0))
+    builder.add_frame("tip", "fore", placement=(0.3, 0, 0))
     return builder.build()
 
 
@@ -101,12 +101,12 @@ def test_constrained_inverse_dynamics_asks_the_least_of_the_actuators(engine, mo
     """What friction takes counts: all torques for a motion differ by a multiple of the row, and none is smaller."""
     q, v, _, _ = state[:, 0]
     acting = Robot(model, friction=engine.moving.friction)
-    terms = acting.constraint_terms(q, v, engine.known.chosen((), CIRCLE))
-    a = -np.linalg.pinv(terms.A) @ terms.Adot_v
+    rows = acting.constraint_rows(q, v, engine.known.chosen((), CIRCLE))
+    a = -np.linalg.pinv(rows.A) @ rows.Adot_v
     given = {"positions": q.tolist(), "velocities": v.tolist()}
     answer = ask_constrained(engine, "inverse_dynamics", accelerations=a.tolist(), **given)
     needed = acting.inverse_dynamics(q, v, a)
-    (row,) = terms.A
+    (row,) = rows.A
     least = needed - row * (row @ needed) / (row @ row)
     np.testing.assert_allclose(answer.efforts, least, rtol=1e-9)
     made = ask_constrained(engine, "forward_dynamics", efforts=list(answer.efforts), **given)
@@ -117,14 +117,14 @@ def test_constrained_inverse_dynamics_asks_the_least_of_the_actuators(engine, mo
 def test_constrained_inverse_dynamics_counts_friction_at_joints_without_an_actuator(engine, model, state):
     q, v, _, _ = state[:, 0]
     acting = Robot(model, friction=engine.moving.friction)
-    terms = acting.constraint_terms(q, v, engine.known.chosen((), CIRCLE))
-    a = -np.linalg.pinv(terms.A) @ terms.Adot_v
+    rows = acting.constraint_rows(q, v, engine.known.chosen((), CIRCLE))
+    a = -np.linalg.pinv(rows.A) @ rows.Adot_v
     answer = ask_constrained(
         engine, "inverse_dynamics", positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist(),
         actuated=[True, False], efforts=[0.0, 0.25],
     )  # fmt: skip
     needed = acting.inverse_dynamics(q, v, a)
-    (row,) = terms.A
+    (row,) = rows.A
     multiplier = (needed[1] - 0.25) / row[1]
     np.testing.assert_allclose(answer.efforts, [needed[0] - row[0] * multiplier, 0.25], rtol=1e-9)
     np.testing.assert_allclose(answer.multipliers, [multiplier], rtol=1e-9)
@@ -136,7 +136,7 @@ def test_loads_count_for_both_robots(engine, model, state):
     q, v, a, _ = state
     Payloads().set(engine.robots, "tip", (2.0, (0.0, 0.0, 0.1), None))
     loaded = Robot(model, friction=engine.moving.friction)
-    loaded.set_payload("tip", 2.0, (0.0, 0.0, 0.1))
+    loaded.set_payload("tip", 2.0, com=(0.0, 0.0, 0.1))
     answer = ask(engine, "inverse_dynamics", positions=q, velocities=v, accelerations=a)
     np.testing.assert_allclose(np.reshape(answer.efforts, q.shape), loaded.inverse_dynamics(q, v, a), rtol=1e-11)
     answer = ask(engine, "forward_dynamics", positions=q, velocities=v, efforts=a)
