@@ -64,7 +64,7 @@ def ask_constrained(engine, name, **fields):
     kind = getattr(srv, "Constrained" + "".join(part.title() for part in name.split("_")))
     request, response = kind.Request(constraints_yaml=CIRCLE, **fields), kind.Response()
     x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
-    getattr(constrained_services, name)(engine.moving, x, request, response)
+    getattr(constrained_services, f"constrained_{name}")(engine.moving, x, request, response)
     return response
 
 

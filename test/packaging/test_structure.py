@@ -30,8 +30,6 @@ FILES = {name_of(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
 CIRCLES = {
     ("rbd_dynamics.model.model", "rbd_dynamics.model.dictionary"): "Model.to_dict is the way back of model_from_dict, "
     "which makes a Model; writing and reading of a format belong in one file",
-    ("rbd_dynamics.nodes.process", "rbd_dynamics.nodes.managed_node"): "what a process runs, as a type; nodes ask it "
-    "whether a signal came",
 }
 #: rooms that may import these ones only
 ONLY = {
