@@ -115,7 +115,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     if model.fixed_inertia != RigidInertia():
         data["fixed_inertia"] = _inertia_dict(model.fixed_inertia)
     data["frames"] = [
-        {"name": frame.name, "body": body_name(frame.body), "element": frame.element, **_pose_dict(frame.placement)}
+        {"name": frame.name, "body": body_name(frame.body), "kind": frame.element, **_pose_dict(frame.placement)}
         for frame in model.frames
     ]
     return data
@@ -269,12 +269,12 @@ def _joint(entry: _Entry) -> Joint:
 
 
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
-    entry = _Entry(item, f"frame number {number}").only("name", "body", "element", "placement")
+    entry = _Entry(item, f"frame number {number}").only("name", "body", "kind", "placement")
     name = checked_name(entry.get("name"), entry.where)
     entry.where = f"frame {name!r}"
-    element = entry.get("element", "link")
+    element = entry.get("kind", "link")
     if element not in ("link", "joint"):
-        raise ModelError(f"{entry.where}: element {element!r} is neither 'link' nor 'joint'")
+        raise ModelError(f"{entry.where}: kind {element!r} is neither 'link' nor 'joint'")
     return Frame(
         name, _body(entry.get("body"), places, f"{entry.where}: body"), placement=_pose(entry), element=element
     )

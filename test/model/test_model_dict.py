@@ -212,7 +212,7 @@ def broken(path: str, value: object) -> dict:
         ("bodies.1.inertia.masss", 1, "body 'lower': inertia: no key named 'masss'; did you mean 'mass'"),
         ("frames", [{"name": "tool", "body": "hand"}], "frame 'tool': body: no body named 'hand'"),
         ("frames", [{"body": "upper"}], "frame number 1: None is not a name"),
-        ("frames", [{"name": "tool", "element": "camera"}], "frame 'tool': element 'camera'"),
+        ("frames", [{"name": "tool", "kind": "camera"}], "frame 'tool': kind 'camera'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(path, value, message):
