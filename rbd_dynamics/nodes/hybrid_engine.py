@@ -69,7 +69,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     controller.step(reader.q, reader.v, np.zeros(controller.k))
     sensor.multipliers(reader.q, np.zeros(6))
     robot.compile("inverse_dynamics")
-    robot.compile_constrained(constraints, "constraint_terms")
+    robot.compile_constrained(constraints, "constraint_rows")
     return engine
 
 

@@ -539,8 +539,8 @@ def check_constraint_rows(s: State) -> None:
 
 def stabilised(s: State) -> tuple[Array, Array]:
     """A, and what A a has to be."""
-    h, A, rates = s.robot.constraint_rows(s.q, s.v, s.constraints)
-    return A, -rates - 4.0 * A @ s.v - 4.0 * h
+    h, A, Adot_v = s.robot.constraint_rows(s.q, s.v, s.constraints)
+    return A, -Adot_v - 4.0 * A @ s.v - 4.0 * h
 
 
 def check_constrained_forward_dynamics(s: State) -> None:

@@ -64,7 +64,7 @@ def ask_constrained(engine, name, **fields):
     kind = getattr(srv, "Constrained" + "".join(part.title() for part in name.split("_")))
     request, response = kind.Request(constraints_yaml=CIRCLE, **fields), kind.Response()
     x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
-    getattr(constrained_services, name)(engine.moving, x, request, response)
+    getattr(constrained_services, f"constrained_{name}")(engine.moving, x, request, response)
     return response
 
 
@@ -101,12 +101,12 @@ def test_constrained_inverse_dynamics_asks_the_least_of_the_actuators(engine, mo
     """What friction takes counts: all torques for a motion differ by a multiple of the row, and none is smaller."""
     q, v, _, _ = state[:, 0]
     acting = Robot(model, friction=engine.moving.friction)
-    terms = acting.constraint_terms(q, v, engine.known.chosen((), CIRCLE))
-    a = -np.linalg.pinv(terms.A) @ terms.Adot_v
+    rows = acting.constraint_rows(q, v, engine.known.chosen((), CIRCLE))
+    a = -np.linalg.pinv(rows.A) @ rows.Adot_v
     given = {"positions": q.tolist(), "velocities": v.tolist()}
     answer = ask_constrained(engine, "inverse_dynamics", accelerations=a.tolist(), **given)
     needed = acting.inverse_dynamics(q, v, a)
-    (row,) = terms.A
+    (row,) = rows.A
     least = needed - row * (row @ needed) / (row @ row)
     np.testing.assert_allclose(answer.efforts, least, rtol=1e-9)
     made = ask_constrained(engine, "forward_dynamics", efforts=list(answer.efforts), **given)
@@ -117,14 +117,14 @@ def test_constrained_inverse_dynamics_asks_the_least_of_the_actuators(engine, mo
 def test_constrained_inverse_dynamics_counts_friction_at_joints_without_an_actuator(engine, model, state):
     q, v, _, _ = state[:, 0]
     acting = Robot(model, friction=engine.moving.friction)
-    terms = acting.constraint_terms(q, v, engine.known.chosen((), CIRCLE))
-    a = -np.linalg.pinv(terms.A) @ terms.Adot_v
+    rows = acting.constraint_rows(q, v, engine.known.chosen((), CIRCLE))
+    a = -np.linalg.pinv(rows.A) @ rows.Adot_v
     answer = ask_constrained(
         engine, "inverse_dynamics", positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist(),
         actuated=[True, False], efforts=[0.0, 0.25],
     )  # fmt: skip
     needed = acting.inverse_dynamics(q, v, a)
-    (row,) = terms.A
+    (row,) = rows.A
     multiplier = (needed[1] - 0.25) / row[1]
     np.testing.assert_allclose(answer.efforts, [needed[0] - row[0] * multiplier, 0.25], rtol=1e-9)
     np.testing.assert_allclose(answer.multipliers, [multiplier], rtol=1e-9)
