@@ -59,6 +59,7 @@ class Robot(BoundModel):
         self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
         self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
         self._constrained_last: Constrained | None = None
+        self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
 
     def _evaluation(self, name: str) -> Evaluation:
         found = super()._evaluation(name)
@@ -111,8 +112,9 @@ class Robot(BoundModel):
         """
         if f_ext is None:
             pair = out if out is not None else (np.empty(self.model.nv), np.empty(self.model.nv))
-            if out is not None:
-                check_outputs("hybrid_dynamics", out, 2)
+            if out is not self._checked_pair:
+                check_outputs("hybrid_dynamics", pair, 2)
+                self._checked_pair = out if isinstance(out, tuple) else None
             fast = self._fast_hybrid_dynamics
             if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
                 return pair

@@ -54,7 +54,7 @@ class BoundModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: without kernels, which they find in the cache when they need them."""
-        forgotten = ("_kernels", "_fast_", "_constrained")
+        forgotten = ("_kernels", "_fast_", "_constrained", "_checked_pair")
         return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -211,20 +211,21 @@ def test_named_constraints_never_wait_for_the_compiler(ask, state):
 def test_every_kernel_of_named_constraints_is_there_after_configuration(robot, tmp_path, monkeypatch):
     from rbd_dynamics.nodes import constrained_services as services
     from rbd_dynamics.nodes.description import Prefix
+    from rbd_dynamics.nodes.known_constraints import KnownConstraints
     from rbd_dynamics_interfaces import srv
 
     file = tmp_path / "constraints.yaml"
     file.write_text(FILE)
     own, prefix = Robot(robot.model), Prefix("", robot.model)
-    known = services.KnownConstraints(str(file), own, prefix)
+    known = KnownConstraints(str(file), own, prefix)
     known.compile(progress=lambda name, number, total: None)
     monkeypatch.setattr(own, "custom_kernel", lambda name, *_: pytest.fail(f"{name} is compiled in a call"))
     for names in ([], ["point"], ["again"], ["table"]):
         for answer, kind, objective in (
-            (services.forward_dynamics, srv.ConstrainedForwardDynamics, {}),
-            (services.hybrid_dynamics, srv.ConstrainedHybridDynamics, {}),
-            (services.inverse_dynamics, srv.ConstrainedInverseDynamics, {"objective": "torque"}),
-            (services.inverse_dynamics, srv.ConstrainedInverseDynamics, {"objective": "constraint_force"}),
+            (services.constrained_forward_dynamics, srv.ConstrainedForwardDynamics, {}),
+            (services.constrained_hybrid_dynamics, srv.ConstrainedHybridDynamics, {}),
+            (services.constrained_inverse_dynamics, srv.ConstrainedInverseDynamics, {"objective": "torque"}),
+            (services.constrained_inverse_dynamics, srv.ConstrainedInverseDynamics, {"objective": "constraint_force"}),
         ):
             for f_ext in ([], [wrench("tool0", z=5.0)]):
                 request = kind.Request(positions=POSITIONS, constraints=names, external_wrenches=f_ext, **objective)
