@@ -8,12 +8,15 @@ it reads, so that an edited file, a class defined anew in a notebook and a patch
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import gc
 import hashlib
 import importlib
+import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -31,6 +34,8 @@ _PURE = frozenset(
     "abc collections _collections_abc contextlib copy dataclasses enum functools itertools math numbers numpy "
     "operator reprlib typing types _weakrefset weakref".split()
 )
+#: modules of built-in functions, or of the objects whose methods they are, that look at the world
+_OUTSIDE = frozenset("time posix nt io _io random _random socket _socket mmap sqlite3 _sqlite3 _ctypes ctypes".split())
 
 
 class Part(NamedTuple):
@@ -39,6 +44,33 @@ class Part(NamedTuple):
     module: str
     name: str
     digest: str
+
+
+_paused: set[int] = set()  # threads for which the collector rests
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    _paused.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        _paused.discard(threading.get_ident())
+        gc.enable()
+
+
+def _after_fork() -> None:
+    """A child of another thread does not come back to enable it."""
+    if _paused:
+        _paused.clear()
+        gc.enable()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Recorder:
@@ -54,15 +86,12 @@ class Recorder:
         if sys.getprofile() is not None:  # somebody else watches
             self._impure = "a profiler is running"
             return function()
-        collects = gc.isenabled()
-        gc.disable()  # finalizers of others would seem to take part
-        sys.setprofile(self._note)
-        try:
-            return function()
-        finally:
-            sys.setprofile(None)
-            if collects:
-                gc.enable()
+        with _without_collector():  # finalizers of others would seem to take part
+            sys.setprofile(self._note)
+            try:
+                return function()
+            finally:
+                sys.setprofile(None)
 
     def _note(self, frame: types.FrameType, event: str, argument: Any) -> None:
         if event == "call":
@@ -71,8 +100,8 @@ class Recorder:
                 self._codes[code] = frame.f_globals.get("__name__", "")
                 if code.co_filename == _GENERATED:
                     self._note_class(code, frame.f_locals)
-        elif event == "c_call" and argument.__name__ in _IMPURE and argument.__module__ in ("builtins", "io"):
-            self._impure = f"{argument.__name__} was called"
+        elif event == "c_call" and not _is_pure(argument):
+            self._impure = f"{argument.__qualname__} was called"
 
     def _note_class(self, code: types.CodeType, local: dict[str, Any]) -> None:
         """The class that a method was generated for (by dataclass, by NamedTuple) says it all."""
@@ -252,6 +281,14 @@ def _constant(value: Any) -> str:
 
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a built-in function's answer is decided by its arguments."""
+    owner = getattr(function, "__self__", None)
+    of_instance = owner is not None and not isinstance(owner, types.ModuleType | type)
+    module = type(owner).__module__ if of_instance else function.__module__ or ""
+    return function.__name__ not in _IMPURE and module.partition(".")[0] not in _OUTSIDE and "random" not in module
 
 
 # --- code and where it is -------------------------------------------------------------------------

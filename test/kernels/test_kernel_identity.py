@@ -4,9 +4,11 @@
 import importlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -201,6 +203,20 @@ def test_answers_that_are_remembered_are_not_trusted(backend, monkeypatch, trace
         monkeypatch.setitem(globals(), "remembered", lru_cache(lambda factor=factor: factor))
         assert Robot(model_of(Remembered()), backend=backend).gravity([0.0])[0] == pytest.approx(factor * 19.62)
     assert len(traced) == 2
+
+
+@pytest.mark.parametrize("source", [time.perf_counter, random.random, os.getpid, lambda: float(input_of_mine())])
+def test_what_no_argument_decides_is_looked_at_each_time(source, traced):
+    def function(x):
+        return [[x[0] + float(source())]]
+
+    for _ in range(2):
+        value_of(function, "python")
+    assert len(traced) == 2
+
+
+def input_of_mine():
+    return os.environ.get("PATH", "").count("x")
 
 
 def remembered():
