@@ -72,8 +72,8 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
     scene = {
         "contacts": [
             {
-                "name": "table", "frame": panda.TOOL, "surface": "plane", "radius": BALL, "friction": FRICTION,
-                "surface_placement": {"xyz": table.tolist()},
+                "name": "table", "frame": panda.TOOL, "surface": "plane", "radius": BALL,
+                "friction_coefficient": FRICTION, "surface_placement": {"xyz": table.tolist()},
             }
         ]
     }  # fmt: skip
