@@ -361,7 +361,9 @@ print(json.dumps(digests))
 
 def run(code, *arguments, folder=None, **environment):
     """What a new process prints; it imports the package from the folder, if that is given."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    # an edit within a second that keeps the size of a file would be lost to its bytecode
+    own = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {**os.environ, **own, **environment}
     answer = subprocess.run(
         [sys.executable, "-c", code, *arguments], env=variables, cwd=folder, capture_output=True, text=True, timeout=300
     )
