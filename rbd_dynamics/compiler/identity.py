@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.compiler import cache
 from rbd_dynamics.compiler.description import Description, Indescribable, describe
-from rbd_dynamics.compiler.participants import Part, Recorder, functions_digest, module_digest, unchanged
+from rbd_dynamics.compiler.participants import Part, Recorder, described_digest, module_digest, unchanged
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
 
 MOST_VERSIONS = 8  # of the code: of checkouts side by side
@@ -38,7 +38,7 @@ def identify(name: str, signature: Signature, function: Function) -> Identity:
     if described is not None and (note := cache.load(note_name, key)) is not None:
         versions = [(digest, [Part(*part) for part in parts]) for digest, parts in json.loads(note)]
         for digest, parts in versions:
-            if unchanged(parts, described):
+            if unchanged(parts):
                 return Identity(digest, None)
     recorder = Recorder()
     program: Program = recorder.run(functools.partial(trace, function, signature))
@@ -68,7 +68,7 @@ def compiler_digest(*modules: str) -> str:
 def _described(signature: Signature, function: Function) -> tuple[Description | None, str]:
     try:
         described = describe(function)
-        return described, "\0".join((repr(signature), described.text, functions_digest(described)))
+        return described, "\0".join((repr(signature), described.text, described_digest(described)))
     except Indescribable as reason:
         _log.debug("a function is traced at every start: %s", reason)
         return None, ""

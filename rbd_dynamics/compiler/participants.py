@@ -112,18 +112,16 @@ class Recorder:
                 return
 
     def parts(self, described: Description) -> list[Part]:
-        """Everything that ran, with the classes and functions of a description. Raises Indescribable."""
+        """Everything that ran but the classes and functions of a description. Raises Indescribable."""
         if self._impure:
             raise Indescribable(self._impure)
         known = {code for function in described.functions for code in _codes(function.__code__)}
-        classes = {(cls.__module__, cls.__qualname__): cls for cls in described.classes}
-        parts = [Part(*place, class_digest(cls)) for place, cls in classes.items()]
         known.update(code for cls in described.classes for one in _functions_of(cls) for code in _codes(one.__code__))
         places: dict[tuple[str, str], set[types.CodeType]] = {}
         for code, module in self._codes.items():
             if code in known or code is Recorder.run.__code__:
                 continue
-            if code in self._generated:
+            if code in self._generated:  # not of a described class, whose codes are known
                 places.setdefault(self._generated[code], set()).add(code)
                 continue
             if is_library(module):
@@ -131,9 +129,8 @@ class Recorder:
                     raise Indescribable(f"{module} took part")
                 continue
             places.setdefault((module, _outermost(code)), set()).add(code)
+        parts = []
         for place, ran in places.items():
-            if place in classes:
-                continue
             found = _resolve(*place)
             if not ran <= _codes_of(found):
                 raise Indescribable(f"{'.'.join(place)} is not what ran")
@@ -141,17 +138,20 @@ class Recorder:
         return parts
 
 
-def unchanged(parts: Iterable[Iterable[str]], described: Description) -> bool:
+def unchanged(parts: Iterable[Iterable[str]]) -> bool:
     """Whether all parts are what they were."""
-    classes = {(cls.__module__, cls.__qualname__): cls for cls in described.classes}
     try:
-        for module, name, digest in parts:
-            found = classes.get((module, name)) or _resolve(module, name)
-            if _digest_of(found) != digest:
-                return False
+        return all(_digest_of(_resolve(module, name)) == digest for module, name, digest in parts)
     except Indescribable:
         return False
-    return True
+
+
+def described_digest(described: Description) -> str:
+    """Of the code of all functions and classes of a description, one by one: several may have one name.
+
+    Raises Indescribable.
+    """
+    return _sha("\0".join((functions_digest(described), *map(class_digest, described.classes))))
 
 
 def functions_digest(described: Description) -> str:

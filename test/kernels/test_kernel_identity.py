@@ -160,6 +160,27 @@ def test_a_kind_defined_anew_in_one_session_gives_the_new_torque(backend):
 
 
 @pytest.mark.parametrize("backend", COMPILED)
+def test_kinds_of_one_name_in_one_robot_are_told_apart(backend):
+    """As a factory makes them: the same place in the same file, other values closed over."""
+    needs(backend)
+
+    def lift(factor):
+        class Lift(joints.Prismatic):
+            def columns(self, q):
+                return ((0.0, 0.0, 0.0, 0.0, 0.0, factor),)
+
+        return Lift()
+
+    for factors in ((1.0, 2.0), (3.0, 2.0), (1.0, 4.0), (1.0, 2.0)):
+        bodies = [
+            Body(f"link{k}", -1, Transform.of(), Joint(f"joint{k}", lift(factor), k, k), point_mass())
+            for k, factor in enumerate(factors)
+        ]
+        found = Robot(Model("two", tuple(bodies)), backend=backend).gravity([0.0, 0.0])
+        np.testing.assert_allclose(found, np.array(factors) * 19.62)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
 def test_what_a_kind_is_told_besides_its_fields_counts(backend):
     """State that is no field, and no part of the representation."""
     needs(backend)
