@@ -146,12 +146,14 @@ def unchanged(parts: Iterable[Iterable[str]]) -> bool:
         return False
 
 
-def described_digest(described: Description) -> str:
+def described_digest(described: Description, inside: frozenset[type[Any]] = frozenset()) -> str:
     """Of the code of all functions and classes of a description, one by one: several may have one name.
 
+    inside: classes whose digest this is a part of; methods that use `super()` close over their own.
     Raises Indescribable.
     """
-    return _sha("\0".join((functions_digest(described), *map(class_digest, described.classes))))
+    classes = [class_digest(cls, inside) for cls in described.classes if cls not in inside]
+    return _sha("\0".join((functions_digest(described), *classes)))
 
 
 def functions_digest(described: Description) -> str:
@@ -162,11 +164,11 @@ def functions_digest(described: Description) -> str:
 # --- digests --------------------------------------------------------------------------------------
 
 
-def function_digest(function: types.FunctionType) -> str:
+def function_digest(function: types.FunctionType, inside: frozenset[type[Any]] = frozenset()) -> str:
     """Of its code, its defaults, what it closes over and the constants that it reads. Raises Indescribable."""
     contents = Description()
     contents.add_contents(function)
-    return _sha(f"{_code_digest(function)} {contents.text} {functions_digest(contents)}")
+    return _sha(f"{_code_digest(function)} {contents.text} {described_digest(contents, inside)}")
 
 
 def _code_digest(function: types.FunctionType) -> str:
@@ -206,13 +208,14 @@ def _named(value: Any) -> str:
     return f"{module}.{name}"
 
 
-def class_digest(cls: type[Any]) -> str:
+def class_digest(cls: type[Any], inside: frozenset[type[Any]] = frozenset()) -> str:
     """Of all its functions and of the plain values among its attributes. Raises Indescribable."""
+    inside |= {cls}
     lines = [", ".join(f"{base.__module__}.{base.__qualname__}" for base in cls.__bases__)]
     for name, value in vars(cls).items():
         functions = list(_unwrapped(value))
         if functions:
-            lines.append(f"{name} {' '.join(map(function_digest, functions))}")
+            lines.append(f"{name} {' '.join(function_digest(one, inside) for one in functions)}")
         elif not name.startswith("__") or name in ("__slots__", "__match_args__"):
             constant = Description()
             try:

@@ -181,6 +181,30 @@ def test_kinds_of_one_name_in_one_robot_are_told_apart(backend):
 
 
 @pytest.mark.parametrize("backend", COMPILED)
+def test_what_a_helper_of_a_kind_closes_over_counts(backend):
+    """A kind whose method closes over an object, whose class closes over the number."""
+    needs(backend)
+
+    def helper(factor):
+        class Helper:
+            def height(self):
+                return factor
+
+        return Helper()
+
+    def lift(own):
+        class Lift(joints.Prismatic):
+            def columns(self, q):
+                return ((0.0, 0.0, 0.0, 0.0, 0.0, own.height()),)
+
+        return Lift()
+
+    for factor in (1.0, 2.0, 1.0):
+        found = Robot(model_of(lift(helper(factor))), backend=backend).gravity([0.0])[0]
+        assert found == pytest.approx(factor * 19.62)
+
+
+@pytest.mark.parametrize("backend", COMPILED)
 def test_what_a_kind_is_told_besides_its_fields_counts(backend):
     """State that is no field, and no part of the representation."""
     needs(backend)
