@@ -118,6 +118,11 @@ class HybridSupervisor:
             self.output, self._hold_at = None, None
             self.motion.release()
 
+    def hold_anew(self, reason: str) -> None:
+        """Hold where the robot is seen next, also where it was held before."""
+        self.stop(reason)
+        self._hold_at = None
+
     def torque(self, now: int, q: Array, v: Array, measured: Array | None, sensed: int) -> Array:
         """Efforts (nv) for the state measured at `now`; the same array each time.
 

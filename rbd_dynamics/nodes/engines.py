@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix
@@ -30,6 +31,9 @@ class TorqueEngine(Engine, Protocol):
 
     @property
     def reader(self) -> JointStateReader: ...
+
+    @property
+    def safe_stop(self) -> SafeStop: ...
 
     @property
     def motion(self) -> DesiredMotion: ...

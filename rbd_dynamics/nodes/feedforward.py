@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
@@ -34,6 +35,7 @@ class Engine:
     controller: Feedforward
     reader: JointStateReader
     motion: DesiredMotion
+    safe_stop: SafeStop
     prefix: Prefix
     controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
     limits: dict[str, tuple[float, float]]  # of their positions
@@ -51,7 +53,8 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         joints = [prefix.inside(name) for name in params.joints]
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints=joints)
-        _tune(controller, params)
+        safe_stop = SafeStop(robot, joints)
+        _tune(controller, safe_stop, params)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
@@ -65,7 +68,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             if joint.kind.name != "continuous"
         }
         controlled = slice(None) if whole else controller.index
-        return Engine(model, robot, controller, reader, motion, prefix, controlled, limits)
+        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits)
 
     def adopt(self, engine: Engine) -> None:
         old = self.engine
@@ -73,7 +76,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        _tune(engine.controller, self.params)  # they may have changed meanwhile
+        _tune(engine.controller, engine.safe_stop, self.params)  # they may have changed meanwhile
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
@@ -82,7 +85,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             self.engine.motion.release()
 
     def parameters_changed(self, engine: Engine, new: FeedforwardParameters) -> None:
-        _tune(engine.controller, new)
+        _tune(engine.controller, engine.safe_stop, new)
         engine.motion.options = new.motion_options
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
@@ -92,6 +95,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         return engine.controller.saturated
+
+    def end_motion(self, engine: Engine, reason: str) -> None:
+        engine.motion.release()
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.motion.release()
@@ -109,8 +115,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             status.values["desired motion"] = self.engine.motion.mode
 
 
-def _tune(controller: Feedforward, params: FeedforwardParameters) -> None:
+def _tune(controller: Feedforward, safe_stop: SafeStop, params: FeedforwardParameters) -> None:
     """What may change while it runs. Raises ValueError, and then changes nothing."""
+    safe_stop.check(params.stop_options)
     controller.tune(
         params.terms,
         evaluate_at=params.evaluate_at,
@@ -119,6 +126,7 @@ def _tune(controller: Feedforward, params: FeedforwardParameters) -> None:
         effort_limits=params.effort_limits,
         law=params.law,
     )
+    safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
 
 
 def main(args: Sequence[str] | None = None) -> None:

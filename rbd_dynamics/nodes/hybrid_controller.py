@@ -79,7 +79,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def activated(self) -> None:
         super().activated()
         if self.engine is not None:
-            self.engine.supervisor.stop("activated anew")
+            self.engine.supervisor.hold_anew("activated anew")
 
     def needs_another(self, new: HybridControllerParameters) -> bool:
         old = self.params
@@ -120,6 +120,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         out = engine.supervisor.output
         return np.zeros(len(engine.joints), dtype=bool) if out is None else (out.tau != out.wanted)[engine.joints]
+
+    def end_motion(self, engine: Engine, reason: str) -> None:
+        engine.supervisor.hold_anew(reason)
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.supervisor.stop("the clock was set back")

@@ -15,6 +15,7 @@ from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
 from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
+from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
@@ -30,6 +31,7 @@ class Engine:
     robot: Robot
     supervisor: HybridSupervisor
     sensor: MultiplierSensor
+    safe_stop: SafeStop
     reader: JointStateReader
     prefix: Prefix
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
@@ -63,7 +65,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     reader = JointStateReader(
         outside, outside, missing_velocity=params.missing_velocity, initial=model.start_position()
     )
-    engine = Engine(model, robot, supervisor, sensor, reader, prefix, joints)
+    engine = Engine(model, robot, supervisor, sensor, SafeStop(robot, inside), reader, prefix, joints)
     _tune(engine, params)
     # the first calls, out of the way
     controller.step(reader.q, reader.v, np.zeros(controller.k))
@@ -87,7 +89,9 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     chosen = [engine.model.joints[k] for k in engine.joints]
     default = [joint.limits.effort for joint in chosen]
     limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
+    engine.safe_stop.check(params.stop_options)
     controller.tune(_gains(params))
+    engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
     supervisor.motion.options = params.motion_options

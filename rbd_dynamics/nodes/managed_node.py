@@ -119,6 +119,14 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         if self.params.autostart and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
 
+    def leave(self) -> None:
+        """The process was asked to end: begin what has to be done before."""
+
+    @property
+    def leaving(self) -> bool:
+        """That is not done yet; callbacks go on meanwhile."""
+        return False
+
     def finish(self) -> None:
         """Before the node is destroyed."""
         self.active = False

@@ -20,12 +20,13 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from rbd_dynamics.nodes.rclpy_private import events_executor
-from rbd_dynamics.nodes.stopping import stop_requested
+from rbd_dynamics.nodes.stopping import request_stop, stop_at_once, stop_requested
 
 if TYPE_CHECKING:
     from rbd_dynamics.nodes.managed_node import ManagedNode
 
 SPIN_PERIOD = 0.1  # s: the longest that a signal waits
+LEAVE_PERIOD = 0.02  # s: the longest that a second one waits
 TRIAL_PERIOD = 0.5  # s: the longest that an executor may take to show that it works
 
 
@@ -47,6 +48,7 @@ def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | No
                 break
             except Exception:  # a fault in a callback: say so, and live on
                 node.get_logger().error(traceback.format_exc(), throttle_duration_sec=1.0)
+        _leave(node, spin)
         return 0
     except (ValueError, ParameterException) as error:
         print(f"cannot start: {error}", file=sys.stderr)
@@ -86,7 +88,7 @@ def choose_executor(node: Node, kind: str) -> tuple[Executor, Callable[[float], 
 
     def spin_single(seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not stop_requested.is_set() and (left := end - time.monotonic()) > 0.0:
+        while not stop_at_once.is_set() and (left := end - time.monotonic()) > 0.0:
             single.spin_once(timeout_sec=left)
 
     return single, spin_single
@@ -105,13 +107,21 @@ def _dispatches(node: Node, spin: Callable[[float], None]) -> bool:
     return len(fired) >= 2
 
 
+def _leave(node: ManagedNode[Any, Any], spin: Callable[[float], None]) -> None:
+    """Let the node end what it does, unless a second signal comes."""
+    node.leave()
+    while node.leaving and not stop_at_once.is_set() and rclpy.ok():
+        spin(LEAVE_PERIOD)
+
+
 def _handle_signals() -> None:
     stop_requested.clear()
+    stop_at_once.clear()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop_requested.set())
+        signal.signal(number, lambda *_: request_stop())
 
 
 def _ignore_signals() -> None:
-    """The end has begun: a second signal, as from Ctrl-C in a terminal and from launch, must not cut it short."""
+    """Nothing is left to be cut short."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

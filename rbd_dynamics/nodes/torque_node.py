@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -25,9 +26,13 @@ from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, point
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.nodes.silence import Silence
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
+WATCH = 0.02  # s: how often it is looked whether states are still answered
+PATIENCE = 1.0  # s without an answer that are silence where `state_timeout` is 0
+QUEUE = 0.05  # s: after a standstill, states without a stamp may be old for so long
 
 
 class TorqueNode(ManagedNode[P, T]):
@@ -39,6 +44,10 @@ class TorqueNode(ManagedNode[P, T]):
         self._saturated = np.zeros(0, dtype=bool)
         self._answered = 0
         self._last_arrival = 0  # ns
+        self.silence: Silence[T] = Silence(self)
+        self._answering: T | None = None  # the engine of the last answer
+        self._last_answer = self._awake = self._stood = 0.0  # monotonic time: of it, of the last sign of life, of a gap
+        self._refusal = (0.0, "")  # the last: monotonic time, reason
         self._raw_states = RawJointStates()
         self._simulated_time = False
 
@@ -58,6 +67,9 @@ class TorqueNode(ManagedNode[P, T]):
     def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
+    def end_motion(self, engine: T, reason: str) -> None:
+        """Forget what was planned: the robot is held where it is seen next."""
+
     def take_motion(self, engine: T, message: JointTrajectory) -> None:
         """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
         raise NotImplementedError
@@ -65,13 +77,18 @@ class TorqueNode(ManagedNode[P, T]):
     # --- life cycle -------------------------------------------------------------------------------
 
     def open(self) -> None:
-        self._commands = self.publish_on(Float64MultiArray, "~/commands")
+        self.silence.open()
+        self._commands = self.silence.publisher
         self._efforts = self.publish_on(JointState, "~/effort")
-        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        self.silence.keep(states, self.destroy_subscription)
+        self.every(WATCH, self._watch)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
     def activated(self) -> None:
+        self.silence.activated()
+        self._awake = time.monotonic()
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
@@ -86,36 +103,118 @@ class TorqueNode(ManagedNode[P, T]):
         self._effort_numbers = np.frombuffer(self._named_effort.effort)
         self._saturated = np.zeros(len(joints), dtype=bool)
 
+    def _deactivate(self) -> None:
+        self.fall_silent("deactivated")
+        super()._deactivate()
+
+    def _clean_up(self) -> None:
+        self.fall_silent("shut down" if self._finalized else "cleaned up")
+        super()._clean_up()
+        self._answering = None
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.fall_silent("a transition failed")
+        return super().on_error(state)
+
+    def leave(self) -> None:
+        self.fall_silent("the process was asked to end")
+
+    @property
+    def leaving(self) -> bool:
+        return self.silence.stopping
+
+    def finish(self) -> None:
+        self.fall_silent("the process ends")
+        self.silence.cut()
+        super().finish()
+
+    # --- silence ----------------------------------------------------------------------------------
+
+    def fall_silent(self, reason: str, *, returns: bool = False) -> None:
+        """Answer no state any more, and leave the robot as `on_silence` says: whatever the cause.
+
+        returns: until a state can be answered again, which then is held where it is; else until the node is activated
+        anew. Nothing is published where nothing has been since the activation, and nothing twice.
+        """
+        engine = self._answering or self.engine
+        if not self.active or engine is None:
+            return
+        if self.engine is not None:
+            self.end_motion(self.engine, f"silent: {reason}")
+        self.silence.begin(reason, engine, time.monotonic() - self._last_answer, returns)
+
+    def _refuse_state(self, reason: str) -> None:
+        self._refusal = (time.monotonic(), reason)
+        self.refuse(reason)
+
+    def _watch(self) -> None:
+        """Is any state answered? By the steady clock: stamps and simulated time may stand still."""
+        now = time.monotonic()
+        if self._stands_still(now) or not self.silence.owns or self.silence.reason or not self.active:
+            return
+        missing, timeout = now - self._last_answer, self.params.state_timeout or PATIENCE
+        if missing <= timeout:
+            return
+        if self._simulated_time and abs(self.now() - self._last_arrival) <= timeout * SECOND:
+            return  # time stands still, or goes slowly, and so does the robot
+        refused, problem = self._refusal
+        what = f"every joint state was refused: {problem}" if refused > self._last_answer else "no joint states arrive"
+        self.fall_silent(f"no answer for {missing:.3g} s: {what}", returns=True)
+
+    def _stands_still(self, now: float) -> bool:
+        """Note a sign of life; True: the process itself stood still before it, and what waits in queues may be old."""
+        stood = now - self._awake > (self.params.state_timeout or PATIENCE)
+        self._awake = now
+        if stood:
+            self._stood = now
+        return stood
+
     # --- the hot path -----------------------------------------------------------------------------
 
     def _on_joint_state(self, raw: bytes) -> None:
         if self.building:
             self.poll()
-        engine = self.engine
-        if engine is None or not self.active:
+        engine = self.engine if self.active else self.silence.engine
+        if engine is None:
             return
+        steady = time.monotonic()
+        if self._stands_still(steady) and self.silence.owns:
+            self.fall_silent(f"the node itself stood still for {steady - self._last_answer:.3g} s", returns=True)
         now = self.now()
         state_time, names, position, velocity = self._raw_states.read(raw)
         timeout = self.params.state_timeout
         if state_time == 0:
+            if steady - self._stood < QUEUE:
+                return  # it may have waited since before
             state_time = now
         elif timeout and abs(now - state_time) > timeout * SECOND:
             late = (now - state_time) / SECOND
             which = "old" if late > 0.0 else "in the future"
-            self.refuse(f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?")
+            self._refuse_state(
+                f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?"
+            )
             return
         reader = engine.reader
         if state_time < reader.stamp - SECOND:
             self.clock_was_set_back(engine)  # what was to come has no time any more
         if not reader.read(names, position, velocity, state_time):
-            self.refuse(reader.problem)
+            self._refuse_state(reader.problem)
+            held = self.silence.engine
+            if held is not None and held is not engine and held.reader.read(names, position, velocity, state_time):
+                self.silence.answer(held.reader)
             return
+        if self.silence.reason and not (self.active and self.silence.returns):
+            return self.silence.answer(reader)
         try:
             self.respond(engine, reader, now, self._command_numbers)
         except (ValueError, ArithmeticError) as error:
-            self.refuse(f"no torque: {error}")
+            self._refuse_state(f"no torque: {error}")
+            self.silence.answer(reader)
             return
         self._commands.publish(self._command)
+        self._answering, self._last_answer, self.silence.owns = engine, steady, True
+        if self.silence.reason:
+            self.silence.speaks_again()
         self._after_publishing(engine, state_time, now)
 
     def _after_publishing(self, engine: T, state_time: int, now: int) -> None:
@@ -140,6 +239,9 @@ class TorqueNode(ManagedNode[P, T]):
         engine = self.engine
         if engine is None or not self.active:
             self.refuse("trajectory ignored: the node is not active or has no robot")
+            return
+        if self.silence.reason:
+            self.refuse(f"trajectory refused: the node is silent: {self.silence.reason}")
             return
         try:
             self.take_motion(engine, message)
@@ -174,6 +276,7 @@ class TorqueNode(ManagedNode[P, T]):
 
     def report(self, status: Status) -> None:
         status.values["efforts published per second"] = self._answered
+        self.silence.report(status, self.active)
         engine = self.engine
         if engine is None:
             return

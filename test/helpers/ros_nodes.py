@@ -158,7 +158,7 @@ class NodeProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        code = self.stop()
+        code = self.stop(hurry=True)
         self._ros.forget(self._before)
         if kind is None:
             assert code == 0, f"exit code {code}:\n{self.log}"
@@ -173,10 +173,16 @@ class NodeProcess:
     def alive(self) -> bool:
         return self.process.poll() is None
 
-    def stop(self, number: int = signal.SIGINT) -> int:
+    def stop(self, number: int = signal.SIGINT, hurry: bool = False) -> int:
+        """The exit code. hurry: a second signal ends what a node does after the first one."""
         if self.alive:
             self.process.send_signal(number)
         try:
+            if hurry:
+                try:
+                    return self.process.wait(0.5)
+                except subprocess.TimeoutExpired:
+                    self.process.send_signal(number)
             return self.process.wait(10.0)
         except subprocess.TimeoutExpired:
             self.process.kill()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rbd_dynamics.control.safe_stop import OnSilence
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.tables import Service, Topic
 from rbd_dynamics.nodes.parameters import ParameterSet, parameter, per_name
@@ -51,6 +52,37 @@ def check_vector(name: str, value: Sequence[float]) -> None:
 def missing_velocity_parameter() -> MissingVelocity:
     return parameter(
         "differentiate", "Where a joint state lacks velocities: find them from two positions, or refuse it"
+    )
+
+
+def on_silence_parameter() -> OnSilence:
+    return parameter(
+        "gravity",
+        "What is commanded once commands end, by whatever cause: gravity holds the robot against gravity and springs, "
+        "damped, for `silence_duration`, then zero; zero at once; nothing, for controllers with a time-out of their "
+        "own",
+        dynamic=True,
+    )
+
+
+def silence_duration_parameter() -> float:
+    return parameter(
+        1.5,
+        "How long the robot is held (s), the last 0.2 s of it with efforts that go to zero. launch kills a process "
+        "after 5 s and more",
+        minimum=0.0,
+        maximum=4.0,
+        dynamic=True,
+    )
+
+
+def silence_damping_parameter() -> tuple[float, ...]:
+    return parameter(
+        (),
+        "Damping meanwhile, N m s/rad or N s/m: one for all or one for each joint. Empty: from the mass matrix, all "
+        "velocities die out at 10 1/s",
+        minimum=0.0,
+        dynamic=True,
     )
 
 

@@ -6,9 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.control.desired_motion import MotionOptions
+from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
 from rbd_dynamics.control.trajectory import Interpolation
 from rbd_dynamics.joint_states.reader import MissingVelocity
-from rbd_dynamics.nodes.interface.common import CommonParameters, missing_velocity_parameter
+from rbd_dynamics.nodes.interface.common import (
+    CommonParameters,
+    missing_velocity_parameter,
+    on_silence_parameter,
+    silence_damping_parameter,
+    silence_duration_parameter,
+)
 from rbd_dynamics.nodes.interface.tables import Topic
 from rbd_dynamics.nodes.parameters import parameter
 
@@ -26,7 +33,8 @@ class TorqueParameters(CommonParameters):
     )
     state_timeout: float = parameter(
         0.1,
-        "A joint state whose stamp is off by more (s) is stale and not answered. 0: any stamp is good",
+        "A joint state whose stamp is off by more (s) is stale and not answered; without an answer for longer the node "
+        "falls silent (`on_silence`). 0: any stamp is good, and it falls silent after 1 s",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
@@ -49,6 +57,14 @@ class TorqueParameters(CommonParameters):
         maximum=60.0,
         dynamic=True,
     )
+
+    on_silence: OnSilence = on_silence_parameter()
+    silence_duration: float = silence_duration_parameter()
+    silence_damping: tuple[float, ...] = silence_damping_parameter()
+
+    @property
+    def stop_options(self) -> StopOptions:
+        return StopOptions(self.on_silence, self.silence_duration, self.silence_damping)
 
     @property
     def motion_options(self) -> MotionOptions:
