@@ -28,6 +28,7 @@ EXECUTABLES = [
     "simulator = rbd_dynamics.nodes.simulator:main",
     "monitor = rbd_dynamics.nodes.monitor:main",
     "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
+    "guard = rbd_dynamics.nodes.guard:main",
     "replay = rbd_dynamics.cli:replay",
 ]
 # colcon and the Debian and RPM builds of ROS run `setup.py install` or `develop`, whose scripts setup.cfg puts where

@@ -4,6 +4,7 @@
 - `Feedforward`: M a_d + C v + N + PD along a `Trajectory` of `Waypoints`; `DesiredMotion` follows them as they come;
 - `HybridController`: hybrid position/force control; `HybridTask` describes it, `HybridSupervisor` engages and stops it;
 - `MomentumObserver`, `ContactDetector`, `ResidualMonitor`: what touches the robot, and what the model gets wrong;
+- `SafeStop`: what is commanded once nothing else is; `CommandCheck` and `CommandGate`: which commands pass to a robot;
 - `inverse_dynamics_terms`: inverse dynamics of some of its `TERMS`.
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from rbd_dynamics.control.command_gate import CommandCheck, CommandGate, GateOptions
     from rbd_dynamics.control.contact_detector import ContactDetector
     from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
     from rbd_dynamics.control.feedforward import Feedforward
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.hybrid_task import HybridTask
     from rbd_dynamics.control.momentum_observer import MomentumObserver
     from rbd_dynamics.control.residual_monitor import ResidualMonitor
+    from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.state_filter import StateFilter
     from rbd_dynamics.control.terms import TERMS, inverse_dynamics_by_term, inverse_dynamics_terms
     from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
@@ -30,9 +33,12 @@ else:
 
 __all__ = [
     "TERMS",
+    "CommandCheck",
+    "CommandGate",
     "ContactDetector",
     "DesiredMotion",
     "Feedforward",
+    "GateOptions",
     "HybridController",
     "HybridGains",
     "HybridLimits",
@@ -44,7 +50,9 @@ __all__ = [
     "MultiplierSensor",
     "Point",
     "ResidualMonitor",
+    "SafeStop",
     "StateFilter",
+    "StopOptions",
     "Trajectory",
     "TrajectoryError",
     "Waypoints",

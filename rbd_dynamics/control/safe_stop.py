@@ -105,7 +105,7 @@ class SafeStop:
             self._chosen.tune(holding, kd=damping, effort_limits=none)
         else:
             self._chosen.tune([INERTIA, *holding], kd=[RATE], law="computed_torque", effort_limits=none)
-        self.options, self._limits = options, limits
+        self.options, self.limits = options, limits
 
     def check(self, options: StopOptions) -> Array:
         """The damping of each joint as given. Raises ValueError for what does not fit the robot."""
@@ -133,7 +133,7 @@ class SafeStop:
 
     def over(self, time: float) -> bool:
         """Is zero commanded from now on?"""
-        return time >= self._end or time < self._begun
+        return not self._begun <= time < self._end
 
     def answer(self, time: float, q: Array, v: Array) -> Array:
         """Efforts (joints) for the state that was measured just now."""
@@ -160,12 +160,12 @@ class SafeStop:
             return np.zeros(len(self.joints))
         damping = np.clip(damping, np.minimum(half, 0.0), np.maximum(half, 0.0))
         efforts = held + math.exp(-RATE * max(time - seen, 0.0)) * damping
-        return self._scaled(np.clip(efforts, -self._limits, self._limits), time)
+        return self._scaled(np.clip(efforts, -self.limits, self.limits), time)
 
     def torque_at(self, q: Array, v: Array) -> Array:
         """Efforts (joints) that hold and damp, within the limits. Raises ValueError or ArithmeticError."""
         slow = np.clip(v, -self._fastest, self._fastest)  # a velocity that cannot be damps no more than one that can
-        return np.clip(self._torque(self._chosen, q, slow), -self._limits, self._limits)
+        return np.clip(self._torque(self._chosen, q, slow), -self.limits, self.limits)
 
     def _torque(self, law: Feedforward, q: Array, v: Array) -> Array:
         efforts = law.compute(q, v, *self._no_motion).copy()

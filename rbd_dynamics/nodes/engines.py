@@ -23,8 +23,8 @@ class Engine(Protocol):
     def prefix(self) -> Prefix: ...
 
 
-class TorqueEngine(Engine, Protocol):
-    """Of a node that answers joint states by torques."""
+class CommandingEngine(Engine, Protocol):
+    """Of a node that commands a robot, and says how it is left."""
 
     @property
     def robot(self) -> Robot: ...
@@ -35,9 +35,14 @@ class TorqueEngine(Engine, Protocol):
     @property
     def safe_stop(self) -> SafeStop: ...
 
+
+class TorqueEngine(CommandingEngine, Protocol):
+    """Of a node that answers joint states by torques."""
+
     @property
     def motion(self) -> DesiredMotion: ...
 
 
 E = TypeVar("E", bound=Engine)
+S = TypeVar("S", bound=CommandingEngine)
 T = TypeVar("T", bound=TorqueEngine)

@@ -96,7 +96,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         return engine.controller.saturated
 
-    def end_motion(self, engine: Engine, reason: str) -> None:
+    def silent(self, engine: Engine, reason: str) -> None:
         engine.motion.release()
 
     def clock_was_set_back(self, engine: Engine) -> None:

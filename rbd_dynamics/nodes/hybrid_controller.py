@@ -121,8 +121,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         out = engine.supervisor.output
         return np.zeros(len(engine.joints), dtype=bool) if out is None else (out.tau != out.wanted)[engine.joints]
 
-    def end_motion(self, engine: Engine, reason: str) -> None:
-        engine.supervisor.hold_anew(reason)
+    def silent(self, engine: Engine, reason: str) -> None:
+        engine.supervisor.hold_anew(f"silent: {reason}")
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.supervisor.stop("the clock was set back")

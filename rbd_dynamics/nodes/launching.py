@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import yaml
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from rbd_dynamics.nodes.interface.guard import GuardParameters
 
 PACKAGE = "rbd_dynamics"
 
@@ -25,22 +27,73 @@ ARGUMENTS = {
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
     "log_level": ("info", "debug, info, warn, error or fatal"),
 }
+#: of nodes that command a robot
+COMMANDS = {"commands": ("", "topic of the effort controller. Empty: the node's own, NODE/commands")}
+#: of those that the node `guard` can stand behind
+GUARDED = {"guard": ("false", "true: start the node guard, between this node and the effort controller"), **COMMANDS}
+OWN_ARGUMENTS = {
+    "feedforward": GUARDED,
+    "hybrid_controller": GUARDED,
+    "guard": {**COMMANDS, "unguarded_commands": ("feedforward/commands", "topic of the torque node's commands")},
+}
 
 
 def launch_node(executable: str, config: str) -> LaunchDescription:
     """A launch description with one node and the usual arguments; `config` is the default of params_file."""
     default = os.path.join(share_folder(), "config", config)
+    own = OWN_ARGUMENTS.get(executable, {})
 
     def start(context: LaunchContext) -> list[Any]:
-        return [node_action(context, executable)]
+        value = {name: context.launch_configurations.get(name, default) for name, (default, _) in own.items()}
+        if value.get("guard", "").lower() in ("true", "1"):
+            return guarded(context, executable, value["commands"])
+        return [node_action(context, executable, topics_of(value))]
 
     return LaunchDescription(
         [
             DeclareLaunchArgument("params_file", default_value=default, description="YAML file of parameters"),
             *common_arguments(),
+            *(
+                DeclareLaunchArgument(name, default_value=value, description=text)
+                for name, (value, text) in own.items()
+            ),
             OpaqueFunction(function=start),
         ]
     )
+
+
+def topics_of(value: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The remappings that the arguments say."""
+    return [(f"~/{name}", value[name]) for name in ("commands", "unguarded_commands") if value.get(name)]
+
+
+def guarded(context: LaunchContext, executable: str, commands: str = "") -> list[Any]:
+    """A torque node and its guard, whose commands go where the torque node's would without it.
+
+    What renames `~/commands` for both, such as SetRemap around the launch file, counts for the guard alone.
+    """
+    return [
+        node_action(context, executable, first=[("~/commands", "guard/unguarded_commands")]),
+        node_action(
+            context,
+            "guard",
+            [("~/commands", commands or f"{executable}/commands")],
+            defaults=shared_parameters(context, executable),
+        ),
+    ]
+
+
+def shared_parameters(context: LaunchContext, executable: str) -> dict[str, Any]:
+    """What the parameter file says of a torque node, of those parameters that its guard has as well."""
+    names = {parameter.name for parameter in GuardParameters.table()} - {"autostart", "robot_description"}
+    file = ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)
+    text = file.evaluate(context).read_text()  # gone with `file`
+    found: dict[str, Any] = {}
+    for name, section in (yaml.safe_load(text) or {}).items():
+        if name.rsplit("/", 1)[-1] in ("*", "**", executable):
+            found.update(section.get("ros__parameters", {}))
+    # launch takes no empty lists
+    return {name: value for name, value in found.items() if name in names and value != []}
 
 
 def common_arguments(*names: str) -> list[Any]:
@@ -58,8 +111,15 @@ def node_action(
     remappings: Iterable[tuple[str, str]] = (),
     parameters: Mapping[str, Any] | None = None,
     description: str | None = None,
+    *,
+    defaults: Mapping[str, Any] | None = None,
+    first: Iterable[tuple[str, str]] = (),
 ) -> Any:
-    """The action that starts a node as the arguments say."""
+    """The action that starts a node as the arguments say.
+
+    defaults: parameters that the parameter file may change; `parameters` it may not. first: remappings that come before
+    those of a SetRemap around the launch file: the first that fits a name counts.
+    """
     value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
     text = robot_description(value) if description is None else description
     own: dict[str, Any] = {"use_sim_time": value["use_sim_time"].lower() in ("true", "1")}
@@ -70,14 +130,15 @@ def node_action(
     files = []
     if "params_file" in context.launch_configurations:
         files.append(ParameterFile(LaunchConfiguration("params_file"), allow_substs=True))
+    rules = [word for name, topic in first for word in ("-r", f"{name}:={topic}")]
     return Node(
         package=PACKAGE,
         executable=executable,
         name=executable,
         namespace=value["namespace"],
-        parameters=[*files, own, dict(parameters or {})],
+        parameters=[dict(defaults or {}), *files, own, dict(parameters or {})],
         remappings=list(remappings),
-        arguments=["--ros-args", "--log-level", value["log_level"]],
+        arguments=["--ros-args", *rules, "--log-level", value["log_level"]],
         output="screen",
         emulate_tty=True,
     )

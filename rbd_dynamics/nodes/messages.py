@@ -24,3 +24,14 @@ def points_of(message: JointTrajectory) -> list[Point]:
         Point(1e-9 * nanoseconds(point.time_from_start), point.positions, point.velocities, point.accelerations)
         for point in message.points
     ]
+
+
+def staleness(stamp: int, now: int, timeout: float) -> str:
+    """What is wrong with a joint state's stamp (ns) at the time `now` (ns); empty: nothing.
+
+    timeout: s; 0: any stamp is good. A stamp of zero says nothing.
+    """
+    if not stamp or not timeout or abs(now - stamp) <= timeout * SECOND:
+        return ""
+    which = "old" if now > stamp else "in the future"
+    return f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?"

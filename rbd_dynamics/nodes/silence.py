@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,29 +15,17 @@ from rclpy.duration import Duration
 from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 
-from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
+from rbd_dynamics.control.safe_stop import StopOptions
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.engines import S
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.samples import flat
 
 TICK = 0.01  # s: between commands where no states come
-FRESH = 0.05  # s: as long after a state the next one is waited for
+FRESH = 0.03  # s: as long after a state the next one is waited for
 DELIVERY = 0.2  # s: the longest that the last command before the end may take
 T = TypeVar("T")
-
-
-class Stoppable(Protocol):
-    """An engine that says how its robot is left."""
-
-    @property
-    def reader(self) -> JointStateReader: ...
-
-    @property
-    def safe_stop(self) -> SafeStop: ...
-
-
-S = TypeVar("S", bound=Stoppable)
 
 
 class Silence(Generic[S]):

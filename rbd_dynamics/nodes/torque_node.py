@@ -9,24 +9,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.nodes.commanding_node import CommandingNode
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import T
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
+from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of, staleness
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
-from rbd_dynamics.nodes.silence import Silence
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
@@ -35,7 +33,7 @@ PATIENCE = 1.0  # s without an answer that are silence where `state_timeout` is 
 QUEUE = 0.05  # s: after a standstill, states without a stamp may be old for so long
 
 
-class TorqueNode(ManagedNode[P, T]):
+class TorqueNode(CommandingNode[P, T]):
     """Every complete joint state is answered by one effort message, or by none and a reason."""
 
     def __init__(self, interface: Interface[P], **options: Any) -> None:
@@ -44,9 +42,6 @@ class TorqueNode(ManagedNode[P, T]):
         self._saturated = np.zeros(0, dtype=bool)
         self._answered = 0
         self._last_arrival = 0  # ns
-        self.silence: Silence[T] = Silence(self)
-        self._answering: T | None = None  # the engine of the last answer
-        self._last_answer = self._awake = self._stood = 0.0  # monotonic time: of it, of the last sign of life, of a gap
         self._refusal = (0.0, "")  # the last: monotonic time, reason
         self._raw_states = RawJointStates()
         self._simulated_time = False
@@ -67,9 +62,6 @@ class TorqueNode(ManagedNode[P, T]):
     def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
-    def end_motion(self, engine: T, reason: str) -> None:
-        """Forget what was planned: the robot is held where it is seen next."""
-
     def take_motion(self, engine: T, message: JointTrajectory) -> None:
         """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
         raise NotImplementedError
@@ -87,8 +79,7 @@ class TorqueNode(ManagedNode[P, T]):
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
     def activated(self) -> None:
-        self.silence.activated()
-        self._awake = time.monotonic()
+        super().activated()
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
@@ -103,71 +94,34 @@ class TorqueNode(ManagedNode[P, T]):
         self._effort_numbers = np.frombuffer(self._named_effort.effort)
         self._saturated = np.zeros(len(joints), dtype=bool)
 
-    def _deactivate(self) -> None:
-        self.fall_silent("deactivated")
-        super()._deactivate()
-
-    def _clean_up(self) -> None:
-        self.fall_silent("shut down" if self._finalized else "cleaned up")
-        super()._clean_up()
-        self._answering = None
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        self.fall_silent("a transition failed")
-        return super().on_error(state)
-
-    def leave(self) -> None:
-        self.fall_silent("the process was asked to end")
-
-    @property
-    def leaving(self) -> bool:
-        return self.silence.stopping
-
-    def finish(self) -> None:
-        self.fall_silent("the process ends")
-        self.silence.cut()
-        super().finish()
-
     # --- silence ----------------------------------------------------------------------------------
-
-    def fall_silent(self, reason: str, *, returns: bool = False) -> None:
-        """Answer no state any more, and leave the robot as `on_silence` says: whatever the cause.
-
-        returns: until a state can be answered again, which then is held where it is; else until the node is activated
-        anew. Nothing is published where nothing has been since the activation, and nothing twice.
-        """
-        engine = self._answering or self.engine
-        if not self.active or engine is None:
-            return
-        if self.engine is not None:
-            self.end_motion(self.engine, f"silent: {reason}")
-        self.silence.begin(reason, engine, time.monotonic() - self._last_answer, returns)
 
     def _refuse_state(self, reason: str) -> None:
         self._refusal = (time.monotonic(), reason)
         self.refuse(reason)
 
     def _watch(self) -> None:
-        """Is any state answered? By the steady clock: stamps and simulated time may stand still."""
-        now = time.monotonic()
-        if self._stands_still(now) or not self.silence.owns or self.silence.reason or not self.active:
+        """Is any state answered? By the steady clock: stamps may be of another one."""
+        now, timeout = time.monotonic(), self._timeout()
+        if self.watchdog.stood_still(now, timeout) or not self.silence.owns or self.silence.reason or not self.active:
             return
-        missing, timeout = now - self._last_answer, self.params.state_timeout or PATIENCE
-        if missing <= timeout:
+        if not self._barks(now, self.now()):
             return
-        if self._simulated_time and abs(self.now() - self._last_arrival) <= timeout * SECOND:
-            return  # time stands still, or goes slowly, and so does the robot
-        refused, problem = self._refusal
-        what = f"every joint state was refused: {problem}" if refused > self._last_answer else "no joint states arrive"
-        self.fall_silent(f"no answer for {missing:.3g} s: {what}", returns=True)
+        when, problem = self._refusal
+        what = f"every joint state was refused: {problem}" if when > self.watchdog.done else "no joint states arrive"
+        self.fall_silent(f"no answer for {now - self.watchdog.done:.3g} s: {what}", returns=True)
 
-    def _stands_still(self, now: float) -> bool:
-        """Note a sign of life; True: the process itself stood still before it, and what waits in queues may be old."""
-        stood = now - self._awake > (self.params.state_timeout or PATIENCE)
-        self._awake = now
-        if stood:
-            self._stood = now
-        return stood
+    def _barks(self, time: float, now: int) -> bool:
+        return self.watchdog.barks(time, self._timeout(), now if self._simulated_time else None)
+
+    def _after_gap(self, engine: T, time: float) -> None:
+        """A state that can be answered, before the gap was noticed: the node itself stood still, or they came late."""
+        reason = f"no answer for {time - self.watchdog.done:.3g} s"
+        self.silent(engine, reason)
+        self.get_logger().warning(f"{reason}: held where it is now", throttle_duration_sec=1.0)
+
+    def _timeout(self) -> float:
+        return self.params.state_timeout or PATIENCE
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -178,22 +132,16 @@ class TorqueNode(ManagedNode[P, T]):
         if engine is None:
             return
         steady = time.monotonic()
-        if self._stands_still(steady) and self.silence.owns:
-            self.fall_silent(f"the node itself stood still for {steady - self._last_answer:.3g} s", returns=True)
+        self.watchdog.stood_still(steady, self._timeout())
         now = self.now()
         state_time, names, position, velocity = self._raw_states.read(raw)
-        timeout = self.params.state_timeout
         if state_time == 0:
-            if steady - self._stood < QUEUE:
+            if steady - self.watchdog.woke < QUEUE:
                 return  # it may have waited since before
             state_time = now
-        elif timeout and abs(now - state_time) > timeout * SECOND:
-            late = (now - state_time) / SECOND
-            which = "old" if late > 0.0 else "in the future"
-            self._refuse_state(
-                f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?"
-            )
-            return
+        problem = staleness(state_time, now, self.params.state_timeout)
+        if problem:
+            return self._refuse_state(problem)
         reader = engine.reader
         if state_time < reader.stamp - SECOND:
             self.clock_was_set_back(engine)  # what was to come has no time any more
@@ -205,6 +153,8 @@ class TorqueNode(ManagedNode[P, T]):
             return
         if self.silence.reason and not (self.active and self.silence.returns):
             return self.silence.answer(reader)
+        if self.silence.owns and not self.silence.reason and self._barks(steady, now):
+            self._after_gap(engine, steady)
         try:
             self.respond(engine, reader, now, self._command_numbers)
         except (ValueError, ArithmeticError) as error:
@@ -212,7 +162,8 @@ class TorqueNode(ManagedNode[P, T]):
             self.silence.answer(reader)
             return
         self._commands.publish(self._command)
-        self._answering, self._last_answer, self.silence.owns = engine, steady, True
+        self.commanding, self.silence.owns = engine, True
+        self.watchdog.feed(steady, now)
         if self.silence.reason:
             self.silence.speaks_again()
         self._after_publishing(engine, state_time, now)
@@ -276,7 +227,7 @@ class TorqueNode(ManagedNode[P, T]):
 
     def report(self, status: Status) -> None:
         status.values["efforts published per second"] = self._answered
-        self.silence.report(status, self.active)
+        super().report(status)
         engine = self.engine
         if engine is None:
             return

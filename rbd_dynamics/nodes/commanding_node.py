@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes that command a robot have in common: however they end, they leave it safe first."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TypeVar
+
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.engines import S
+from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.interface.common import CommonParameters
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.silence import Silence
+from rbd_dynamics.nodes.watchdog import Watchdog
+
+P = TypeVar("P", bound=CommonParameters)
+
+
+class CommandingNode(ManagedNode[P, S]):
+    """Falls silent on deactivation and at every end; subclasses call `fall_silent` for causes of their own."""
+
+    def __init__(self, interface: Interface[P], **options: Any) -> None:
+        super().__init__(interface, **options)
+        self.silence: Silence[S] = Silence(self)
+        self.watchdog = Watchdog()
+        self.commanding: S | None = None  # the engine of the last command
+
+    # --- what a node says about itself ------------------------------------------------------------
+
+    def silent(self, engine: S, reason: str) -> None:
+        """The node falls silent: forget what was planned."""
+
+    def state_age(self, now: float) -> float:
+        """Of the last good state, s."""
+        return now - self.watchdog.done
+
+    # --- silence ----------------------------------------------------------------------------------
+
+    def fall_silent(self, reason: str, *, returns: bool = False) -> None:
+        """Command nothing in answer any more, and leave the robot as `on_silence` says: whatever the cause.
+
+        returns: until that is possible again, and the robot then is held where it is; else until the node is activated
+        anew. Nothing is published where nothing has been since the activation, and nothing twice.
+        """
+        engine = self.commanding or self.engine
+        if not self.active or engine is None:
+            return
+        if self.engine is not None:
+            self.silent(self.engine, reason)
+        self.silence.begin(reason, engine, self.state_age(time.monotonic()), returns)
+
+    # --- life cycle -------------------------------------------------------------------------------
+
+    def activated(self) -> None:
+        self.silence.activated()
+        self.watchdog.start(time.monotonic())
+
+    def _deactivate(self) -> None:
+        self.fall_silent("deactivated")
+        super()._deactivate()
+
+    def _clean_up(self) -> None:
+        self.fall_silent("shut down" if self._finalized else "cleaned up")
+        super()._clean_up()
+        self.commanding = None
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.fall_silent("a transition failed")
+        return super().on_error(state)
+
+    def leave(self) -> None:
+        self.fall_silent("the process was asked to end")
+
+    @property
+    def leaving(self) -> bool:
+        return self.silence.stopping
+
+    def finish(self) -> None:
+        self.fall_silent("the process ends")
+        self.silence.cut()
+        super().finish()
+
+    def report(self, status: Status) -> None:
+        self.silence.report(status, self.active)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `guard`: passes a torque node's commands on, and leaves the robot safe when they stop."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from rbd_dynamics.control.command_gate import CommandCheck, CommandGate
+from rbd_dynamics.control.safe_stop import OLDEST, SafeStop
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes.commanding_node import CommandingNode
+from rbd_dynamics.nodes.description import Prefix, Progress
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
+from rbd_dynamics.nodes.messages import JOINT_STATES, staleness
+from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.raw_joint_state import RawJointStates
+from rbd_dynamics.robot import Robot
+
+WATCH = 0.01  # s: how often it is looked whether commands still come
+QUEUE = 0.05  # s: after a standstill of this process, commands may be old for so long
+PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
+COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
+
+
+@dataclass
+class Engine:
+    """Everything about one robot model."""
+
+    model: Model
+    robot: Robot
+    safe_stop: SafeStop
+    check: CommandCheck
+    reader: JointStateReader
+    prefix: Prefix
+
+    def tune(self, params: GuardParameters) -> None:
+        """What may change while it runs. Raises ValueError, and then changes nothing."""
+        self.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
+        self.check = CommandCheck(self.check.joints, self.safe_stop.limits)
+
+
+class GuardNode(CommandingNode[GuardParameters, Engine]):
+    """Every good command is passed on; without one for `command_timeout` the robot is held and let go."""
+
+    def __init__(self, **options: Any) -> None:
+        self._payloads = Payloads()
+        self._raw_states = RawJointStates()
+        self._state_time = 0.0  # monotonic, of the last good one
+        self._gate = CommandGate()
+        self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
+        self._passed = 0
+        self._simulated_time = False
+        super().__init__(GUARD, **options)
+
+    def build(self, model: Model, params: GuardParameters, progress: Progress) -> Engine:
+        prefix = Prefix(params.tf_prefix, model)
+        robot = Robot(model)
+        progress("feedforward", 1, 1)
+        safe_stop = SafeStop(robot, [prefix.inside(name) for name in params.joints])
+        required = [prefix.outside(name) for name in safe_stop.joints]
+        reader = JointStateReader(
+            [prefix.outside(name) for name in model.joint_names],
+            required,
+            missing_velocity=params.missing_velocity,
+            initial=model.start_position(),
+        )
+        engine = Engine(model, robot, safe_stop, CommandCheck(required, [0.0]), reader, prefix)
+        engine.tune(params)
+        return engine
+
+    def adopt(self, engine: Engine) -> None:
+        old = self.engine
+        if old is not None and old.reader.names == engine.reader.names:
+            engine.reader = old.reader
+        for problem in self._payloads.apply_to([engine.robot]):
+            self.get_logger().warning(problem)
+        engine.tune(self.params)  # they may have changed meanwhile
+
+    def parameters_changed(self, engine: Engine, new: GuardParameters) -> None:
+        engine.tune(new)
+        self._gate.options = new.gate_options
+
+    def open(self) -> None:
+        self.silence.open()
+        self._commands = self.silence.publisher
+        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        self.silence.keep(states, self.destroy_subscription)
+        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, raw=True)
+        self.serve(Trigger, "~/resume", self._on_resume)
+        PayloadService(self, self._payloads, lambda engine: [engine.robot])
+        self.every(WATCH, self._watch)
+
+    def activated(self) -> None:
+        super().activated()
+        self._gate.reset()
+        self._simulated_time = bool(self.get_parameter("use_sim_time").value)
+
+    def state_age(self, now: float) -> float:
+        return now - self._state_time
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def _on_command(self, raw: bytes) -> None:
+        if self.building:
+            self.poll()
+        engine, silence = self.engine, self.silence
+        if engine is None or not self.active:
+            return
+        now = time.monotonic()
+        self.watchdog.stood_still(now, self.params.command_timeout + QUEUE)
+        if now - self.watchdog.woke < QUEUE and silence.owns:
+            return  # it may have waited since before
+        numbers = _numbers(raw)
+        problem = engine.check.problem(numbers)
+        if problem:
+            self._bad = (now, problem)
+            self.refuse(f"command not passed on: {problem}")
+            return
+        self._gate.good(now)
+        if silence.reason and not (silence.returns and self._gate.opens(now)):
+            return
+        self._commands.publish(raw)
+        self._passed += 1
+        self.commanding = engine
+        silence.owns = bool(numbers.any())  # zeros for all leave the robot alone
+        self.watchdog.feed(now, self._simulated_now())
+        if silence.reason:
+            silence.speaks_again()
+
+    def _watch(self) -> None:
+        """Do commands come? By the steady clock."""
+        now, timeout = time.monotonic(), self.params.command_timeout
+        if self.watchdog.stood_still(now, timeout + QUEUE) or not self.active:
+            return
+        if not self.silence.owns or self.silence.reason:
+            return
+        if not self.watchdog.barks(now, timeout, self._simulated_now() if self._simulated_time else None):
+            return
+        when, problem = self._bad
+        what = f"none was good: {problem}" if when > self.watchdog.done else "they have stopped"
+        reason = f"no good command for {now - self.watchdog.done:.3g} s: {what}"
+        shut = self._gate.stopped(now)
+        if shut:
+            reason += f"; more than {self.params.most_silences} times within a minute: call ~/resume"
+        self.fall_silent(reason, returns=not shut)
+
+    def _simulated_now(self) -> int:
+        return self.get_clock().now().nanoseconds if self._simulated_time else 0
+
+    def _on_resume(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.active
+        if not self.active:
+            response.message = "the node is not active"
+        elif not self._gate.shut:
+            response.message = "nothing to resume: commands pass as soon as they are good"
+        else:
+            self._gate.reset()
+            self.silence.returns = True
+            response.message = "commands pass again as soon as they are good"
+        return response
+
+    # --- states -----------------------------------------------------------------------------------
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        engine = self.engine if self.active else self.silence.engine
+        if engine is None:
+            return
+        now = self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
+        stamp, names, position, velocity = self._raw_states.read(raw)
+        problem = staleness(stamp, now, self.params.state_timeout)
+        if problem:
+            return self.refuse(problem)
+        if not engine.reader.read(names, position, velocity, stamp or now):
+            return self.refuse(engine.reader.problem)
+        self._state_time = time.monotonic()
+        if self.silence.stopping:
+            self.silence.answer(engine.reader)
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        super().report(status)
+        status.values["commands passed on per second"] = self._passed
+        if self.active and self.engine is not None:
+            if not self._passed and not self.silence.reason:
+                status.warn("no command passed on" + ("" if self._refused else ": none arrives"))
+            age = self.state_age(time.monotonic())
+            if age > OLDEST and self.params.on_silence == "gravity":
+                seen = f"for {age:.3g} s" if self._state_time else "yet"
+                status.error(f"no joint state {seen}: the robot could not be held")
+        self._passed = 0
+
+
+def _numbers(raw: bytes) -> NDArray[np.float64]:
+    """The numbers of a serialised Float64MultiArray."""
+    count = len(raw) - NUMBERS >> 3
+    if raw.startswith(PLAIN) and len(raw) == NUMBERS + 8 * count and raw[COUNT] == count.to_bytes(4, "little"):
+        return np.frombuffer(raw, "<f8", count, NUMBERS)
+    return np.array(deserialize_message(raw, Float64MultiArray).data)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the executable."""
+    sys.exit(process.run(GuardNode, args))
+
+
+if __name__ == "__main__":
+    main()

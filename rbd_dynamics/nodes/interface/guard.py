@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `guard`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.control.command_gate import GateOptions
+from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.joint_states.reader import MissingVelocity
+from rbd_dynamics.nodes.interface.common import (
+    DIAGNOSTICS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    CommonParameters,
+    missing_velocity_parameter,
+    on_silence_parameter,
+    silence_damping_parameter,
+    silence_duration_parameter,
+)
+from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
+from rbd_dynamics.nodes.interface.torque import COMMANDS
+from rbd_dynamics.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class GuardParameters(CommonParameters):
+    """Of node `guard`."""
+
+    joints: tuple[str, ...] = parameter((), "Commanded joints, as the torque node has them. Empty: all of the robot")
+    terms: tuple[str, ...] = parameter(
+        WITHOUT_FRICTION,
+        "As the torque node has them: gravity and spring hold the robot; leave out what it compensates itself",
+        choices=TERMS,
+        dynamic=True,
+    )
+    effort_limits: tuple[float, ...] = parameter(
+        (),
+        "No command beyond is passed on, N m or N: one for all or one for each joint. Empty: the description's",
+        minimum=0.0,
+        dynamic=True,
+    )
+    command_timeout: float = parameter(
+        0.05, "Without a good command for longer (s) the guard takes over", minimum=0.001, maximum=10.0, dynamic=True
+    )
+    resume_after: float = parameter(
+        0.1,
+        "Good commands must have come for so long (s), without a gap, before they are passed on again",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    most_silences: int = parameter(
+        3,
+        "When commands stop more often than this within a minute, they are passed on again only after `~/resume`",
+        minimum=0,
+        maximum=1000,
+        dynamic=True,
+    )
+    state_timeout: float = parameter(
+        0.1,
+        "A joint state whose stamp is off by more (s) is stale and not used. 0: any stamp is good",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    missing_velocity: MissingVelocity = missing_velocity_parameter()
+    on_silence: OnSilence = on_silence_parameter()
+    silence_duration: float = silence_duration_parameter()
+    silence_damping: tuple[float, ...] = silence_damping_parameter()
+
+    @property
+    def stop_options(self) -> StopOptions:
+        return StopOptions(self.on_silence, self.silence_duration, self.silence_damping)
+
+    @property
+    def gate_options(self) -> GateOptions:
+        return GateOptions(self.command_timeout, self.resume_after, self.most_silences)
+
+
+GUARD = Interface(
+    "guard",
+    "Stands between a torque node and the effort controller: good commands pass at once, as the same bytes; when they "
+    "stop, because the torque node was killed, hangs or commands nonsense, it leaves the robot safe.",
+    GuardParameters,
+    (
+        Topic("~/unguarded_commands", "std_msgs/msg/Float64MultiArray", False,
+              "The torque node's `~/commands`. Zeros for all joints leave the robot alone: what stops after them is no "
+              "silence"),
+        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, as the torque node has it"),
+        ROBOT_DESCRIPTION,
+        COMMANDS,
+        DIAGNOSTICS,
+    ),
+    (
+        Service("~/resume", "std_srvs/srv/Trigger", "Pass commands on again after they have stopped too often"),
+        SET_PAYLOAD,
+    ),
+)  # fmt: skip
