@@ -31,7 +31,7 @@ from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
 
 WATCH = 0.01  # s: how often it is looked whether commands still come
-QUEUE = 0.05  # s: after a standstill of this process, commands may be old for so long
+QUEUE = 0.05  # s: after a standstill of this process, commands, and states without a stamp, may be old for so long
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
 
@@ -146,7 +146,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         now, timeout = time.monotonic(), self.params.command_timeout
         if self.watchdog.stood_still(now, timeout + QUEUE) or not self.active:
             return
-        if not self.silence.owns or self.silence.reason:
+        if not self.silence.owns or self.silence.reason or now - self.watchdog.woke < 2.0 * QUEUE:
             return
         if not self.watchdog.barks(now, timeout, self._simulated_now() if self._simulated_time else None):
             return
@@ -181,6 +181,8 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             return
         now = self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
         stamp, names, position, velocity = self._raw_states.read(raw)
+        if not stamp and time.monotonic() - self.watchdog.woke < QUEUE:
+            return  # it may have waited since before
         problem = staleness(stamp, now, self.params.state_timeout)
         if problem:
             return self.refuse(problem)

@@ -29,7 +29,7 @@ from rbd_dynamics.nodes.samples import flat
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
 WATCH = 0.02  # s: how often it is looked whether states are still answered
-PATIENCE = 1.0  # s without an answer that are silence where `state_timeout` is 0
+PATIENCE = 5.0  # s without an answer that are silence where `state_timeout` is 0
 QUEUE = 0.05  # s: after a standstill, states without a stamp may be old for so long
 
 
@@ -105,7 +105,7 @@ class TorqueNode(CommandingNode[P, T]):
         now, timeout = time.monotonic(), self._timeout()
         if self.watchdog.stood_still(now, timeout) or not self.silence.owns or self.silence.reason or not self.active:
             return
-        if not self._barks(now, self.now()):
+        if now - self.watchdog.woke < 2.0 * QUEUE or not self._barks(now, self.now()):
             return
         when, problem = self._refusal
         what = f"every joint state was refused: {problem}" if when > self.watchdog.done else "no joint states arrive"

@@ -93,6 +93,10 @@ class Watched(Conversation):
     def commands(self) -> list[Array]:
         return [np.array(message.data) for message in list(self._messages)]
 
+    def forget(self) -> None:
+        """What it has commanded until now."""
+        self._messages.clear()
+
     def answers(self, efforts: Array | None = None) -> None:
         """Wait until it commands something, or just that."""
         count = len(self._messages)

@@ -34,7 +34,7 @@ class TorqueParameters(CommonParameters):
     state_timeout: float = parameter(
         0.1,
         "A joint state whose stamp is off by more (s) is stale and not answered; without an answer for longer the node "
-        "falls silent (`on_silence`). 0: any stamp is good, and it falls silent after 1 s",
+        "falls silent (`on_silence`). 0: any stamp is good, and it falls silent after 5 s",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
