@@ -56,7 +56,6 @@ class CommandingNode(ManagedNode[P, S]):
 
     def activated(self) -> None:
         self.silence.activated()
-        self.watchdog.start(time.monotonic())
 
     def _deactivate(self) -> None:
         self.fall_silent("deactivated")

@@ -24,6 +24,7 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.commanding_node import CommandingNode
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, staleness
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
@@ -31,7 +32,9 @@ from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
 
 WATCH = 0.01  # s: how often it is looked whether commands still come
-QUEUE = 0.05  # s: after a standstill of this process, commands, and states without a stamp, may be old for so long
+QUEUE = (
+    50_000_000  # ns: after a standstill of this process, commands, and states without a stamp, may be old for so long
+)
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
 
@@ -61,6 +64,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         self._raw_states = RawJointStates()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
+        self._heartbeat = Heartbeat()
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
         self._simulated_time = False
@@ -121,8 +125,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         if engine is None or not self.active:
             return
         now = time.monotonic()
-        self.watchdog.stood_still(now, self.params.command_timeout + QUEUE)
-        if now - self.watchdog.woke < QUEUE and silence.owns:
+        if silence.owns and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
         numbers = _numbers(raw)
         problem = engine.check.problem(numbers)
@@ -144,9 +147,10 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
     def _watch(self) -> None:
         """Do commands come? By the steady clock."""
         now, timeout = time.monotonic(), self.params.command_timeout
-        if self.watchdog.stood_still(now, timeout + QUEUE) or not self.active:
+        self._heartbeat.beat()
+        if not self.active or not self.silence.owns or self.silence.reason:
             return
-        if not self.silence.owns or self.silence.reason or now - self.watchdog.woke < 2.0 * QUEUE:
+        if self._heartbeat.since_stall(time.monotonic_ns()) < 2 * QUEUE:
             return
         if not self.watchdog.barks(now, timeout, self._simulated_now() if self._simulated_time else None):
             return
@@ -180,8 +184,8 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         if engine is None:
             return
         now = self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
-        stamp, names, position, velocity = self._raw_states.read(raw)
-        if not stamp and time.monotonic() - self.watchdog.woke < QUEUE:
+        stamp, names, position, velocity, _ = self._raw_states.read(raw)
+        if not stamp and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
         problem = staleness(stamp, now, self.params.state_timeout)
         if problem:

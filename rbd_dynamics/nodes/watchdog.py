@@ -9,24 +9,11 @@ class Watchdog:
 
     Attributes:
         done: when it was last done.
-        woke: when the process last went on after it had stood still: what waited in its queues meanwhile is old.
     """
 
     def __init__(self) -> None:
-        self.done = self.woke = self._awake = 0.0
+        self.done = 0.0
         self._simulated = 0
-
-    def start(self, time: float) -> None:
-        """Standing still counts from here."""
-        self._awake = time
-
-    def stood_still(self, time: float, timeout: float) -> bool:
-        """A sign of life; True where there was none for longer than the time-out: the process itself was stopped."""
-        stood = time - self._awake > timeout
-        self._awake = time
-        if stood:
-            self.woke = time
-        return stood
 
     def feed(self, time: float, simulated: int = 0) -> None:
         """It was done now."""

@@ -202,7 +202,7 @@ def test_it_never_commands_before_a_command_has_passed(ros, process):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hangs"])
 def test_a_torque_node_that_dies_or_hangs_leaves_the_robot_held_and_may_come_back(ros, oracle, number):
-    options = {"robot_description": ARM, "state_timeout": 0.4, "kp": 5.0}
+    options = {"robot_description": ARM, "state_timeout": 0.4, "plausible_velocity": 0.0, "kp": 5.0}
     with (
         Stream(ros, (A[0], REST)) as stream,
         ros.start("guard", OPTIONS, name="watching") as process,
