@@ -56,7 +56,8 @@ def test_signal_under_traffic_ends_it_with_exit_code_0(ros, gravity, executor, n
     from sensor_msgs.msg import JointState
 
     for _ in range(2):
-        node = ros.start("feedforward", {"robot_description": ARM, "executor": executor}, name="leaving")
+        options = {"robot_description": ARM, "executor": executor, "silence_duration": 0.3}
+        node = ros.start("feedforward", options, name="leaving")
         efforts = ros.collect(JointState, "leaving/effort")
         with Traffic(ros):
             wait_until(lambda found=efforts: len(found) > 50, "efforts")
