@@ -176,12 +176,13 @@ def trajectory(node, stream):
 def test_states_that_are_refused_for_long_are_a_silence(node, stream, oracle, broken, reason):
     stream.state = (A[0], REST)
     node.answers(oracle.gravity(A[0]))
+    count = len(node.commands)
     whole = vars(stream).copy()
     for name, value in broken.items():
         setattr(stream, name, value)
     node.diagnosed("every joint state was refused: ")
     node.diagnosed(reason)
-    commands = node.until_zero()
+    commands = node.until_zero(count)
     parts = shares(commands[-15:], oracle.gravity(A[0]))
     assert parts[-1] == 0.0 and (np.diff(parts) <= 1e-9).all()
     for name in broken:
