@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.control.feedforward import Feedforward, Tuning
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
@@ -51,7 +51,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         joints = [prefix.inside(name) for name in params.joints]
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints=joints)
-        _tune(controller, params)
+        controller.use(_tuning(controller, params))
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
@@ -73,7 +73,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        _tune(engine.controller, self.params)  # they may have changed meanwhile
+        self._tune(engine, self.params)  # they may have changed meanwhile
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
@@ -82,8 +82,19 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             self.engine.motion.release()
 
     def parameters_changed(self, engine: Engine, new: FeedforwardParameters) -> None:
-        _tune(engine.controller, new)
+        self._tune(engine, new)
         engine.motion.options = new.motion_options
+
+    @staticmethod
+    def _tune(engine: Engine, params: FeedforwardParameters) -> None:
+        """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
+        controller, reader, motion = engine.controller, engine.reader, engine.motion
+        tuning = _tuning(controller, params)
+        controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
+        controller.use(tuning)
+
+    def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
@@ -109,9 +120,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             status.values["desired motion"] = self.engine.motion.mode
 
 
-def _tune(controller: Feedforward, params: FeedforwardParameters) -> None:
-    """What may change while it runs. Raises ValueError, and then changes nothing."""
-    controller.tune(
+def _tuning(controller: Feedforward, params: FeedforwardParameters) -> Tuning:
+    """What may change while it runs. Raises ValueError."""
+    return controller.tuning(
         params.terms,
         evaluate_at=params.evaluate_at,
         kp=params.kp,
@@ -123,7 +134,7 @@ def _tune(controller: Feedforward, params: FeedforwardParameters) -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(FeedforwardNode, args))
+    sys.exit(process.run(FeedforwardNode, FEEDFORWARD, args))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import Payloads, PayloadService, check_holding
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
@@ -37,6 +38,7 @@ class TorqueNode(ManagedNode[P, T]):
         super().__init__(interface, **options)
         self._payloads = Payloads()
         self._saturated = np.zeros(0, dtype=bool)
+        self._named_effort = JointState()
         self._answered = 0
         self._last_arrival = 0  # ns
         self._raw_states = RawJointStates()
@@ -58,6 +60,13 @@ class TorqueNode(ManagedNode[P, T]):
     def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
+    def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
+        """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
+
+        robot: the engine's, or one with another load. Raises ArithmeticError where they are not finite.
+        """
+        raise NotImplementedError
+
     def take_motion(self, engine: T, message: JointTrajectory) -> None:
         """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
         raise NotImplementedError
@@ -69,15 +78,38 @@ class TorqueNode(ManagedNode[P, T]):
         self._efforts = self.publish_on(JointState, "~/effort")
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot])
+        PayloadService(self, self._payloads, lambda engine: [engine.robot], self._try_load)
 
     def activated(self) -> None:
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
+    def time_source_changed(self, simulated: bool) -> None:
+        if simulated != self._simulated_time:
+            self._simulated_time = simulated
+            if self.engine is not None:
+                self.clock_was_set_back(self.engine)  # what was to come has no time any more
+
+    def _try_load(self, engine: T, robot: Robot) -> None:
+        """Raise ValueError where the robot could hold itself before, but not with this load."""
+        before = self.holding(engine, engine.robot)[0].copy()
+        names = list(self._named_effort.name)
+        check_holding(names, before, *self.holding(engine, robot))
+
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
-        """Loads, and the messages: both are made once, only their numbers change. For `adopt`."""
-        for problem in self._payloads.apply_to([engine.robot]):
+        """Loads, and the messages: both are made once, only their numbers change. For `adopt`.
+
+        Raises ValueError, and then changes nothing, where the robot could hold itself still so far and cannot with
+        this engine.
+        """
+        dropped = self._payloads.apply_to([engine.robot])
+        efforts, limits = self.holding(engine, engine.robot)
+        if self.engine is not None and list(self._named_effort.name) == list(joints):
+            check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
+        else:  # nothing is known of what the limits are worth
+            check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
+        for problem in dropped.values():
             self.get_logger().warning(problem)
+        self._payloads.forget(dropped)
         zeros = np.zeros(len(joints))
         self._command = Float64MultiArray(data=flat(zeros))
         self._named_effort = JointState(name=list(joints), effort=flat(zeros))
