@@ -24,6 +24,7 @@ from rclpy.utilities import remove_ros_args
 
 from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.parameter_files import readable
 from rbd_dynamics.nodes.rclpy_private import events_executor
 from rbd_dynamics.nodes.stopping import stop_requested
 from rbd_dynamics.nodes.usage import help_text, usage
@@ -48,10 +49,13 @@ def run(
     node, spin, executor = None, None, None
     started = False
     try:
-        code = _own_arguments(interface, sys.argv if args is None else args)
+        args = sys.argv if args is None else args
+        code = _own_arguments(interface, args)
         if code is not None:
             return code
-        _initialise(args)
+        texts = [each.name for each in interface.parameters if each.kind == "string"]
+        with readable(args, texts) as arguments:
+            _initialise(arguments)
         node = make_node()
         executor, spin = choose_executor(node, node.params.executor)
         started = True
@@ -92,10 +96,10 @@ def _own_arguments(interface: Interface[Any], args: Sequence[str]) -> int | None
     return None
 
 
-def _initialise(args: Sequence[str] | None) -> None:
+def _initialise(args: Sequence[str]) -> None:
     """rclpy, without the lines that its lower layers log of an argument that the error tells as well."""
     set_logger_level("rcl", LoggingSeverity.FATAL)
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=list(args), signal_handler_options=SignalHandlerOptions.NO)
     if get_logger_effective_level("rcl") == LoggingSeverity.FATAL:  # unless an argument has set it
         set_logger_level("rcl", LoggingSeverity.UNSET)
 
