@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,7 @@ def always(node: Node, answer: Answer, *, faults: bool) -> Answer:
         try:
             return answer(request, response)
         except Exception as error:
-            reason = shortened(" ".join(str(error).split()))
+            reason = one_line(error)
             if faults:
                 node.get_logger().error(traceback.format_exc())
                 reason = f"internal error: {type(error).__name__}: {reason}"
@@ -42,6 +43,11 @@ def answer_always(node: Node) -> None:
     """The same for the services that rclpy has made for a node: of parameters and of the life cycle."""
     for service in node.services:
         service.callback = always(node, service.callback, faults=False)
+
+
+def one_line(error: Exception) -> str:
+    """The text of an exception, without the lines of others' sources that the layers below rclpy add."""
+    return shortened(re.sub(r"[.,]*,? at /\S+:\d+", "", " ".join(str(error).split())))
 
 
 def _refuse(request: Any, response: Any, reason: str) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import signal
 import sys
 import time
@@ -22,7 +21,8 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import remove_ros_args
 
-from rbd_dynamics.model.excerpt import excerpt, shortened
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.nodes.answering import one_line
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.parameter_files import readable
 from rbd_dynamics.nodes.rclpy_private import events_executor
@@ -111,7 +111,7 @@ def _refuse(reason: str, code: int) -> int:
 
 def _in_one_line(error: Exception) -> str:
     """What is wrong; the kind of error besides where it is none of those that name a culprit."""
-    text = shortened(re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split())))  # without lines of others' sources
+    text = one_line(error)
     if type(error).__name__ in UNKNOWN:
         return f"unknown arguments after --ros-args: {text}"
     named = isinstance(error, (ValueError, ParameterException, RuntimeError))

@@ -25,6 +25,7 @@ class Talk(Conversation):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
+        node.is_active()
         super().__init__(ros, node)
         self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
@@ -200,6 +201,7 @@ def test_refused_description_of_the_topic_is_forgotten(ros, gravity):
     )
     try:
         with ros.start("feedforward", {"joints": JOINTS}, name="latched") as node:
+            node.is_there()
             texts.publish(String(data=ARM))
             talk = Talk(ros, node)
             for text in (NO_JOINTS, OTHER_JOINTS, "garbage"):

@@ -56,6 +56,7 @@ def test_dumped_parameters_load_again(ros, tmp_path, interface):
     with ros.start(
         interface.executable, {}, "--ros-args", "--params-file", str(config), "-p", "autostart:=false"
     ) as node:
+        node.is_there()
         dumped = get(ros, node.name, *table)
         assert dumped == {name: each.default for name, each in table.items()} | {"autostart": False}
         file = tmp_path / "dump.yaml"
@@ -64,6 +65,7 @@ def test_dumped_parameters_load_again(ros, tmp_path, interface):
         assert not refused and get(ros, node.name, *table) == dumped
     arguments = ["--ros-args", "--params-file", str(file)]
     with ros.start(interface.executable, {}, *arguments, name=interface.executable) as node:
+        node.is_there()
         assert get(ros, node.name, *table) == dumped
 
 
@@ -72,6 +74,7 @@ def test_empty_lists_of_any_type_and_numbers_for_lists_are_understood(ros):
     from rcl_interfaces.srv import SetParameters
 
     with ros.start("hybrid_controller", TASK | {"autostart": False}, name="lists") as node:
+        node.is_there()
         call = ros.client(SetParameters, f"{node.name}/set_parameters")
         arrays = [each for each in HYBRID_CONTROLLER.parameters if each.is_array and each.default == []]
         assert {each.kind for each in arrays} == {"string_array", "double_array"}
@@ -100,6 +103,7 @@ def test_requests_that_make_no_sense_are_answered(ros):
         Parameter(name="kp", value=text),
     ]
     with ros.start("feedforward", {"autostart": False}, name="answering") as node:
+        node.is_there()
         each = ros.client(SetParameters, f"{node.name}/set_parameters")
         together = ros.client(SetParametersAtomically, f"{node.name}/set_parameters_atomically")
         for wrong in odd:
@@ -146,6 +150,7 @@ def test_simulated_time_counts_from_when_it_is_set(ros):
     from builtin_interfaces.msg import Time
 
     with ros.start("feedforward", {"robot_description": ARM}, name="clocked") as node:
+        node.is_there()
         talk = Clocked(ros, node)
 
         def now():
@@ -168,6 +173,7 @@ def test_simulated_time_of_a_parameter_file_counts(ros, tmp_path):
         yaml.safe_dump({"/**/filed": {"ros__parameters": {"use_sim_time": True, "robot_description": ARM}}})
     )
     with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="filed") as node:
+        node.is_there()
         talk = Clocked(ros, node)
         wait_until(lambda: talk.tick(50) or talk.answered(Time(sec=50)), "an effort at simulated time")
         assert not talk.answered(ros.node.get_clock().now().to_msg(), 0.5)
