@@ -49,12 +49,11 @@ def run(
     node, spin, executor = None, None, None
     started = False
     try:
-        args = sys.argv if args is None else args
-        code = _own_arguments(interface, args)
-        if code is not None:
-            return code
         texts = [each.name for each in interface.parameters if each.kind == "string"]
-        with readable(args, texts) as arguments:
+        with readable(sys.argv if args is None else args, texts) as arguments:
+            code = _own_arguments(interface, arguments)
+            if code is not None:
+                return code
             _initialise(arguments)
         node = make_node()
         executor, spin = choose_executor(node, node.params.executor)

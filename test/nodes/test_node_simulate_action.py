@@ -136,7 +136,7 @@ def test_cancel_gives_what_was_done(talk):
     "fields",
     [
         {"duration": 100_000.0, "sample_period": 100_000.0},  # no sample until the end
-        {"duration": 900_000.0, "sample_period": 1.0},
+        {"duration": 900_000.0, "sample_period": 100.0},
         {"duration": 100_000.0, "sample_period": 1.0, "integrator": "adaptive", "step": 0.1},
     ],
 )
