@@ -81,7 +81,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         if self.engine is not None:
             self.engine.motion.release()
 
-    def parameters_changed(self, engine: Engine, new: FeedforwardParameters) -> None:
+    def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
         self._tune(engine, new)
         engine.motion.options = new.motion_options
 
@@ -95,6 +95,12 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
+
+    def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
+        return engine.controlled
+
+    def effort_limits(self, engine: Engine) -> NDArray[np.float64]:
+        return engine.controller.effort_limits
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
