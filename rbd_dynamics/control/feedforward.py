@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
 from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.control.splines import motion_of
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -24,6 +25,15 @@ EvaluateAt = Literal["measured", "desired"]
 EVALUATE_AT = ("measured", "desired")
 Law = Literal["feedforward", "computed_torque"]
 LAWS = ("feedforward", "computed_torque")
+
+
+class Tuning(NamedTuple):
+    """What may change while a `Feedforward` runs, checked."""
+
+    terms: frozenset[str]
+    evaluate_at: EvaluateAt
+    law: Law
+    numbers: tuple[Array, Array, Array]  # weights, gains (2, joints), effort limits (joints)
 
 
 class Feedforward:
@@ -63,6 +73,7 @@ class Feedforward:
         self.continuous = np.array([joint.kind.name == "continuous" for joint in self._chosen], dtype=bool)
         self.tune(terms, evaluate_at=evaluate_at, kp=kp, kd=kd, effort_limits=effort_limits, law=law)
         self._outputs = np.zeros(len(self.joints)), np.zeros(len(self.joints))
+        self._scratch = np.zeros(len(self.joints)), np.zeros(len(self.joints))
         self._kernel = self._build()
         self._call = self._kernel.fast
 
@@ -76,7 +87,20 @@ class Feedforward:
         effort_limits: ArrayLike = (),
         law: Law = "feedforward",
     ) -> None:
-        """Change what may change while it runs. Raises ValueError, and then changes nothing.
+        """Change what may change while it runs, as `tuning` has it. Raises ValueError, and then changes nothing."""
+        self.use(self.tuning(terms, evaluate_at=evaluate_at, kp=kp, kd=kd, effort_limits=effort_limits, law=law))
+
+    def tuning(
+        self,
+        terms: Iterable[str],
+        *,
+        evaluate_at: EvaluateAt = "measured",
+        kp: ArrayLike = (),
+        kd: ArrayLike = (),
+        effort_limits: ArrayLike = (),
+        law: Law = "feedforward",
+    ) -> Tuning:
+        """What `use` takes, and `attempt`. Raises ValueError.
 
         Parameters:
             terms: of "inertia", "coriolis", "gravity", "spring", "friction".
@@ -98,8 +122,26 @@ class Feedforward:
         gains = np.array([per_joint("kp", kp, self.joints), per_joint("kd", kd, self.joints)])
         default = [joint.limits.effort for joint in self._chosen]
         limits = per_joint("effort_limits", effort_limits, self.joints, default)
-        self.terms, self.evaluate_at, self.law, self.effort_limits = chosen, evaluate_at, law, limits
-        self._tuning = (weights, gains, limits)
+        return Tuning(chosen, evaluate_at, law, (weights, gains, limits))
+
+    def use(self, tuning: Tuning) -> None:
+        """From the next call on."""
+        self.terms, self.evaluate_at, self.law, self._tuning = tuning
+        self.effort_limits = self._tuning[2]
+
+    def attempt(self, q: Array, v: Array, motion: Array, since: Array, tuning: Tuning) -> None:
+        """Raise what `compute` would raise with another tuning; nothing changes."""
+        self._kernel((q, v, motion, since, *tuning.numbers, self.robot.inertia_input), self._scratch)
+
+    def holding(self, q: Array, inertia: Array) -> Array:
+        """What the chosen terms need to hold the robot still at q, before it is cut off at the limits (joints).
+
+        inertia: as `Robot.inertia_input` has it, of a robot with another load. Raises ArithmeticError where it is not
+        finite. The same array each time.
+        """
+        still = motion_of([q[self.index], np.zeros(len(self.joints)), np.zeros(len(self.joints))])
+        self._kernel((q, np.zeros(self.robot.model.nv), still, np.zeros(1), *self._tuning, inertia), self._scratch)
+        return self._scratch[1]
 
     def compute(self, q: Array, v: Array, motion: Array, since: Array, *, out: Array | None = None) -> Array:
         """Efforts of the controlled joints, the same array each time or `out`.

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
 
 Array = NDArray[np.float64]
+B = TypeVar("B", bound="BoundModel")
 Wrenches = Mapping[str, ArrayLike]
 
 _payload_lock = ProcessLock()
@@ -148,6 +150,15 @@ class BoundModel:
             if not (np.isfinite(inertia).all() and np.isfinite(fixed).all()):
                 raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with")
             self._payloads, self._inertia, self._fixed = payloads, inertia, fixed
+
+    def carrying(
+        self: B, frame: str, mass: float, *, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
+    ) -> B:
+        """Another robot with the same kernels, and this load besides: to see what it would do. As `set_payload`."""
+        other = copy.copy(self)
+        other._kernels = self._kernels
+        other.set_payload(frame, mass, com=com, inertia=inertia)
+        return other
 
     @property
     def inertial_parameters(self) -> Array:

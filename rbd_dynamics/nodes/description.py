@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from rbd_dynamics.model.excerpt import shortened
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.nodes.interface.common import CommonParameters
@@ -95,16 +95,24 @@ def read_model(text: str, params: CommonParameters, warn: Callable[[str], None])
     """The model of a description, with the node's parameters applied; warnings go to `warn`. Raises ValueError."""
     locked = per_name("parameter 'locked_positions'", params.locked_joints, params.locked_positions)
     x, y, z = params.gravity
-    if not text.strip():
-        raise ValueError("it is empty")
-    if not text.lstrip().startswith("<"):
-        begin = text.strip()[:40]
-        path = "; is that a path? It has to be the content of the file" if text.strip().endswith(".urdf") else ""
-        raise ValueError(f"it is not XML; it begins with {begin!r}{path}")
+    check_text(text)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
-        return load_urdf(text, base=params.root, gravity=(x, y, z), locked=locked or None)
+        model = load_urdf(text, base=params.root, gravity=(x, y, z), locked=locked or None)
+    if not model.joints:
+        raise ValueError(f"robot {excerpt(model.name)} has no joint that moves: there is nothing to compute")
+    return model
+
+
+def check_text(text: str, what: str = "") -> None:
+    """What can be told of a description at once. Raises ValueError; its text begins with `what`."""
+    if not text.strip():
+        raise ValueError(f"{what}it is empty")
+    if not text.lstrip().startswith("<"):
+        begin = text.strip()[:40]
+        path = "; is that a path? It has to be the content of the file" if text.strip().endswith(".urdf") else ""
+        raise ValueError(f"{what}it is not XML; it begins with {begin!r}{path}")
 
 
 def message_of(error: Exception) -> str:

@@ -39,8 +39,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        for problem in self._payloads.apply_to(engine.robots):
-            self.get_logger().warning(problem)
+        self._payloads.move_to(engine.robots, self.get_logger().warning)
         old = self.engine
         if old is not None and old.reader and engine.reader and old.reader.names == engine.reader.names:
             engine.reader = old.reader  # the same joints: they stand where they stood
@@ -129,7 +128,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(DynamicsServerNode, args))
+    sys.exit(process.run(DynamicsServerNode, DYNAMICS_SERVER, args))
 
 
 if __name__ == "__main__":

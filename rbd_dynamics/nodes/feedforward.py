@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.control.feedforward import Feedforward, Tuning
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -54,7 +54,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints=joints)
         safe_stop = SafeStop(robot, joints)
-        _tune(controller, safe_stop, params)
+        safe_stop.check(params.stop_options)
+        controller.use(_tuning(controller, params))
+        safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in controller.joints]
@@ -76,7 +78,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        _tune(engine.controller, engine.safe_stop, self.params)  # they may have changed meanwhile
+        self._tune(engine, self.params)  # they may have changed meanwhile
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
@@ -85,8 +87,21 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             self.engine.motion.release()
 
     def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
-        _tune(engine.controller, engine.safe_stop, new)
+        self._tune(engine, new)
         engine.motion.options = new.motion_options
+
+    @staticmethod
+    def _tune(engine: Engine, params: FeedforwardParameters) -> None:
+        """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
+        controller, reader, motion = engine.controller, engine.reader, engine.motion
+        engine.safe_stop.check(params.stop_options)
+        tuning = _tuning(controller, params)
+        controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
+        controller.use(tuning)
+        engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
+
+    def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
 
     def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
         return engine.controlled
@@ -122,10 +137,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             status.values["desired motion"] = self.engine.motion.mode
 
 
-def _tune(controller: Feedforward, safe_stop: SafeStop, params: FeedforwardParameters) -> None:
-    """What may change while it runs. Raises ValueError, and then changes nothing."""
-    safe_stop.check(params.stop_options)
-    controller.tune(
+def _tuning(controller: Feedforward, params: FeedforwardParameters) -> Tuning:
+    """What may change while it runs. Raises ValueError."""
+    return controller.tuning(
         params.terms,
         evaluate_at=params.evaluate_at,
         kp=params.kp,
@@ -133,12 +147,11 @@ def _tune(controller: Feedforward, safe_stop: SafeStop, params: FeedforwardParam
         effort_limits=params.effort_limits,
         law=params.law,
     )
-    safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(FeedforwardNode, args))
+    sys.exit(process.run(FeedforwardNode, FEEDFORWARD, args))
 
 
 if __name__ == "__main__":

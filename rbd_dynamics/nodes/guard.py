@@ -221,7 +221,7 @@ def _numbers(raw: bytes) -> NDArray[np.float64]:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(GuardNode, args))
+    sys.exit(process.run(GuardNode, GUARD, args))
 
 
 if __name__ == "__main__":

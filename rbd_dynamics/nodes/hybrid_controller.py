@@ -24,6 +24,7 @@ from rbd_dynamics.nodes.hybrid_engine import Engine, apply, build_engine, check_
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -97,6 +98,11 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             apply(engine, new)
         if new.desired_force != self.params.desired_force:
             engine.supervisor.desired[:] = new.desired_force or 0.0
+
+    def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
+        still = np.zeros(engine.model.nv)
+        held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
+        return held[engine.joints], engine.controller.effort_limits[engine.joints]
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -262,7 +268,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(HybridControllerNode, args))
+    sys.exit(process.run(HybridControllerNode, HYBRID_CONTROLLER, args))
 
 
 if __name__ == "__main__":

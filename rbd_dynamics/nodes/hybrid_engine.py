@@ -76,9 +76,15 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
 
 
 def apply(engine: Engine, params: HybridControllerParameters) -> None:
-    """What needs no building. Raises ValueError."""
-    _tune(engine, params)
-    engine.controller.move(*task_of(params, engine.prefix).sets(engine.model))
+    """What needs no building. Raises ValueError, and then changes nothing."""
+    sets = task_of(params, engine.prefix).sets(engine.model)
+    before = engine.controller.constraints, engine.controller.task
+    engine.controller.move(*sets)
+    try:
+        _tune(engine, params)
+    except ValueError:
+        engine.controller.move(*before)
+        raise
     engine.sensor.constraints = engine.controller.constraints
 
 

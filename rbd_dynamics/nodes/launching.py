@@ -21,7 +21,7 @@ PACKAGE = "rbd_dynamics"
 ARGUMENTS = {
     "namespace": ("", "name space of the node and its topics"),
     "tf_prefix": ("", "put before joint and frame names; xacro gets it, and params_file as $(var tf_prefix)"),
-    "use_sim_time": ("false", "take time from /clock"),
+    "use_sim_time": ("", "take time from /clock: true or false. Empty: as params_file says, or false"),
     "urdf": ("", "file of the robot description. Without it and xacro: from the topic robot_description"),
     "xacro": ("", "the same as a xacro file"),
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
@@ -122,7 +122,9 @@ def node_action(
     """
     value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
     text = robot_description(value) if description is None else description
-    own: dict[str, Any] = {"use_sim_time": value["use_sim_time"].lower() in ("true", "1")}
+    own: dict[str, Any] = {}
+    if value["use_sim_time"]:
+        own["use_sim_time"] = value["use_sim_time"].lower() in ("true", "1")
     if value["tf_prefix"]:
         own["tf_prefix"] = value["tf_prefix"]
     if text:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
@@ -22,7 +24,8 @@ from std_msgs.msg import String
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import parameters
-from rbd_dynamics.nodes.description import Build, BuildError, P, Progress
+from rbd_dynamics.nodes.answering import always, answer_always
+from rbd_dynamics.nodes.description import Build, BuildError, P, Progress, check_text, message_of
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
@@ -30,6 +33,7 @@ from rbd_dynamics.nodes.rclpy_private import given_parameters
 from rbd_dynamics.nodes.stopping import stop_requested
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POLL_PERIOD = 0.05  # s: how soon a new description is taken over while nothing else happens
 T = TypeVar("T")
@@ -40,11 +44,15 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     def __init__(self, interface: Interface[P], **options: Any) -> None:
         super().__init__(interface.executable, **options)
+        answer_always(self)
         values = parameters.declare(self, interface.parameters)
         for name in given_parameters(self):
             if not self.has_parameter(name):
                 self.get_logger().warning(f"there is no parameter {name!r}: it is ignored")
         self.params = interface.parameter_set.of(values)
+        if hasattr(self, "add_pre_set_parameters_callback"):  # Humble has none, and takes exact types only
+            table = interface.parameters
+            self.add_pre_set_parameters_callback(lambda changes: parameters.converted(table, changes))
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.engine: E | None = None
         self.active = False
@@ -54,6 +62,10 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self._waiting: str | None = None  # the next description, while a build is under way
         self._description = ""  # the latest
         self._description_problem = "no robot_description yet"
+        self._adopted_description = ""  # what the engine was made of
+        self._agreed = self.params  # what the engine works with: where a build fails, they become so again
+        self._setting_back = False
+        self._failed = ""  # the last transition, and why
         self._refused: dict[str, int] = {}
         self._diagnostics = Diagnostics(self, interface.executable, self._report)
 
@@ -82,6 +94,9 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     def report(self, status: Status) -> None:
         """Add to the diagnostics."""
 
+    def time_source_changed(self, simulated: bool) -> None:
+        """Called where parameter use_sim_time changes at run time, just before the clock does."""
+
     # --- entities ---------------------------------------------------------------------------------
 
     def publish_on(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
@@ -93,7 +108,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.keep(self.create_subscription(kind, topic, callback, qos, raw=raw), self.destroy_subscription)
 
     def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
-        self.keep(self.create_service(kind, name, callback), self.destroy_service)
+        self.keep(self.create_service(kind, name, always(self, callback, faults=True)), self.destroy_service)
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
         """A timer of wall time, whatever use_sim_time says."""
@@ -139,10 +154,10 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         return self._guarded("activate", self._activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        return self._guarded("deactivate", self._deactivate)
+        return self._guarded("deactivate", self._deactivate, ERROR)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        return self._guarded("clean up", self._clean_up)
+        return self._guarded("clean up", self._clean_up, ERROR)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self._finalized = True
@@ -151,22 +166,29 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         return self._guarded("recover", self._clean_up)
 
-    def _guarded(self, what: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+    def _guarded(
+        self, what: str, action: Callable[[], None], failed: TransitionCallbackReturn = FAILURE
+    ) -> TransitionCallbackReturn:
+        """failed: what an exception means. Of what shall end it is an error, which cleans up: it must not go on."""
         try:
             action()
         except BuildError as error:
-            self.get_logger().error(f"cannot {what}: {error}")
-            return FAILURE
-        except Exception:
+            self._failed = f"cannot {what}: {error}"
+            self.get_logger().error(self._failed)
+            return failed
+        except Exception as error:
+            self._failed = f"cannot {what}: internal error: {type(error).__name__}: {message_of(error)}"
             self.get_logger().error(f"cannot {what}: {traceback.format_exc()}")
-            return FAILURE
+            return failed
+        if what != "recover":  # where that was needed, why is still to be told
+            self._failed = ""
         return SUCCESS
 
     def _configure(self) -> None:
-        text = self.params.robot_description
+        text = self._description = self.params.robot_description
+        self._agreed = self.params
         try:
             if text:
-                self._description = text
                 self._adopt(self._build_of(text).run())
             else:
                 self.subscribe(String, "robot_description", self._on_description, LATCHED)
@@ -198,7 +220,10 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     # --- robot description ------------------------------------------------------------------------
 
     def _on_description(self, message: String) -> None:
-        self.take_description(message.data)
+        if self.params.robot_description:
+            self.refuse("topic robot_description ignored: the parameter of that name has been set")
+        else:
+            self.take_description(message.data)
 
     def take_description(self, text: str) -> None:
         """Begin to use another description; the old one stays in use until the new one is ready."""
@@ -224,14 +249,17 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
             return
         try:
             self._adopt(build.result())
-        except (BuildError, ValueError) as error:
+        except (BuildError, ValueError, KeyError, ArithmeticError) as error:
             kept = "" if self.engine is None else "; the one before stays in use"
-            self._description_problem = f"{error}{kept}"
+            changed = self._set_back()
+            back = f"; set back: {', '.join(changed)}" if changed else ""
+            self._description_problem = f"{message_of(error)}{kept}{back}"
             self.get_logger().error(self._description_problem)
 
     def _adopt(self, engine: E) -> None:
         self.adopt(engine)
         self.engine = engine
+        self._adopted_description, self._agreed = self._description, self.params
         self._description_problem = ""
         self.get_logger().info(f"ready for {engine.model.name!r}: {', '.join(engine.model.joint_names)}")
 
@@ -256,21 +284,57 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     # --- parameters -------------------------------------------------------------------------------
 
     def _on_set_parameters(self, changes: Sequence[RosParameter]) -> SetParametersResult:
+        """All of the changes, or none: nothing is refused after something has been taken."""
+        if self._setting_back:
+            return SetParametersResult(successful=True)
         try:
             new = self.params.changed(changes, self._configured)
+            described = self._configured and new.robot_description != self.params.robot_description
+            if described:
+                check_text(new.robot_description, "robot_description: ")
             if self.engine is not None:
                 self.parameters_changed(self.engine, new)
-        except ValueError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        described = new.robot_description
-        renewed = self._configured and described and described != self.params.robot_description
-        another = self.needs_another(new)
+        except (ValueError, KeyError, ArithmeticError) as error:
+            return SetParametersResult(successful=False, reason=message_of(error))
+        except Exception as error:  # a fault of ours: say so, and live on
+            self.get_logger().error(traceback.format_exc())
+            return SetParametersResult(successful=False, reason=f"internal error: {type(error).__name__}: {error}")
+        another = self._configured and (self.needs_another(new) or (self.engine is None and not self.building))
         self.params = new
-        if renewed:
-            self.take_description(described)
-        elif another and self._configured and self._description:
+        if described:
+            self.take_description(new.robot_description)
+        elif another and self._description:
             self.take_description(self._description)
+        elif not self.building:
+            self._agreed = new
+        else:  # it stays also where the build fails, if it goes with what there is then
+            with suppress(ValueError):
+                self._agreed = self._agreed.changed(changes, False)
+        for change in changes:
+            if change.name == "use_sim_time":
+                self.time_source_changed(bool(change.value))
         return SetParametersResult(successful=True)
+
+    def _set_back(self) -> list[str]:
+        """After a build that failed: parameters are again what the engine works with. Names of those that were not."""
+        if self.engine is None:
+            new = self.params
+            if self._description == new.robot_description:
+                new, self._description = replace(new, robot_description=self._agreed.robot_description), ""
+        else:
+            new, self._description = self._agreed, self._adopted_description
+            try:
+                self.parameters_changed(self.engine, new)
+            except (ValueError, KeyError, ArithmeticError) as error:  # it keeps what it works with
+                self.get_logger().error(f"parameters are not set back: {message_of(error)}")
+        different = [each for each in new.table() if getattr(new, each.name) != getattr(self.params, each.name)]
+        self.params = new
+        self._setting_back = True
+        try:
+            self.set_parameters([parameters.as_ros(each, getattr(new, each.name)) for each in different])
+        finally:
+            self._setting_back = False
+        return [each.name for each in different]
 
     # --- diagnostics ------------------------------------------------------------------------------
 
@@ -283,6 +347,8 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     def _report(self, status: Status) -> None:
         status.values["state"] = self.state
+        if self._failed:
+            status.error(self._failed)
         if self.building:
             status.warn("compiling for a new robot_description or task")
         if self._description_problem and self._configured:

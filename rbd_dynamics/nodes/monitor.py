@@ -79,8 +79,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:
-        for problem in self._payloads.apply_to([engine.robot]):
-            self.get_logger().warning(problem)
+        self._payloads.move_to([engine.robot], self.get_logger().warning)
         self._efforts = np.full(engine.model.nv, np.nan)
         self._squares, self._samples = np.zeros(engine.model.nv), np.zeros(engine.model.nv)
         self._effort_names = None
@@ -225,7 +224,7 @@ def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(MonitorNode, args))
+    sys.exit(process.run(MonitorNode, MONITOR, args))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from rbd_dynamics.model.excerpt import excerpt
+
 if TYPE_CHECKING:
     from rcl_interfaces.msg import ParameterDescriptor
     from rclpy.node import Node
@@ -25,6 +27,8 @@ _KINDS = {
     "bool": (bool,), "int": (int,), "double": (float, int), "string": (str,),
     "string_array": (str,), "double_array": (float, int),
 }  # fmt: skip
+#: nothing at a robot is larger in SI units; products of a few such numbers are still finite
+LARGEST = 1e12
 _KIND_OF = {bool: "bool", int: "int", float: "double", str: "string"}
 
 
@@ -33,8 +37,9 @@ class Parameter:
     """One parameter of a node.
 
     kind: "bool", "int", "double", "string", "string_array" or "double_array". An integer is taken where
-    a double is wanted, one number where a list of them is. `dynamic`: may change while the node is
-    configured; the others while it is not.
+    a double is wanted, one number where a list of them is. Doubles are finite and at most `LARGEST`;
+    `infinite`: infinity may be among them, and means that there is no limit. `dynamic`: may change while
+    the node is configured; the others while it is not.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Parameter:
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     dynamic: bool = False
+    infinite: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -69,20 +75,24 @@ class Parameter:
             if isinstance(value, (float, int)):  # one number stands for a list of one
                 value = [value]
             if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) and not hasattr(value, "tolist"):
-                raise ValueError(f"parameter {self.name!r} must be a list, got {value!r}")
+                raise ValueError(f"parameter {self.name!r} must be a list, got {excerpt(value)}")
             return [self._checked_one(element) for element in list(value)]
         return self._checked_one(value)
 
     def _checked_one(self, value: Value) -> Value:
         kinds = _KINDS[self.kind]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {value!r}")
+            raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {excerpt(value)}")
         if self.choices and value not in self.choices:
-            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {value!r}")
+            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {excerpt(value)}")
         if float in kinds:
             value = float(value)  # type: ignore[arg-type]
             if math.isnan(value):
                 raise ValueError(f"parameter {self.name!r} is not a number")
+            if math.isinf(value) and not self.infinite:
+                raise ValueError(f"parameter {self.name!r} must be finite; got {value:g}")
+            if LARGEST < abs(value) < math.inf:
+                raise ValueError(f"parameter {self.name!r} is {value:g}: too large to compute with")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
             raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {value:g}")
@@ -97,11 +107,12 @@ def parameter(
     maximum: float | None = None,
     choices: Sequence[str] = (),
     dynamic: bool = False,
+    infinite: bool = False,
 ) -> T:
     """A field of a `ParameterSet`; arguments as for `Parameter`. The choices of a Literal need not be given."""
     metadata = {
         "description": description, "minimum": minimum, "maximum": maximum, "choices": tuple(choices),
-        "dynamic": dynamic,
+        "dynamic": dynamic, "infinite": infinite,
     }  # fmt: skip
     return field(default=default, metadata=metadata)
 
@@ -153,18 +164,77 @@ def _entry(name: str, hint: Any, default: Value, metadata: Mapping[str, Any]) ->
 
 
 def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Value]:
-    """Declare the parameters of a table at a node; returns their values. Raises ValueError for a wrong one."""
-    from rclpy.parameter import Parameter as RosParameter
+    """Declare the parameters of a table at a node; returns their values. Raises ValueError for a wrong one.
+
+    First with any type, as files and command lines tell only what the text looks like: `[]` comes without a type,
+    `[1, 2]` as integers. Once the value is checked it has its type, and keeps it.
+    """
+    from rcl_interfaces.msg import ParameterDescriptor
 
     values = {}
     for parameter in table:
-        declared = node.declare_parameter(parameter.name, _ros_default(parameter), _descriptor(parameter))
-        value = declared.value
-        if parameter.is_array and not value:  # say "an empty list", of which ROS cannot tell the type
-            kind = RosParameter.Type[parameter.kind.upper()]
-            node.set_parameters([RosParameter(parameter.name, kind, [])])
-        values[parameter.name] = parameter.checked(value)
+        any_type = ParameterDescriptor(dynamic_typing=True)
+        given = node.declare_parameter(parameter.name, parameter.default or None, any_type).value
+        if given is None:
+            given = parameter.default
+        values[parameter.name] = checked = parameter.checked([] if _is_empty(parameter, given) else given)
+        node.set_parameters([as_ros(parameter, checked)])
+        node.set_descriptor(parameter.name, _descriptor(parameter))
     return values
+
+
+def ros_type(parameter: Parameter) -> RosParameter.Type:
+    """The type of a parameter, as ROS has it."""
+    from rclpy.parameter import Parameter as RosParameter
+
+    return RosParameter.Type["INTEGER" if parameter.kind == "int" else parameter.kind.upper()]
+
+
+def as_ros(parameter: Parameter, value: Value) -> RosParameter:
+    """A checked value as ROS has it."""
+    from rclpy.parameter import Parameter as RosParameter
+
+    return RosParameter(parameter.name, ros_type(parameter), list(value) if parameter.is_array else value)
+
+
+def converted(table: Sequence[Parameter], changes: Iterable[RosParameter]) -> list[RosParameter]:
+    """The changes with the types of the table, where what came means the same.
+
+    `ros2 param set` and `load` guess a type from the text: `[]` is sent as an empty list of truth values, of bytes by
+    other clients, `1` as an integer, `[1, 2]` as integers. What else has another type stays, and is refused.
+    """
+    from rclpy.parameter import Parameter as RosParameter
+
+    known = {parameter.name: parameter for parameter in table}
+    result = []
+    for change in changes:
+        parameter = known.get(change.name)
+        if parameter is not None and change.type_ not in (RosParameter.Type.NOT_SET, ros_type(parameter)):
+            value = _meant(parameter, change.value)
+            if value is not None:
+                change = as_ros(parameter, value)
+        result.append(change)
+    return result
+
+
+def _meant(parameter: Parameter, value: Value) -> Value:
+    """A value of another type as the parameter has it; None where it is not clear."""
+    if _is_empty(parameter, value):
+        return []
+    numbers = parameter.kind in ("double", "double_array")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and numbers:
+        return [float(value)] if parameter.is_array else float(value)
+    if parameter.kind == "double_array" and hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+        plain = list(value)
+        if all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in plain):
+            return [float(number) for number in plain]
+    return None
+
+
+def _is_empty(parameter: Parameter, value: Value) -> bool:
+    """An empty list of whatever type, for a parameter that is a list."""
+    sized = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+    return parameter.is_array and sized and len(value) == 0
 
 
 def per_name(what: str, names: Sequence[str], values: Sequence[float], default: float = 0.0) -> dict[str, float]:
@@ -177,15 +247,6 @@ def per_name(what: str, names: Sequence[str], values: Sequence[float], default: 
     return dict(zip(names, values or [default] * len(names)))
 
 
-def _ros_default(parameter: Parameter) -> Value:
-    from rclpy.parameter import Parameter as RosParameter
-
-    if parameter.is_array and not parameter.default:
-        # a type alone does not go with dynamic typing, no value does
-        return None if parameter.kind == "double_array" else RosParameter.Type[parameter.kind.upper()]
-    return parameter.default
-
-
 def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
@@ -193,8 +254,7 @@ def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     descriptor = ParameterDescriptor(
         description=parameter.description,
         additional_constraints=". ".join(filter(None, [parameter.constraint, f"Changes {when}"])),
-        # integers are welcome where a double is wanted: `checked` converts
-        dynamic_typing=parameter.kind.startswith("double"),
+        type=ros_type(parameter).value,
     )
     if parameter.minimum is not None:
         high = parameter.maximum

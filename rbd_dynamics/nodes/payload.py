@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
+import numpy as np
 from geometry_msgs.msg import InertiaStamped
+from numpy.typing import NDArray
 
 from rbd_dynamics.nodes.description import Prefix, message_of
 from rbd_dynamics.nodes.engines import E
@@ -16,8 +19,15 @@ from rbd_dynamics.robot import Robot
 if TYPE_CHECKING:
     from rbd_dynamics_interfaces.srv import SetPayload
 
+Array = NDArray[np.float64]
 #: mass, com, (ixx, ixy, ixz, iyy, iyz, izz), or None for a point mass
 Load = tuple[float, tuple[float, float, float], tuple[float, ...] | None]
+
+# No robot carries more; what is larger is a slip of a unit or of a digit.
+MOST_MASS = 1e6  # kg
+FARTHEST = 1e3  # m
+MOST_INERTIA = 1e9  # kg m^2
+MOST_EFFORT = 1e9  # N m, N: more is no load of a robot
 
 
 def attach(robot: Robot, frame: str, load: Load) -> None:
@@ -41,37 +51,65 @@ class Payloads:
         """By frame."""
         return list(self._loads.items())
 
-    def set(self, robots: Sequence[Robot], frame: str, load: Load) -> None:
-        """Attach, replace or (mass zero) detach. Raises ValueError or KeyError, and then changes nothing."""
+    def set(self, robots: Sequence[Robot], frame: str, load: Load, attempt: Callable[[Robot], None]) -> None:
+        """Attach, replace or (mass zero) detach. Raises ValueError or KeyError, and then changes nothing.
+
+        attempt: called with each robot as it would be; may raise too.
+        """
+        mass, com, inertia = load
+        for robot in robots:
+            attempt(robot.carrying(frame, mass, com=com, inertia=inertia))
         for robot in robots:
             attach(robot, frame, load)
         self._loads.pop(frame, None)
         if load[0] != 0.0:
             self._loads[frame] = load
 
-    def apply_to(self, robots: Sequence[Robot]) -> list[str]:
-        """Attach all loads to other robots of one model; says which do not fit it, and forgets them."""
-        problems = []
-        for frame, load in list(self._loads.items()):
+    def apply_to(self, robots: Sequence[Robot]) -> dict[str, str]:
+        """Attach all loads to other robots of one model. Why some do not fit it, by frame: they are not attached."""
+        problems = {}
+        for frame, load in self._loads.items():
             try:
                 for robot in robots:
                     attach(robot, frame, load)
             except (ValueError, KeyError) as error:
-                del self._loads[frame]
-                problems.append(f"payload of {frame!r} dropped: {message_of(error)}")
+                problems[frame] = f"payload of {frame!r} dropped: {message_of(error)}"
         return problems
+
+    def forget(self, frames: Iterable[str]) -> None:
+        """Those of robots that are no more."""
+        for frame in frames:
+            del self._loads[frame]
+
+    def move_to(self, robots: Sequence[Robot], warn: Callable[[str], None]) -> None:
+        """`apply_to`, and loads that do not fit are forgotten."""
+        problems = self.apply_to(robots)
+        for problem in problems.values():
+            warn(problem)
+        self.forget(problems)
 
 
 class PayloadService(Generic[E]):
-    """The service of one node; `robots` are those of an engine that shall carry the loads."""
+    """The service of one node.
 
-    def __init__(self, node: ManagedNode[Any, E], payloads: Payloads, robots: Callable[[E], Sequence[Robot]]) -> None:
+    Parameters:
+        robots: those of an engine that shall carry the loads.
+        attempt: raises ValueError or ArithmeticError for a robot whose new load the engine cannot work with.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode[Any, E],
+        payloads: Payloads,
+        robots: Callable[[E], Sequence[Robot]],
+        attempt: Callable[[E, Robot], None] = lambda engine, robot: None,
+    ) -> None:
         try:
             from rbd_dynamics_interfaces.srv import SetPayload
         except ImportError:  # the node works without its services
             node.get_logger().warning("rbd_dynamics_interfaces is not built: no service set_payload")
             return
-        self._node, self._payloads, self._robots = node, payloads, robots
+        self._node, self._payloads, self._robots, self._attempt = node, payloads, robots, attempt
         node.serve(SetPayload, "~/set_payload", self._on_request)
 
     def _on_request(self, request: SetPayload.Request, response: SetPayload.Response) -> SetPayload.Response:
@@ -82,7 +120,7 @@ class PayloadService(Generic[E]):
                 raise ValueError("there is no robot yet")
             frame, load = _load_of(request.payload, engine.prefix)
             robots = self._robots(engine)
-            self._payloads.set(robots, frame, load)
+            self._payloads.set(robots, frame, load, lambda robot: self._attempt(engine, robot))
             response.success = True
             response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
             response.total_mass = robots[0].model.mass + self._payloads.mass
@@ -99,4 +137,26 @@ def _load_of(message: InertiaStamped, prefix: Prefix) -> tuple[str, Load]:
     moments = (inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz)
     if not message.header.frame_id:
         raise ValueError("header.frame_id is empty: it names the link or joint that carries the load")
+    for what, numbers, most in (("mass", (inertia.m,), MOST_MASS), ("com", com, FARTHEST),
+                                ("inertia", moments, MOST_INERTIA)):  # fmt: skip
+        for number in numbers:
+            if most < abs(number) < math.inf:
+                raise ValueError(f"payload: {what} {number:g} is more than any robot carries ({most:g})")
     return prefix.inside(message.header.frame_id), (inertia.m, com, moments)
+
+
+def check_holding(names: Sequence[str], before: Array, efforts: Array, limits: Array) -> None:
+    """Raise ValueError where a robot could hold itself still before, and with another load or description cannot.
+
+    Parameters:
+        names: of the joints.
+        before, efforts: what holds it still, before and after (joints), N m or N.
+        limits: of the efforts (joints).
+    """
+    limits = np.minimum(limits, MOST_EFFORT)
+    wrong = ~(np.abs(efforts) <= limits) & (np.abs(before) <= limits)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"joint {names[k]!r} would need {efforts[k]:.4g} to hold still where it is; its limit is {limits[k]:.4g}"
+        )

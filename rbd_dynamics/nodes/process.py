@@ -15,12 +15,19 @@ import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import LoggingSeverity, get_logger_effective_level, set_logger_level
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rclpy.utilities import remove_ros_args
 
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.nodes.answering import one_line
+from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.parameter_files import readable
 from rbd_dynamics.nodes.rclpy_private import events_executor
 from rbd_dynamics.nodes.stopping import request_stop, stop_at_once, stop_requested
+from rbd_dynamics.nodes.usage import help_text, usage
 
 if TYPE_CHECKING:
     from rbd_dynamics.nodes.managed_node import ManagedNode
@@ -28,16 +35,30 @@ if TYPE_CHECKING:
 SPIN_PERIOD = 0.1  # s: the longest that a signal waits
 LEAVE_PERIOD = 0.02  # s: the longest that a second one waits
 TRIAL_PERIOD = 0.5  # s: the longest that an executor may take to show that it works
+#: what rclpy raises for arguments after --ros-args that it does not know; no public module has it
+UNKNOWN = ("UnknownROSArgsError",)
 
 
-def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | None = None) -> int:
-    """Spin a managed node until a signal comes. The exit code: 0, or 1 where the node could not start."""
+def run(
+    make_node: Callable[[], ManagedNode[Any, Any]], interface: Interface[Any], args: Sequence[str] | None = None
+) -> int:
+    """Spin a managed node until a signal comes.
+
+    The exit code: 0; 1 where the node could not start, for one reason in one line; 2 for unknown arguments.
+    """
     _handle_signals()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     node, spin, executor = None, None, None
+    started = False
     try:
+        texts = [each.name for each in interface.parameters if each.kind == "string"]
+        with readable(sys.argv if args is None else args, texts) as arguments:
+            code = _own_arguments(interface, arguments)
+            if code is not None:
+                return code
+            _initialise(arguments)
         node = make_node()
         executor, spin = choose_executor(node, node.params.executor)
+        started = True
         node.start()
         gc.collect()
         gc.freeze()  # what there is now stays: the collector need not look at it in the loop
@@ -50,9 +71,10 @@ def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | No
                 node.get_logger().error(traceback.format_exc(), throttle_duration_sec=1.0)
         _leave(node, spin)
         return 0
-    except (ValueError, ParameterException) as error:
-        print(f"cannot start: {error}", file=sys.stderr)
-        return 1
+    except Exception as error:
+        if started:
+            raise
+        return _refuse(f"cannot start: {_in_one_line(error)}", 2 if type(error).__name__ in UNKNOWN else 1)
     finally:
         _ignore_signals()
         if node is not None:
@@ -62,6 +84,39 @@ def run(make_node: Callable[[], ManagedNode[Any, Any]], args: Sequence[str] | No
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+
+
+def _own_arguments(interface: Interface[Any], args: Sequence[str]) -> int | None:
+    """Look at what is not for ROS: the exit code where the process shall end, None where it shall go on."""
+    own = remove_ros_args(args=list(args))[1:]
+    if "--help" in own or "-h" in own:
+        print(help_text(interface))
+        return 0
+    if own:
+        return _refuse(f"unknown argument {excerpt(own[0])}; {usage(interface)}", 2)
+    return None
+
+
+def _initialise(args: Sequence[str]) -> None:
+    """rclpy, without the lines that its lower layers log of an argument that the error tells as well."""
+    set_logger_level("rcl", LoggingSeverity.FATAL)
+    rclpy.init(args=list(args), signal_handler_options=SignalHandlerOptions.NO)
+    if get_logger_effective_level("rcl") == LoggingSeverity.FATAL:  # unless an argument has set it
+        set_logger_level("rcl", LoggingSeverity.UNSET)
+
+
+def _refuse(reason: str, code: int) -> int:
+    print(reason, file=sys.stderr)
+    return code
+
+
+def _in_one_line(error: Exception) -> str:
+    """What is wrong; the kind of error besides where it is none of those that name a culprit."""
+    text = one_line(error)
+    if type(error).__name__ in UNKNOWN:
+        return f"unknown arguments after --ros-args: {text}"
+    named = isinstance(error, (ValueError, ParameterException, RuntimeError))
+    return text if named and text else f"{type(error).__name__}: {text}"
 
 
 def choose_executor(node: Node, kind: str) -> tuple[Executor, Callable[[float], None]]:

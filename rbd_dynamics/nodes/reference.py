@@ -28,6 +28,9 @@ it is not configured. `joint_states` is subscribed with sensor-data (best-effort
 
 Wrong parameters end the start with one line that names the culprit. A wrong robot description, message or request
 changes nothing: the node keeps what it has, says why in its log and in `/diagnostics`, and publishes nothing in answer.
+A description or task that turns out wrong while it is built goes back: the parameter has the value that is in use.
+Numbers are finite and at most 1e12; infinity is taken where it means that there is no limit, in `effort_limits`.
+`NODE --help` prints what stands here.
 
 A joint must have one degree of freedom to be in a `JointState`: lock floating, planar and ball joints
 (`locked_joints`) for `feedforward`; `dynamics_server` takes them in requests; `simulator` moves them, but publishes and

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,7 @@ from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, attach
 from rbd_dynamics.nodes.simulator_engine import Engine
-from rbd_dynamics.simulation.rollout import Sample, rollout
+from rbd_dynamics.simulation.rollout import Sample, check_times, rollout
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
 if TYPE_CHECKING:
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FEEDBACK_SAMPLES = 20  # at least so many samples between two feedbacks
+MOST_NUMBERS = 10_000_000  # of a result: a message of 80 MB
+MOST_GOALS = 8  # at a time
+STEPS = (1e-6, 0.1)  # s, shortest and longest, as of the node's parameter
+POLL_PERIOD = 0.05  # s: how soon a cancel is seen that the rollout does not see
+PATIENCE = 0.2  # s that a rollout has to end by itself, with what it has done
+
+
+class _Goal:
+    """One that is under way: its thread, since when it is cancelled (s, 0: it is not), and its result at the end."""
+
+    def __init__(self, handle: ServerGoalHandle, thread: threading.Thread) -> None:
+        self.handle, self.thread = handle, thread
+        self.cancelled = 0.0
+        self.result: Any = None
 
 
 class SimulateAction:
@@ -42,30 +57,35 @@ class SimulateAction:
         from rbd_dynamics_interfaces.action import Simulate
 
         self._node, self._payloads, self._kind = node, payloads, Simulate
-        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._running: dict[bytes, _Goal] = {}
         self._stopping = threading.Event()
         self._server = ActionServer(
             node, Simulate, "~/simulate", self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=lambda _: CancelResponse.ACCEPT,
         )  # fmt: skip
-        self._results: dict[bytes, Simulate.Result] = {}
+        node.every(POLL_PERIOD, self._end_cancelled)
 
     def destroy(self) -> None:
-        """Stop what is under way."""
+        """Stop what is under way. What a compiler is at is left behind."""
         self._stopping.set()
-        for thread in self._threads:
-            thread.join()
+        deadline = time.monotonic() + 5.0 * PATIENCE
+        for goal in list(self._running.values()):
+            goal.thread.join(max(0.0, deadline - time.monotonic()))
         self._server.destroy()
 
     def _on_goal(self, request: Simulate.Goal) -> GoalResponse:
         """Everything is accepted while there is a robot: what is wrong is said in the result."""
         ready = self._node.engine is not None and self._node.active
+        if len(self._running) >= MOST_GOALS:
+            self._node.refuse(f"~/simulate: a goal was refused while {MOST_GOALS} are under way")
+            ready = False
         return GoalResponse.ACCEPT if ready else GoalResponse.REJECT
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        thread = threading.Thread(target=self._work, args=(handle, self._node.engine), name="simulate", daemon=True)
-        self._threads.append(thread)
+        work = (handle, self._node.engine)
+        thread = threading.Thread(target=self._work, args=work, name="simulate", daemon=True)
+        self._running[bytes(handle.goal_id.uuid)] = _Goal(handle, thread)
         thread.start()
 
     def _work(self, handle: ServerGoalHandle, engine: Engine) -> None:
@@ -78,13 +98,27 @@ class SimulateAction:
         except Exception as error:  # a fault of ours: say so, and live on
             self._node.get_logger().error(traceback.format_exc())
             result.message = f"internal error: {type(error).__name__}: {error}"
-        if self._stopping.is_set():
-            return
-        self._results[bytes(handle.goal_id.uuid)] = result
-        handle.execute()
+        self._end(self._running.get(bytes(handle.goal_id.uuid)), result)
+
+    def _end_cancelled(self) -> None:
+        """Answer for goals whose thread does not see that they are cancelled: it compiles, or reads a long text."""
+        now = time.monotonic()
+        for goal in list(self._running.values()):
+            if goal.handle.is_cancel_requested:
+                goal.cancelled = goal.cancelled or now
+                if now - goal.cancelled > PATIENCE:
+                    self._end(goal, self._kind.Result(message="cancelled; what was under way could not be interrupted"))
+
+    def _end(self, goal: _Goal | None, result: Simulate.Result) -> None:
+        """The first result counts."""
+        with self._lock:
+            if goal is None or goal.result is not None or self._stopping.is_set():
+                return
+            goal.result = result
+        goal.handle.execute()
 
     def _finish(self, handle: ServerGoalHandle) -> Simulate.Result:
-        result = self._results.pop(bytes(handle.goal_id.uuid))
+        result = self._running.pop(bytes(handle.goal_id.uuid)).result
         if handle.is_cancel_requested:
             handle.canceled()
         elif result.success:
@@ -105,8 +139,19 @@ class SimulateAction:
         result.row_names = list(constraints.row_names) if constraints is not None else []
         efforts = _efforts(engine, goal.efforts, simulation.model.nv)
         _place(engine, simulation, goal, names)
-        count = 0
-        for count, sample in enumerate(rollout(simulation, efforts, goal.duration, goal.sample_period)):
+        each = 4 * len(engine.joints) + len(result.row_names)
+        samples = check_times(simulation.options.step, goal.duration, goal.sample_period)
+        if samples * each > MOST_NUMBERS:
+            raise ValueError(
+                f"sample_period {goal.sample_period:g} gives {samples} samples of {each} numbers: "
+                f"at most {MOST_NUMBERS // max(each, 1)} fit into a result"
+            )
+
+        def stop() -> bool:
+            return self._stopping.is_set() or handle.is_cancel_requested
+
+        steps = rollout(simulation, efforts, goal.duration, goal.sample_period, stop=stop)
+        for count, sample in enumerate(steps):
             result.trajectory.points.append(_point(engine, sample))
             result.multipliers.extend(sample.multipliers.tolist())
             if count == 0:
@@ -118,9 +163,9 @@ class SimulateAction:
                 feedback.time, feedback.energy = sample.time, sample.energy
                 feedback.fraction = sample.time / goal.duration
                 handle.publish_feedback(feedback)
-            if handle.is_cancel_requested or self._stopping.is_set():
-                result.message = f"cancelled at {sample.time:.6g} s"
-                return
+        if stop():
+            result.message = f"cancelled at {sample.time:.6g} s"
+            return
         result.success = True
 
 
@@ -128,9 +173,11 @@ def _simulation(engine: Engine, goal: Simulate.Goal) -> Simulation:
     """A simulation like the live one, with what the goal wants differently."""
     live = engine.simulation
     options = replace(live.options, start_braked=False, command_timeout=0.0)
-    if goal.step < 0.0 or not np.isfinite(goal.step):
-        raise ValueError(f"step {goal.step} must be positive")
-    if goal.step:
+    if goal.step != 0.0:
+        if not STEPS[0] <= goal.step <= STEPS[1]:
+            raise ValueError(
+                f"step {goal.step} must be {STEPS[0]:g} to {STEPS[1]:g} s, or 0: that of the live simulation"
+            )
         options = replace(options, step=goal.step)
     if goal.integrator:
         if goal.integrator not in INTEGRATORS:

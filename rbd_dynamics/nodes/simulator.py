@@ -58,8 +58,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        for problem in self._payloads.apply_to(engine.robots):
-            self.get_logger().warning(problem)
+        self._payloads.move_to(engine.robots, self.get_logger().warning)
         if self.engine is not None:  # another robot at the same time
             engine.simulation.steps = self.engine.simulation.steps
             engine.simulation.reset()
@@ -262,7 +261,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(SimulatorNode, args))
+    sys.exit(process.run(SimulatorNode, SIMULATOR, args))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ def build_engine(model: Model, params: SimulatorParameters, progress: Progress) 
         for frame, load in loads:
             attach(robot, frame, load)
     simulation.compile_constraints()
+    simulation.attempt()
     joints = [model.joint(name) for name in names]
     return Engine(
         model,

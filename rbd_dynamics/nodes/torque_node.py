@@ -25,10 +25,11 @@ from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of, staleness
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import Payloads, PayloadService, check_holding
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.safeguards import Safeguards
 from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
@@ -83,6 +84,13 @@ class TorqueNode(CommandingNode[P, T]):
     def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
+    def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
+        """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
+
+        robot: the engine's, or one with another load. Raises ArithmeticError where they are not finite.
+        """
+        raise NotImplementedError
+
     def take_motion(self, engine: T, message: JointTrajectory) -> None:
         """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
         raise NotImplementedError
@@ -97,7 +105,7 @@ class TorqueNode(CommandingNode[P, T]):
         self.silence.keep(states, self.destroy_subscription)
         self.every(WATCH, self._watch)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot])
+        PayloadService(self, self._payloads, lambda engine: [engine.robot], self._try_load)
         self.every(heartbeat.PERIOD, self._heartbeat.beat)
 
     def activated(self) -> None:
@@ -115,12 +123,34 @@ class TorqueNode(CommandingNode[P, T]):
         if engine.reader.plausibility is not None:
             engine.reader.plausibility.factor = new.plausible_velocity
 
+    def time_source_changed(self, simulated: bool) -> None:
+        if simulated != self._simulated_time:
+            self._simulated_time = simulated
+            if self.engine is not None:
+                self.clock_was_set_back(self.engine)  # what was to come has no time any more
+
+    def _try_load(self, engine: T, robot: Robot) -> None:
+        """Raise ValueError where the robot could hold itself before, but not with this load."""
+        before = self.holding(engine, engine.robot)[0].copy()
+        names = list(self._named_effort.name)
+        check_holding(names, before, *self.holding(engine, robot))
+
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
-        """What watches, loads, and the messages, which are made once: only their numbers change. For `adopt`."""
+        """What watches, loads, and the messages, which are made once: only their numbers change. For `adopt`.
+
+        Raises ValueError, and then changes nothing, for parameters that do not fit the joints, and where the robot
+        could hold itself still so far and cannot with this engine.
+        """
         try:
             safeguards = Safeguards(self.params, joints)
         except ValueError as error:
             raise BuildError(f"parameter {error}") from None
+        dropped = self._payloads.apply_to([engine.robot])
+        efforts, limits = self.holding(engine, engine.robot)
+        if self.engine is not None and list(self._named_effort.name) == list(joints):
+            check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
+        else:  # nothing is known of what the limits are worth
+            check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
         if self.engine is not None:
             safeguards.continues(self._safeguards)
         self._safeguards = safeguards
@@ -130,8 +160,9 @@ class TorqueNode(CommandingNode[P, T]):
             [joint.kind.name == "continuous" for joint in engine.model.joints],
             factor=self.params.plausible_velocity,
         )
-        for problem in self._payloads.apply_to([engine.robot]):
+        for problem in dropped.values():
             self.get_logger().warning(problem)
+        self._payloads.forget(dropped)
         zeros = np.zeros(len(joints))
         self._command = Float64MultiArray(data=flat(zeros))
         self._named_effort = JointState(name=list(joints), effort=flat(zeros))

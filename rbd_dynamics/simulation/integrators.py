@@ -224,6 +224,9 @@ class RungeKutta4:
         return model.integrate(q, h * (v + 2.0 * k2 + 2.0 * k3 + k4) / 6.0), v + h * a, a
 
 
+MOST_EVALUATIONS = 100_000  # of the acceleration in one step: a second of computing
+
+
 class Adaptive:
     """Dormand and Prince's method of fifth order with steps as small as its tolerance asks, by SciPy.
 
@@ -241,8 +244,13 @@ class Adaptive:
         from scipy.integrate import solve_ivp
 
         model, n = self.robot.model, len(v)
+        left = MOST_EVALUATIONS
 
         def rate(_: float, y: Array) -> Array:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise ArithmeticError(f"adaptive integration: a step of {self.h:g} s needs too many inner ones")
             at = model.integrate(q, y[:n])
             return np.concatenate([displacement_rate(model, y[:n], y[n:]), self.acceleration(at, y[n:], tau)])
 

@@ -206,6 +206,18 @@ class Simulation:
             self._step()
         return steps
 
+    def attempt(self) -> None:
+        """Raise SimulationDiverged where not even the first step from the start gives a state; else nothing changes."""
+        self.reset()
+        steps = self.steps
+        try:
+            self._step()
+        finally:
+            self.steps = steps
+            self.reset()
+            self._euler.contact_forces[:] = 0.0
+            self._euler.multipliers[:] = 0.0
+
     def _acceleration(self, q: Array, v: Array, tau: Array) -> Array:
         if self.constraints is not None:
             return self._rough.constrained_forward_dynamics(q, v, tau, self.constraints).a

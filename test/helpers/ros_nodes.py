@@ -188,6 +188,12 @@ class NodeProcess:
             self.process.kill()
             return self.process.wait()
 
+    def is_there(self) -> None:
+        """Wait until it has begun, active or not."""
+        topic = f"/{self.name}/transition_event"
+        wait_until(lambda: self._ros.node.count_publishers(topic) or not self.alive, f"node {self.name}", 60.0)
+        assert self.alive, self.log
+
     def is_active(self) -> None:
         """Wait until it is active, its kernels compiled."""
         self.says("active", 60.0)

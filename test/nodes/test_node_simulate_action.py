@@ -123,13 +123,46 @@ def test_live_simulation_goes_on_and_feedback_comes(ros, talk):
 
 
 def test_cancel_gives_what_was_done(talk):
-    handle = talk.begin(duration=100_000.0, sample_period=0.01)
+    handle = talk.begin(duration=100_000.0, sample_period=1.0)
     time.sleep(0.5)
     cancelled = handle.cancel_goal_async()
     wait_until(cancelled.done, "the cancellation")
     result = talk.result(handle)
     assert not result.success and "cancelled at" in result.message
     assert len(result.trajectory.points) > 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"duration": 100_000.0, "sample_period": 100_000.0},  # no sample until the end
+        {"duration": 900_000.0, "sample_period": 100.0},
+        {"duration": 100_000.0, "sample_period": 1.0, "integrator": "adaptive", "step": 0.1},
+    ],
+)
+def test_cancel_does_not_wait_for_a_sample(talk, fields):
+    handle = talk.begin(**fields)
+    cancelled = handle.cancel_goal_async()
+    wait_until(cancelled.done, "the cancellation")
+    begin = time.monotonic()
+    result = talk.result(handle)
+    assert not result.success and "cancelled" in result.message
+    assert time.monotonic() - begin < 10.0  # on any machine; the rollout takes an hour
+
+
+def test_goals_beyond_those_that_a_node_takes_are_rejected(talk):
+    handles = []
+    try:
+        for _ in range(8):
+            handles.append(talk.begin(duration=900_000.0, sample_period=100.0))
+        future = talk.client.send_goal_async(talk.kind.Goal(duration=1.0, sample_period=0.1))
+        wait_until(future.done, "an answer to the goal")
+        assert not future.result().accepted
+    finally:
+        for handle in handles:
+            wait_until(handle.cancel_goal_async().done, "the cancellation")
+        assert all("cancelled" in talk.result(handle).message for handle in handles)
+    assert talk.run().success
 
 
 @pytest.mark.parametrize(
@@ -142,6 +175,15 @@ def test_cancel_gives_what_was_done(talk):
         ({"positions": [float("nan")] * 3}, "positions is not finite"),
         ({"integrator": "guess"}, "integrator 'guess'"),
         ({"step": -0.1}, "step -0.1"),
+        ({"step": 1e-300}, "step 1e-300"),
+        ({"step": 1e-9}, "step 1e-09"),
+        ({"step": float("nan")}, "step nan"),
+        ({"step": 1e6, "integrator": "adaptive"}, "step 1000000.0"),
+        ({"step": 1e-6, "duration": 1e5}, "more than 1e+09"),
+        ({"duration": 1e308}, "more than 1e+09"),
+        ({"duration": float("inf")}, "duration inf"),
+        ({"sample_period": 1e-300}, "sample_period 1e-300"),
+        ({"duration": 1e5, "sample_period": 1e-3}, "fit into a result"),
         ({"constraints_yaml": "[{name: a, type: fram}]"}, "unknown type 'fram'"),
     ],
 )

@@ -30,6 +30,7 @@ class TorqueParameters(CommonParameters):
         "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,
+        infinite=True,
     )
     state_timeout: float = parameter(
         0.1,

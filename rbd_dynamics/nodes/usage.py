@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an executable says of itself with `--help`, from the table of its interface. Imports no ROS."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rbd_dynamics.nodes.interface import Interface
+
+WIDTH = 100
+#: what every node of ROS 2 takes
+ROS_ARGUMENTS = (
+    ("-p NAME:=VALUE", "set a parameter; a list as -p 'kp:=[1.0, 2.0]'"),
+    ("--params-file FILE", "set parameters from a YAML file"),
+    ("-r FROM:=TO", "another name for a topic or service, or for the node with __node and __ns"),
+    ("--log-level LEVEL", "debug, info, warn, error or fatal"),
+)
+
+
+def usage(interface: Interface[Any]) -> str:
+    """One line: how it is called."""
+    return (
+        f"usage: {interface.executable} [--help] [--ros-args [-p NAME:=VALUE] [--params-file FILE] [-r FROM:=TO] ...]"
+    )
+
+
+def help_text(interface: Interface[Any]) -> str:
+    """What the node is, its topics, services, actions and parameters with their types, defaults and ranges."""
+    kinds = [(f"{each.name} ({each.kind})", each.description) for each in (*interface.services, *interface.actions)]
+    parts = [usage(interface), "", *textwrap.wrap(interface.summary, WIDTH)]
+    for head, topics in (
+        ("subscribes:", [topic for topic in interface.topics if not topic.published]),
+        ("publishes:", [topic for topic in interface.topics if topic.published]),
+    ):
+        parts += _section(head, [(f"{topic.name} ({topic.kind})", topic.description) for topic in topics])
+    parts += _section("services and actions:", kinds)
+    parts += _section(
+        "parameters, * those that may change while the node is configured:",
+        [
+            (
+                f"{each.name}{' *' if each.dynamic else ''} ({each.kind}, default {each.default!r})",
+                each.description + (f" ({each.constraint})" if each.constraint else ""),
+            )
+            for each in interface.parameters
+        ],
+    )
+    parts += _section("arguments of every ROS 2 node, after --ros-args:", ROS_ARGUMENTS)
+    return "\n".join(parts)
+
+
+def _section(head: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if not entries:
+        return
+    yield from ("", head)
+    for name, meaning in entries:
+        yield f"  {name}"
+        yield from textwrap.wrap(meaning, WIDTH, initial_indent="      ", subsequent_indent="      ")
