@@ -22,12 +22,12 @@ from std_msgs.msg import String
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import parameters
-from rbd_dynamics.nodes.description import Build, BuildError, P, Progress
+from rbd_dynamics.nodes.build import Build
+from rbd_dynamics.nodes.description import BuildError, P, Progress
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.rclpy_private import given_parameters
-from rbd_dynamics.nodes.stopping import stop_requested
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -59,8 +59,9 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     # --- what a node says about itself ------------------------------------------------------------
 
-    def build(self, model: Model, params: P, progress: Progress) -> E:
-        """What the node needs for a model, kernels compiled. Runs in another thread; touches no state."""
+    @staticmethod
+    def build(model: Model, params: P, progress: Progress) -> E:
+        """What the node needs for a model, kernels compiled. Runs in another process, then in another thread."""
         raise NotImplementedError
 
     def adopt(self, engine: E) -> None:
@@ -195,14 +196,16 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     def take_description(self, text: str) -> None:
         """Begin to use another description; the old one stays in use until the new one is ready."""
         self._description = text
-        if self._build is not None:
+        if self._build is not None:  # it is out of date
             self._waiting = text
+            self._build.cancel()
             return
         self._build = self._build_of(text)
         self._build.start()
 
     def _build_of(self, text: str) -> Build[P, E]:
-        return Build(text, self.params, self.build, self._log_progress, self._log_warning)
+        in_use = self.active and self.engine is not None
+        return Build(text, self.params, self.build, self._log_progress, self._log_warning, in_use=in_use)
 
     def poll(self) -> None:
         """Take over what has been built meanwhile. Called between two cycles."""
@@ -241,8 +244,6 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.get_logger().warning(message)
 
     def _log_progress(self, name: str, number: int, total: int) -> None:
-        if stop_requested.is_set():
-            raise BuildError("interrupted")
         self.get_logger().info(f"kernel {number} of {total}: {name}")
 
     # --- parameters -------------------------------------------------------------------------------
