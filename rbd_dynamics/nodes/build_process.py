@@ -4,14 +4,13 @@
 It is ended with SIGKILL whenever nobody wants its result any more, and by the kernel when the parent is gone. Whatever
 a description does to it, a crash of native code or the end of the memory, is an error of that description.
 
-To it: a pickled request, and the text. From it: pickled messages, each behind its length, small enough that no
-message keeps the parent's other threads waiting: the model comes in parts.
+To it: a pickled request, and the text. From it: pickled messages, small enough that none keeps the parent's other
+threads waiting: the model comes in parts.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import pickle
 import signal
@@ -91,9 +90,10 @@ class BuildProcess(Generic[P, E]):
                 self._send(process.stdin)
             except BrokenPipeError:
                 pass  # its end says why
-            for kind, *content in messages(process.stdout):
+            replies = messages(process.stdout)
+            for kind, *content in replies:
                 if kind == "model":
-                    return joined(content[0], messages(process.stdout))
+                    return joined(content[0], replies)
                 if kind == "failed":
                     raise BuildError(content[0])
                 (self._progress if kind == "progress" else self._warn)(*content)
@@ -148,30 +148,24 @@ def _crash(code: int) -> str:
 # --- messages -------------------------------------------------------------------------------------
 
 
-def written(*message: Any) -> bytes:
-    """One message."""
-    data = pickle.dumps(message)
-    return LENGTH.pack(len(data)) + data
-
-
 def messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-    """All that come, until the stream ends."""
-    while len(head := stream.read(LENGTH.size)) == LENGTH.size:
-        (length,) = LENGTH.unpack(head)
-        data = stream.read(length)
-        if len(data) < length:
+    """All that one Pickler writes, until the stream ends. What several of them share stays one object."""
+    unpickler = pickle.Unpickler(stream)
+    while True:
+        try:
+            yield unpickler.load()
+        except (EOFError, pickle.UnpicklingError):  # the last one may be cut short
             return
-        yield pickle.load(io.BytesIO(data))
 
 
-def parts_of(model: Model) -> Iterator[bytes]:
+def parts_of(model: Model) -> Iterator[tuple[Any, ...]]:
     """The messages that `joined` makes the model of again."""
-    yield written("model", replace(model, bodies=(), frames=()))
+    yield "model", replace(model, bodies=(), frames=())
     for name in ("bodies", "frames"):
         elements = getattr(model, name)
         for start in range(0, len(elements), PART):
-            yield written(name, elements[start : start + PART])
-    yield written("end")
+            yield name, elements[start : start + PART]
+    yield ("end",)
 
 
 def joined(model: Model, parts: Iterator[tuple[Any, ...]]) -> Model:

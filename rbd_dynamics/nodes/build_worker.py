@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import Any, BinaryIO
 
-from rbd_dynamics.nodes.build_process import LENGTH, Work, parts_of, written
+from rbd_dynamics.nodes.build_process import LENGTH, Work, parts_of
 from rbd_dynamics.nodes.description import BuildError, built
 
 NICENESS = 10
@@ -34,8 +34,10 @@ def main() -> None:
 
 
 def _work(requests: BinaryIO, stream: Any) -> None:
-    def say(kind: str, *content: Any) -> None:
-        stream.write(written(kind, *content))
+    pickler = pickle.Pickler(stream)  # one for all: it writes down once what several messages share
+
+    def say(*message: Any) -> None:
+        pickler.dump(message)
 
     try:
         (length,) = LENGTH.unpack(requests.read(LENGTH.size))
@@ -47,7 +49,7 @@ def _work(requests: BinaryIO, stream: Any) -> None:
         )
         Work(text, params, module, name).note_that_it_is_done()
         for part in parts_of(model):
-            stream.write(part)
+            say(*part)
     except BuildError as error:
         say("failed", str(error))
     except MemoryError:
