@@ -4,8 +4,9 @@
     scripts/run python -m benchmarks.description_gaps [--rate 1000] [--seconds 5] [--case NAME ...]
 
 A feedforward node has a Panda; this process sends joint states and notes when the efforts arrive, others send it
-descriptions on its topic. The cache of kernels is empty at first. Where the system allows it, node and driver get
-real-time priority, so that what else the machine does is not measured; the process that compiles never has it.
+descriptions on its topic. The cache of kernels is empty at first. A node that only relays gets the same states: what
+keeps both from answering is the machine. Where the system allows it, both and the driver get real-time priority; the
+process that compiles never has it.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ def described(text: str) -> Iterator[None]:
 def publish(file: str) -> int:
     """Be that process."""
     import rclpy
+    from rclpy.executors import ExternalShutdownException
     from std_msgs.msg import String
 
     from rbd_dynamics.nodes.managed_node import LATCHED
@@ -112,7 +114,10 @@ def publish(file: str) -> int:
     node = rclpy.create_node(f"describer{os.getpid()}")
     publisher = node.create_publisher(String, f"/{NODE}/robot_description", LATCHED)
     publisher.publish(String(data=Path(file).read_text()))
-    rclpy.spin(node)
+    try:
+        rclpy.spin(node)
+    except ExternalShutdownException:
+        pass
     return 0
 
 
@@ -135,14 +140,14 @@ class Measurement:
     def said(self, begin: int) -> str:
         return self._log.read_text(errors="replace")[begin:]
 
-    def gaps(self, until: Callable[[float], bool]) -> dict[str, np.ndarray]:
-        """ms between answers that arrive, of both nodes, until the condition of the time holds."""
+    def arrivals(self, until: Callable[[float], bool]) -> dict[str, np.ndarray]:
+        """When answers arrive, in ms, of both nodes, until the condition of the time holds."""
         for times in self._received.values():
             times.clear()
         begin = time.monotonic()
         while not until(time.monotonic() - begin):
             self._driver._spin(0.05)
-        return {node: np.diff(times) * 1e-6 for node, times in self._received.items()}
+        return {node: np.array(times) * 1e-6 for node, times in self._received.items()}
 
     def case(self, text: str, reply: str, seconds: float) -> tuple[dict[str, np.ndarray], float]:
         """Gaps while a description is dealt with, and how many seconds that took."""
@@ -157,15 +162,30 @@ class Measurement:
             return now > done[0] + AFTER if done else not reply and now > 2.0 * seconds + 5.0
 
         with described(text):
-            found = self.gaps(over)
+            found = self.arrivals(over)
         return found, done[0] if done else float("nan")
 
 
-def row(name: str, gaps: dict[str, np.ndarray], seconds: float) -> str:
+def row(name: str, arrivals: dict[str, np.ndarray], seconds: float) -> str:
+    """Of arrival times in ms."""
+    gaps = {node: np.diff(times) for node, times in arrivals.items()}
     took = "" if np.isnan(seconds) else f"{seconds:.1f}"
-    cells = [f"{gaps[node].max():.2f} | {np.percentile(gaps[node], 99.9):.2f}" for node in (NODE, RELAY)]
+    cells = [f"{gaps[node].max():.2f}, {np.percentile(gaps[node], 99.9):.2f}" for node in (NODE, RELAY)]
     beyond = [f"{np.sum(gaps[node] > BOUND)}" for node in (NODE, RELAY)]
-    return f"| {name} | " + " | ".join([*cells, *beyond, f"{len(gaps[NODE])}", took]) + " |"
+    own = of_its_own(arrivals[NODE], arrivals[RELAY])
+    cells += [f"{', '.join(beyond)} of {len(gaps[NODE])}", f"{len(own)}" + (f": {max(own):.2f}" if own else ""), took]
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def of_its_own(times: np.ndarray, others: np.ndarray) -> list[float]:
+    """Gaps of one node beyond the bound, at which the other had none: the machine gave both time to answer."""
+    long = np.flatnonzero(np.diff(others) > BOUND)
+    begins, ends = others[long], others[long + 1]
+    return [
+        float(times[k + 1] - times[k])
+        for k in np.flatnonzero(np.diff(times) > BOUND)
+        if not np.any((begins < times[k + 1] + 1.0) & (ends > times[k] - 1.0))
+    ]
 
 
 def measure(rate: float, seconds: float, chosen: list[str]) -> int:
@@ -202,15 +222,15 @@ def measure(rate: float, seconds: float, chosen: list[str]) -> int:
             gc.freeze()
             gc.disable()
             print(
-                "| description | longest gap, ms | 99.9 % | relay: longest | 99.9 % | above 2 ms | relay | of | done after, s |"
+                "| description | node: longest gap, 99.9 %, ms | relay | above 2 ms: node, relay | node alone | done after, s |"
             )
-            print("|---|---|---|---|---|---|---|---|---|")
-            measurement.gaps(lambda now: now > 1.0)  # warms up
-            print(row("none", measurement.gaps(lambda now: now > seconds), float("nan")), flush=True)
+            print("|---|---|---|---|---|---|")
+            measurement.arrivals(lambda now: now > 1.0)  # warms up
+            print(row("none", measurement.arrivals(lambda now: now > seconds), float("nan")), flush=True)
             for name, (text, reply) in cases.items():
                 if not chosen or name in chosen:
                     print(row(name, *measurement.case(text, reply, seconds)), flush=True)
-            print(row("none", measurement.gaps(lambda now: now > seconds), float("nan")), flush=True)
+            print(row("none", measurement.arrivals(lambda now: now > seconds), float("nan")), flush=True)
         finally:
             driver.close()
             relay.send_signal(signal.SIGINT)

@@ -40,7 +40,7 @@ class Build(Generic[P, E]):
 
     def __init__(
         self,
-        text: str,
+        text: str | bytes,
         params: P,
         make: Callable[[Model, P, Progress], E],
         progress: Progress,
@@ -109,8 +109,7 @@ class Build(Generic[P, E]):
         most = self.params.largest_description
         if len(self.text) > most:
             raise BuildError(
-                f"robot_description: it has {len(self.text)} characters, more than parameter 'largest_description' "
-                f"({most})"
+                f"robot_description: it has {len(self.text)} bytes, more than parameter 'largest_description' ({most})"
             )
         work = Work.of(self.text, self.params, self._make)
         if work is None or not cache.keeps():

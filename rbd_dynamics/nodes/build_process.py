@@ -31,7 +31,7 @@ E = TypeVar("E")
 
 WORKER = "rbd_dynamics.nodes.build_worker"
 LENGTH = struct.Struct("<Q")
-PIECE = 1 << 16  # characters of the text, sent at a time
+PIECE = 1 << 16  # characters or bytes of the text, sent at a time
 PART = 8  # bodies or frames in one message
 
 
@@ -39,13 +39,13 @@ PART = 8  # bodies or frames in one message
 class Work(Generic[P, E]):
     """What is to be made of which text; the function by its name, under which others import it."""
 
-    text: str
+    text: str | bytes
     params: P  # without the text
     module: str
     name: str
 
     @classmethod
-    def of(cls, text: str, params: P, make: Callable[[Model, P, Progress], E]) -> Work[P, E] | None:
+    def of(cls, text: str | bytes, params: P, make: Callable[[Model, P, Progress], E]) -> Work[P, E] | None:
         """None where nobody else can import the function."""
         module = make.__module__
         if module == "__main__":
@@ -54,6 +54,13 @@ class Work(Generic[P, E]):
         if not module or "<" in make.__qualname__:
             return None
         return cls(text, replace(params, robot_description=""), module, make.__qualname__)
+
+    @property
+    def pieces(self) -> Iterator[bytes]:
+        """The text in UTF-8, so much of it at a time that other threads do not wait for it."""
+        for start in range(0, len(self.text), PIECE):
+            piece = self.text[start : start + PIECE]
+            yield piece.encode("utf-8", "replace") if isinstance(piece, str) else piece
 
     @property
     def was_done_before(self) -> bool:
@@ -65,8 +72,10 @@ class Work(Generic[P, E]):
 
     @property
     def _key(self) -> str:
-        digest = hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
-        return "\0".join((__version__, self.module, self.name, repr(self.params), digest))
+        digest = hashlib.sha256()
+        for piece in self.pieces:
+            digest.update(piece)
+        return "\0".join((__version__, self.module, self.name, repr(self.params), digest.hexdigest()))
 
 
 class BuildProcess(Generic[P, E]):
@@ -120,8 +129,8 @@ class BuildProcess(Generic[P, E]):
         with stream:
             request = pickle.dumps((work.module, work.name, work.params))
             stream.write(LENGTH.pack(len(request)) + request)
-            for start in range(0, len(work.text), PIECE):
-                stream.write(work.text[start : start + PIECE].encode("utf-8", "surrogatepass"))
+            for piece in work.pieces:
+                stream.write(piece)
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -43,7 +43,7 @@ def _work(requests: BinaryIO, stream: Any) -> None:
         (length,) = LENGTH.unpack(requests.read(LENGTH.size))
         module, name, params = pickle.loads(requests.read(length))
         make = operator.attrgetter(name)(importlib.import_module(module))
-        text = requests.read().decode("utf-8", "surrogatepass")
+        text = requests.read()
         model, _ = built(
             text, params, make, lambda *kernel: say("progress", *kernel), lambda line: say("warning", line)
         )

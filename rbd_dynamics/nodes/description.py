@@ -27,11 +27,17 @@ class BuildError(Exception):
 
 
 def built(
-    text: str, params: P, make: Callable[[Model, P, Progress], E], progress: Progress, warn: Callable[[str], None]
+    text: str | bytes,
+    params: P,
+    make: Callable[[Model, P, Progress], E],
+    progress: Progress,
+    warn: Callable[[str], None],
 ) -> tuple[Model, E]:
     """The model of a description and the engine that `make` makes of it. Raises BuildError, or NotCached."""
     try:
-        model = read_model(text, params, warn)
+        model = read_model(text if isinstance(text, str) else text.decode(), params, warn)
+    except UnicodeDecodeError:
+        raise BuildError("robot_description: it is not UTF-8") from None
     except (ValueError, KeyError, ArithmeticError) as error:
         raise BuildError(f"robot_description: {message_of(error)}") from None
     if len(model.bodies) > MANY_BODIES:

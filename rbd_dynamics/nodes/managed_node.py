@@ -27,6 +27,7 @@ from rbd_dynamics.nodes.description import BuildError, P, Progress
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.large_texts import LargeTexts
 from rbd_dynamics.nodes.rclpy_private import given_parameters
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -51,8 +52,9 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self._configured = self._finalized = False
         self._entities: list[tuple[Callable[[Any], object], Any]] = []
         self._build: Build[P, E] | None = None  # under way
-        self._waiting: str | None = None  # the next description, while a build is under way
-        self._description = ""  # the latest
+        self._waiting: str | bytes | None = None  # the next description, while a build is under way
+        self._description: str | bytes = ""  # the latest
+        self._texts: LargeTexts | None = None  # of the topic
         self._description_problem = "no robot_description yet"
         self._refused: dict[str, int] = {}
         self._diagnostics = Diagnostics(self, interface.executable, self._report)
@@ -162,7 +164,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
                 self._description = text
                 self._adopt(self._build_of(text).run())
             else:
-                self.subscribe(String, "robot_description", self._on_description, LATCHED)
+                self._listen_to_descriptions()
                 self.get_logger().info("waiting for robot_description")
             self.open()
             self.every(POLL_PERIOD, self.poll)
@@ -185,15 +187,30 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         for destroy, entity in reversed(self._entities):
             destroy(entity)
         self._entities.clear()
+        self._texts = None
         self.engine = None
         self._description_problem = "no robot_description yet"
 
     # --- robot description ------------------------------------------------------------------------
 
+    def _listen_to_descriptions(self) -> None:
+        try:
+            self._texts = LargeTexts(
+                self, "robot_description", LATCHED,
+                largest=lambda: self.params.largest_description,
+                bound="parameter 'largest_description'",
+                refuse=self.refuse,
+            )  # fmt: skip
+        except (OSError, AttributeError, TypeError) as error:
+            self.get_logger().warning(f"a large description may delay torques here: {error}")
+            self.subscribe(String, "robot_description", self._on_description, LATCHED)
+        else:
+            self.keep(self._texts, LargeTexts.close)
+
     def _on_description(self, message: String) -> None:
         self.take_description(message.data)
 
-    def take_description(self, text: str) -> None:
+    def take_description(self, text: str | bytes) -> None:
         """Begin to use another description; the old one stays in use until the new one is ready."""
         self._description = text
         if self._build is not None:  # it is out of date
@@ -203,12 +220,14 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self._build = self._build_of(text)
         self._build.start()
 
-    def _build_of(self, text: str) -> Build[P, E]:
+    def _build_of(self, text: str | bytes) -> Build[P, E]:
         in_use = self.active and self.engine is not None
         return Build(text, self.params, self.build, self._log_progress, self._log_warning, in_use=in_use)
 
     def poll(self) -> None:
-        """Take over what has been built meanwhile. Called between two cycles."""
+        """Begin with what has come, and take over what has been built meanwhile. Called between two cycles."""
+        if self._texts is not None and (latest := self._texts.latest()) is not None:
+            self.take_description(latest)
         build = self._build
         if build is None or not build.done:
             return

@@ -21,7 +21,7 @@ class CommonParameters(ParameterSet):
 
     robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
     largest_description: int = parameter(
-        30_000_000, "A robot_description of more characters is refused", minimum=1, dynamic=True
+        30_000_000, "A robot_description of more bytes is refused before it is read", minimum=1, dynamic=True
     )
     most_links: int = parameter(
         1000,
