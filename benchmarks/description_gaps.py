@@ -222,7 +222,7 @@ def measure(rate: float, seconds: float, chosen: list[str]) -> int:
             gc.freeze()
             gc.disable()
             print(
-                "| description | node: longest gap, 99.9 %, ms | relay | above 2 ms: node, relay | node alone | done after, s |"
+                "| description | node: longest gap, 99.9 %, ms | relay | above 2 ms: both | node alone | done after, s |"
             )
             print("|---|---|---|---|---|---|")
             measurement.arrivals(lambda now: now > 1.0)  # warms up

@@ -19,7 +19,7 @@ from rbd_dynamics.robot import Robot
 
 pytestmark = needs_ros
 POSITION = [0.1, 0.2, 0.05]
-HEAVY = described("chain", 1000)  # compiling for it takes many minutes
+HEAVY = described("chain", 300)  # compiling for it takes minutes
 LIGHTER, HEAVIER = (ARM.replace('value="2.0"', f'value="{mass}"') for mass in ("1.5", "2.5"))
 WORKER = "rbd_dynamics.nodes.build_worker"
 
@@ -78,9 +78,9 @@ def workers(node):
     return found
 
 
-def at_work(node):
-    """Wait for its worker to be compiling for HEAVY; its id."""
-    node.says("1000 moving links: compiling for them may take minutes", 60.0)
+def at_work(node, count=300):
+    """Wait for its worker to be compiling for so many joints; its id."""
+    node.says(f"{count} moving links: compiling for them may take minutes", 60.0)
     node.says("kernel 1 of 1: feedforward", 60.0)
     (worker,) = workers(node)
     return worker
@@ -110,8 +110,8 @@ def test_a_newer_description_overtakes_a_heavy_one(talk):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_start_that_compiles_for_minutes(ros, number):
-    with ros.start("feedforward", {"robot_description": HEAVY}, name=f"starting{number}") as node:
-        at_work(node)
+    with ros.start("feedforward", {"robot_description": described("chain", 1000)}, name=f"starting{number}") as node:
+        at_work(node, 1000)
         assert node.stop(number) == 0, node.log
         assert not workers(node)
         assert "interrupted" in node.log and "Traceback" not in node.log
