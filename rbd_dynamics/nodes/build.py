@@ -126,7 +126,7 @@ class Build(Generic[P, E]):
                 for doubt in doubts:
                     self._warn(doubt)
                 return engine
-        process: BuildProcess[P, E] = BuildProcess(work, self._log, self._warn)
+        process: BuildProcess[P, E] = BuildProcess(work, self._log, self._warn, in_use=self._in_use)
         with self._lock:
             self._process = process
         self._go_on()

@@ -32,6 +32,7 @@ E = TypeVar("E")
 WORKER = "rbd_dynamics.nodes.build_worker"
 LENGTH = struct.Struct("<Q")
 PIECE = 1 << 16  # characters or bytes of the text, sent at a time
+NICENESS = 5  # while a robot is being controlled
 PART = 8  # bodies or frames in one message
 
 
@@ -79,10 +80,11 @@ class Work(Generic[P, E]):
 
 
 class BuildProcess(Generic[P, E]):
-    """Runs once, in the thread that calls `run`."""
+    """Runs once, in the thread that calls `run`. in_use: while a robot is being controlled, to which it gives way."""
 
-    def __init__(self, work: Work[P, E], progress: Progress, warn: Callable[[str], None]) -> None:
+    def __init__(self, work: Work[P, E], progress: Progress, warn: Callable[[str], None], *, in_use: bool) -> None:
         self._work, self._progress, self._warn = work, progress, warn
+        self._niceness = NICENESS if in_use else 0
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._ended = False
@@ -92,7 +94,7 @@ class BuildProcess(Generic[P, E]):
         with self._lock:
             if self._ended:
                 raise BuildError("abandoned")
-            self._process = process = _started()
+            self._process = process = _started(self._niceness)
         assert process.stdin is not None and process.stdout is not None
         try:
             try:
@@ -133,14 +135,15 @@ class BuildProcess(Generic[P, E]):
                 stream.write(piece)
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(niceness: int) -> subprocess.Popen[bytes]:
     """With this process's module search path; in a session of its own, so that a terminal's Ctrl-C is not for it."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONSAFEPATH": "1",  # and not the folder that it happens to run in
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-P", "-m", WORKER, str(os.getpid())]
+    command = [sys.executable, "-m", WORKER, str(os.getpid()), str(niceness)]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     )

@@ -16,15 +16,15 @@ from typing import Any, BinaryIO
 from rbd_dynamics.nodes.build_process import LENGTH, Work, parts_of
 from rbd_dynamics.nodes.description import BuildError, built
 
-NICENESS = 10
 LEAST_MEMORY = 1 << 31  # bytes: what it may have on a small machine
 _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Argument: the parent's process id."""
-    _end_with(int(sys.argv[1]))
-    _step_back()
+    """Arguments: the parent's process id, and how nice to be."""
+    parent, niceness = map(int, sys.argv[1:])
+    _end_with(parent)
+    _step_back(niceness)
     own = os.dup(1)
     os.dup2(2, 1)  # whatever libraries print is none of our messages
     with open(own, "wb", buffering=0) as stream:
@@ -63,10 +63,10 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _step_back() -> None:
+def _step_back(niceness: int) -> None:
     """Leave processor and memory to those who control robots, and nothing on the disk when it crashes."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # the parent may have real-time priority
-    os.nice(NICENESS)
+    os.nice(niceness)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     most = max(memory // 2, LEAST_MEMORY)
