@@ -224,7 +224,7 @@ def measure(rate: float, seconds: float, chosen: list[str]) -> int:
             gc.freeze()
             gc.disable()
             print(
-                "| description | node: longest gap, 99.9 %, ms | relay | above 2 ms: both | node alone | relay alone | s |"
+                "| description | node: longest, 99.9 %, ms | relay | above 2 ms: both | node alone | relay alone | s |"
             )
             print("|---|---|---|---|---|---|---|")
             measurement.arrivals(lambda now: now > 1.0)  # warms up
