@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rbd_dynamics.compiler import cache
+from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
@@ -109,6 +110,7 @@ def _made(
     entry = name.partition(":")[0] + suffix
     code = cache.load(entry, f"{target} {digest}")
     if code is None:
+        about_to_compile(name)
         if program is None:
             program = trace(function, signature)
         code = make(program)

@@ -65,6 +65,13 @@ def store(name: str, key: str, data: bytes) -> None:
                 keep_within_limit(folder, entry.file_name, size)
 
 
+def keeps() -> bool:
+    """Whether `store` has a folder to write to."""
+    with contextlib.suppress(OSError), contextlib.closing(_folders(create=True)) as folders:
+        return any(map(_writable, folders))
+    return False
+
+
 def _folders(*, create: bool) -> Generator[int, None, None]:
     """Descriptors of the folders that may be used: those that can only be read, and the first that can be written."""
     for base, own in _places():

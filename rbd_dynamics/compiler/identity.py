@@ -14,6 +14,7 @@ import logging
 from typing import NamedTuple
 
 from rbd_dynamics.compiler import cache
+from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.description import Description, Indescribable, describe
 from rbd_dynamics.compiler.participants import Part, Recorder, described_digest, module_digest, unchanged
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
@@ -40,6 +41,7 @@ def identify(name: str, signature: Signature, function: Function) -> Identity:
         for digest, parts in versions:
             if unchanged(parts):
                 return Identity(digest, None)
+    about_to_compile(name)
     recorder = Recorder()
     program: Program = recorder.run(functools.partial(trace, function, signature))
     digest = program_digest(program)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -221,8 +222,8 @@ def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.in
             raise ValueError(
                 f"joint {joint.name!r} has {joint.kind.nv} degrees of freedom, which a JointState cannot carry: lock it"
             )
-    for name in joints:
-        if list(joints).count(name) > 1:
+    for name, count in Counter(joints).items():
+        if count > 1:
             raise ValueError(f"joint {name!r} is named twice")
     try:
         return np.array([robot.model.joint(name).v_index for name in joints], dtype=np.intp)

@@ -47,8 +47,9 @@ def assemble(
     findings = Findings(strict)
     joints = [body.joint for body in bodies]
     names = [joint.name for joint in joints]
+    known = set(names)
     for joint in joints:
-        if joint.mimic is not None and joint.mimic.leader not in names:
+        if joint.mimic is not None and joint.mimic.leader not in known:
             hint = unknown("joint", joint.mimic.leader, names)
             raise ModelError(f"joint {joint.name!r} mimics an unknown one: {hint}")
     description = Description(

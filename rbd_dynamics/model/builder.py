@@ -48,6 +48,7 @@ class ModelBuilder:
         x, y, z = checked_vector(gravity, 3, "gravity")
         self._gravity = (x, y, z)
         self._bodies: list[Body] = []
+        self._joint_names: set[str] = set()
         self._frames: list[Frame] = []
         self._places: dict[str, tuple[int, Transform]] = {}  # link or frame -> body and pose in it
         self._links: dict[str, Inertial] = {}
@@ -86,7 +87,7 @@ class ModelBuilder:
         """
         where = f"link {checked_name(name, 'link')!r}"
         joint_name = checked_name(f"{name}_joint" if joint_name is None else joint_name, f"{where}: joint")
-        if any(body.joint.name == joint_name for body in self._bodies):
+        if joint_name in self._joint_names:
             raise ModelError(f"joint {joint_name!r} is defined twice")
         numbers = (damping, friction, armature)
         moving = checked_joint(joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive)
@@ -95,6 +96,7 @@ class ModelBuilder:
         self._add_frame(name, len(self._bodies), IDENTITY)
         self._frames.append(Frame(joint_name, len(self._bodies), placement=IDENTITY, element="joint"))
         self._bodies.append(Body(name, carrier, pose, moving, load))
+        self._joint_names.add(joint_name)
 
     def add_fixed(
         self,

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Sym3
 
 Array = NDArray[np.float64]
@@ -31,9 +31,6 @@ ROUNDED_RADIUS = 1e-4  # m, as a radius of gyration of the body's mass
 # From here on it is no slip in a file but an error:
 GROSS = 5.0  # the largest principal moment is this many times the sum of the others
 GROSS_RADIUS = 0.1  # m, imaginary extent of the body
-
-#: pivots of the mass matrix below this count as zero; those of real robots are above 1e-4
-SINGULAR = 1e-9
 
 
 # --- inertias ------------------------------------------------------------------------------------
@@ -57,13 +54,16 @@ def check_inertials(description: Description, findings: Findings) -> None:
 
 def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: Findings) -> None:
     """Every moving body, with all that is fixed to it, has an inertia that some mass distribution has."""
+    on_body: dict[int, list[str]] = {}
+    for frame in model.frames:
+        on_body.setdefault(frame.body, []).append(frame.name)
     for index, body in enumerate(model.bodies):
         if not all(map(math.isfinite, body.inertia.parameters)):
             findings.error(f"link {body.name!r}", "has an inertia too large to compute with")
         excess = Excess.of(about_com(body.inertia), body.inertia.mass)
         if not excess:
             continue
-        parts = {frame.name: links.get(frame.name) for frame in model.frames if frame.body == index}
+        parts = {name: links.get(name) for name in on_body.get(index, ())}
         wrong = [
             (found.radius, name)
             for name, part in parts.items()
@@ -74,10 +74,11 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
             findings.error(where, f"has an inertia that no rigid body has: {excess}")
         else:
             findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
+    known = {finding.element for finding in findings if finding.severity != "note"}
     for name, inertial in links.items():
         if inertial is not None and (slip := Excess.of(inertial.rotational, inertial.mass)):
             where = f"link {name!r}"
-            if not any(finding.element == where for finding in findings if finding.severity != "note"):
+            if where not in known:
                 findings.warning(
                     where,
                     f"has an inertia that no rigid body has: {slip}",
@@ -177,69 +178,12 @@ def singular_joints(model: Model) -> list[str]:
     return [joint.name for joint in model.joints if _is_singular(joint, samples)]
 
 
-def _samples(model: Model) -> list[_Pivots]:
+def _samples(model: Model) -> list[Pivots]:
     """In two configurations without symmetry: a pivot that is zero in both is zero everywhere."""
     with np.errstate(all="ignore"):
-        return [_pivots(model, model.random(seed)) for seed in (1, 2)]
+        return [pivots(model, model.random(seed)) for seed in (1, 2)]
 
 
-def _is_singular(joint: Joint, samples: Sequence[_Pivots]) -> bool:
+def _is_singular(joint: Joint, samples: Sequence[Pivots]) -> bool:
     dofs = range(joint.v_index, joint.v_index + joint.kind.nv)
     return any(max(abs(sample.left[dof]) for sample in samples) <= SINGULAR for dof in dofs)
-
-
-class _Pivots(NamedTuple):
-    """Inertia that each degree of freedom (nv) feels, relative to the size of its terms.
-
-    own: M_ii, all else held still. left: with the degrees of freedom after it free, the pivots of
-    the factorisation of M; one of them is zero when M is singular.
-    """
-
-    own: Array
-    left: Array
-    too_large: str | None = None  # the joint from which on the numbers are not finite
-
-
-def _pivots(model: Model, q: Array) -> _Pivots:
-    """Source: M = sum_i J_i^T I_i J_i, theory.md section 3."""
-    mass, size = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
-    jacobians: list[Array] = []
-    for body in model.bodies:
-        carried = np.zeros((6, model.nv)) if body.parent == WORLD else jacobians[body.parent]
-        try:
-            jacobian = _jacobian(body, q, carried)
-        except (ArithmeticError, ValueError):  # as of the sine of an infinite angle
-            return _Pivots(size, size, body.joint.name)
-        jacobians.append(jacobian)
-        inertia = np.array([body.inertia * tuple(row) for row in np.eye(6)], dtype=float)
-        mass += jacobian.T @ inertia @ jacobian
-        size += np.einsum("ij,ik,kj->j", abs(jacobian), abs(inertia), abs(jacobian))
-        ratio = body.joint.mimic.multiplier if body.joint.mimic else 1.0
-        for dof in range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv):
-            mass[dof, dof] += ratio * ratio * body.joint.armature
-            size[dof] += ratio * ratio * body.joint.armature
-        if not np.isfinite(mass).all() or not np.isfinite(size).all():
-            return _Pivots(size, size, body.joint.name)
-    size[size == 0.0] = 1.0
-    own, left = np.diag(mass) / size, np.zeros(model.nv)
-    for dof in reversed(range(model.nv)):
-        left[dof] = mass[dof, dof] / size[dof]
-        if left[dof] > SINGULAR:
-            row = mass[dof, :dof].copy()
-            mass[:dof, :dof] -= np.outer(row, row / mass[dof, dof])
-    return _Pivots(own, left)
-
-
-def _jacobian(body: Body, q: Array, carried: Array) -> Array:
-    """Body twist per velocity (6, nv), from that of the parent."""
-    joint = body.joint
-    ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
-    position = [ratio * float(x) + offset for x in q[joint.q_index : joint.q_index + joint.kind.nq]]
-    pose: Transform = body.placement @ joint.kind.transform(position)
-    rotation = np.array(pose.rotation, dtype=float).reshape(3, 3)
-    angular = carried[:3]
-    linear = carried[3:] + np.cross(angular, np.array(pose.p, dtype=float), axis=0)
-    jacobian = np.vstack([rotation.T @ angular, rotation.T @ linear])
-    columns = np.array(joint.kind.columns(position), dtype=float).T
-    jacobian[:, joint.v_index : joint.v_index + joint.kind.nv] += ratio * columns
-    return jacobian

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,8 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     Raises ModelError for a model with two bodies of the same name.
     """
     names = model.body_names
-    for k, name in enumerate(names):
-        if name in names[:k]:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise ModelError(f"body {name!r} is there twice")
 
     def body_name(index: int) -> str | None:
@@ -173,6 +174,7 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
 
     bodies: list[Body] = []
     places: dict[str, int] = {}
+    joint_names: set[str] = set()
     for number, item in enumerate(top.items("bodies")):
         entry = _Entry(item, f"body number {number + 1}")
         name = checked_name(entry.get("name"), entry.where)
@@ -180,11 +182,12 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
         if name in places:
             raise ModelError(f"{entry.where} is there twice")
         joint = _joint(_Entry(entry.get("joint"), f"{entry.where}: joint"))
-        if any(body.joint.name == joint.name for body in bodies):
+        if joint.name in joint_names:
             raise ModelError(f"joint {joint.name!r} is there twice")
         parent = _body(entry.get("parent"), places, f"{entry.where}: parent", "parents come first")
         bodies.append(Body(name, parent, _pose(entry), joint, _inertia(entry, "inertia")))
         places[name] = len(places)
+        joint_names.add(joint.name)
 
     if "frames" in top.data:
         frames = [_frame(item, places, number + 1) for number, item in enumerate(top.items("frames"))]

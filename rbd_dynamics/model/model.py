@@ -167,10 +167,14 @@ class Model:
 
     def joint(self, name: str) -> Joint:
         """The independent joint of that name. Raises KeyError that lists near matches."""
-        for joint in self.joints if isinstance(name, str) else ():
-            if joint.name == name:
-                return joint
-        raise KeyError(unknown("joint", name, self.joint_names))
+        found = self._joints_by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(unknown("joint", name, self.joint_names))
+        return found
+
+    @cached_property
+    def _joints_by_name(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in reversed(self.joints)}  # of two of one name the first
 
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:

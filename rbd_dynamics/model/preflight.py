@@ -9,7 +9,7 @@ import os
 from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
 from rbd_dynamics.model.description import Description
 from rbd_dynamics.model.errors import Finding, Findings
-from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
 
 # What is outside is plausible for few robots, and usual where units are mixed up:
@@ -49,13 +49,12 @@ def _check_model(model: Model, description: Description | None, findings: Findin
         findings.note("robot", "has no joint that moves")
     for body in model.bodies:
         if f"link {body.name!r}" not in doubted:
-            _check_body(body.name, model, findings)
+            _check_body(body, findings)
         _check_joint(body.joint, findings)
 
 
-def _check_body(name: str, model: Model, findings: Findings) -> None:
-    body = model.bodies[model.body_names.index(name)]
-    where, mass = f"link {name!r}", body.inertia.mass
+def _check_body(body: Body, findings: Findings) -> None:
+    where, mass = f"link {body.name!r}", body.inertia.mass
     if mass == 0.0:
         findings.note(where, "has no mass", "its joint moves only what comes after it")
         return

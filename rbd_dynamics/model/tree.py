@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from rbd_dynamics.model.description import Description, JointDescription
 from rbd_dynamics.model.errors import Findings
@@ -81,6 +81,7 @@ def resolve_mimics(
     joints = {joint.name: joint for joint in description.joints}
     found: dict[str, Mimic] = {}
     reported: set[str] = set()
+    followed, circles = _followed(joints)
     for joint in description.joints:
         if joint.mimic is None:
             continue
@@ -88,16 +89,12 @@ def resolve_mimics(
         if joint.name not in single:
             findings.error(where, f"is {joint.type} and cannot mimic", "only a joint with one coordinate can")
             continue
-        passed, (leader, multiplier, offset) = [joint.name], _numbers_of(joint.mimic)
-        while leader in joints and leader not in passed and joints[leader].mimic is not None:
-            passed.append(leader)
-            leader, inner, shift = _numbers_of(joints[leader].mimic)
-            multiplier, offset = multiplier * inner, multiplier * shift + offset
-        if leader in passed:
-            circle = passed[passed.index(leader) :]
-            if reported.isdisjoint(circle):
+        leader, multiplier, offset = followed(joint.name)
+        if leader in circles:
+            circle = circles[leader]
+            if leader not in reported:
                 findings.error(f"joint {leader!r}", f"mimics itself, through {_quoted([*circle, leader])}")
-            reported.update(circle)
+                reported.update(circle)
         elif leader not in joints:
             if leader:  # an empty name has been reported
                 findings.defect(where, f"mimics the unknown joint {leader!r}", "it counts as a joint of its own")
@@ -109,6 +106,37 @@ def resolve_mimics(
         else:
             found[joint.name] = Mimic(leader, multiplier=multiplier, offset=offset)
     return found
+
+
+def _followed(
+    joints: Mapping[str, JointDescription],
+) -> tuple[Callable[[str], tuple[str, float, float]], dict[str, list[str]]]:
+    """What a mimic joint follows in the end, with multiplier and offset; and each circle, by its joints.
+
+    Each joint is looked at once, however long the chains are. What ends in a circle follows the joint where it enters.
+    """
+    ends: dict[str, tuple[str, float, float]] = {}
+    circles: dict[str, list[str]] = {}
+
+    def follow(name: str) -> tuple[str, float, float]:
+        path: dict[str, tuple[str, float, float]] = {}  # in the order in which it is gone
+        leader = name
+        while leader not in path and leader not in ends and leader in joints and joints[leader].mimic is not None:
+            path[leader] = _numbers_of(joints[leader].mimic)
+            leader = path[leader][0]
+        if leader in path:
+            names = list(path)
+            circle = names[names.index(leader) :]
+            circles.update(dict.fromkeys(circle, circle))
+            ends.update((member, (member, 1.0, 0.0)) for member in circle)
+        for follower in reversed(path):
+            if follower not in ends:
+                above, multiplier, offset = path[follower]
+                end, inner, shift = ends.get(above, (above, 1.0, 0.0))
+                ends[follower] = end, multiplier * inner, multiplier * shift + offset
+        return ends[name]
+
+    return follow, circles
 
 
 def _numbers_of(mimic: Mimic | None) -> tuple[str, float, float]:
@@ -129,10 +157,11 @@ def _reached(description: Description, root: str) -> set[str]:
 def _loop(description: Description, link: str) -> list[str]:
     """The joints of the loop that going from `link` towards its parents ends in, from parent to child."""
     parent_joint = {joint.child: joint for joint in description.joints}
-    seen: list[str] = []
-    while link not in seen:
-        seen.append(link)
+    passed: dict[str, None] = {}  # in this order
+    while link not in passed:
+        passed[link] = None
         link = parent_joint[link].parent
+    seen = list(passed)
     return [parent_joint[name].name for name in reversed(seen[seen.index(link) :])]
 
 

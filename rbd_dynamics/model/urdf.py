@@ -264,8 +264,10 @@ def _order(movers: Mapping[str, _Mover], free: Sequence[str], joints: Sequence[s
     """Names of all movers, parents first, with the free ones in the order of `joints` if that is given."""
     if joints is None:
         return list(movers)
-    wanted = [*(name for name in free if name not in joints), *joints]  # only a base may be left out
-    order: list[str] = []
+    listed = set(joints)
+    wanted = [*(name for name in free if name not in listed), *joints]  # only a base may be left out
+    movable = set(free)
+    order: dict[str, None] = {}  # names, for the order
     for name in (*wanted, *movers):
         branch: list[str] = []
         above: str | None = name
@@ -273,10 +275,10 @@ def _order(movers: Mapping[str, _Mover], free: Sequence[str], joints: Sequence[s
             branch.append(above)
             above = movers[above].parent
         for carrier in branch[1:]:
-            if carrier in free:
+            if carrier in movable:
                 raise ModelError(f"joints: {name!r} stands before {carrier!r}, which carries it")
-        order.extend(reversed(branch))
-    return order
+        order.update(dict.fromkeys(reversed(branch)))
+    return list(order)
 
 
 def _assemble(

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a robot description to what a node works with, aside from the control loop."""
+"""From a robot description to what a node works with."""
 
 from __future__ import annotations
 
-import sys
-import threading
 import warnings
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
+from rbd_dynamics.compiler.cached_only import NotCached
 from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
@@ -20,75 +19,42 @@ E = TypeVar("E")
 #: called as progress(name of a kernel, its number, how many there are); raises BuildError where nobody waits any more
 Progress = Callable[[str, int, int], None]
 
-SWITCH_INTERVAL = 2e-4  # s: how long a build may keep a callback waiting
+MANY_BODIES = 50  # whose kernels take long to compile
 
 
 class BuildError(Exception):
     """A description that cannot be used; the message names the culprit."""
 
 
-class Build(Generic[P, E]):
-    """The work for one description: read it, make the node's engine. In this thread, or in one of its own."""
+def built(
+    text: str | bytes,
+    params: P,
+    make: Callable[[Model, P, Progress], E],
+    progress: Progress,
+    warn: Callable[[str], None],
+) -> tuple[Model, E]:
+    """The model of a description and the engine that `make` makes of it. Raises BuildError, or NotCached."""
+    try:
+        model = read_model(text if isinstance(text, str) else text.decode(), params, warn)
+    except UnicodeDecodeError:
+        raise BuildError("robot_description: it is not UTF-8") from None
+    except (ValueError, KeyError, ArithmeticError) as error:
+        raise BuildError(f"robot_description: {message_of(error)}") from None
+    if len(model.bodies) > MANY_BODIES:
+        warn(f"{len(model.bodies)} moving links: compiling for them may take minutes")
+    return model, engine_for(model, params, make, progress)
 
-    def __init__(
-        self,
-        text: str,
-        params: P,
-        make: Callable[[Model, P, Progress], E],
-        progress: Progress,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._text, self._params, self._make, self._log = text, params, make, progress
-        self._warn = warn
-        self._thread: threading.Thread | None = None
-        self._made: E | BuildError | None = None
-        self._abandoned = False
-        self.done = False
 
-    def start(self) -> None:
-        """Begin in a thread; `done` says when `result` may be asked."""
-        sys.setswitchinterval(SWITCH_INTERVAL)
-        self._thread = threading.Thread(target=self._work, name="build", daemon=True)
-        self._thread.start()
-
-    def run(self) -> E:
-        """Do it here and now. Raises BuildError."""
-        self._work()
-        return self.result()
-
-    def result(self) -> E:
-        """The engine, once it is `done`. Raises BuildError."""
-        assert self._made is not None
-        if isinstance(self._made, BuildError):
-            raise self._made
-        return self._made
-
-    def abandon(self) -> None:
-        """Nobody wants it any more: stop before the next kernel."""
-        self._abandoned = True
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            try:
-                model = read_model(self._text, self._params, self._warn)
-            except (ValueError, KeyError, ArithmeticError) as error:
-                raise BuildError(f"robot_description: {message_of(error)}") from None
-            self._made = self._make(model, self._params, self._progress)
-        except BuildError as error:
-            self._made = error
-        except (ValueError, KeyError, ArithmeticError) as error:
-            self._made = BuildError(message_of(error))
-        except Exception as error:  # whatever it is, the node lives on
-            self._made = BuildError(f"{type(error).__name__}: {error}")
-        finally:
-            self.done = True
-
-    def _progress(self, name: str, number: int, total: int) -> None:
-        if self._abandoned:
-            raise BuildError("abandoned")
-        self._log(name, number, total)
+def engine_for(model: Model, params: P, make: Callable[[Model, P, Progress], E], progress: Progress) -> E:
+    """What `make` makes of a model. Raises BuildError, or NotCached."""
+    try:
+        return make(model, params, progress)
+    except (BuildError, NotCached, MemoryError):
+        raise
+    except (ValueError, KeyError, ArithmeticError) as error:
+        raise BuildError(message_of(error)) from None
+    except Exception as error:
+        raise BuildError(f"{type(error).__name__}: {message_of(error)}") from error
 
 
 def read_model(text: str, params: CommonParameters, warn: Callable[[str], None]) -> Model:
@@ -102,6 +68,10 @@ def read_model(text: str, params: CommonParameters, warn: Callable[[str], None])
         model = load_urdf(text, base=params.root, gravity=(x, y, z), locked=locked or None)
     if not model.joints:
         raise ValueError(f"robot {excerpt(model.name)} has no joint that moves: there is nothing to compute")
+    if len(model.bodies) > params.most_links:
+        raise ValueError(
+            f"it has {len(model.bodies)} moving links, more than parameter 'most_links' ({params.most_links})"
+        )
     return model
 
 

@@ -35,7 +35,8 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         self._payloads = Payloads()
         self._counts = {"answered": 0, "refused": 0}
 
-    def build(self, model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:

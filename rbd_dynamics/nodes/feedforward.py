@@ -47,7 +47,8 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def __init__(self, **options: Any) -> None:
         super().__init__(FEEDFORWARD, **options)
 
-    def build(self, model: Model, params: FeedforwardParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: FeedforwardParameters, progress: Progress) -> Engine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         joints = [prefix.inside(name) for name in params.joints]

@@ -70,7 +70,8 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         self._simulated_time = False
         super().__init__(GUARD, **options)
 
-    def build(self, model: Model, params: GuardParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: GuardParameters, progress: Progress) -> Engine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         progress("feedforward", 1, 1)
@@ -107,6 +108,9 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         self.serve(Trigger, "~/resume", self._on_resume)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
         self.every(WATCH, self._watch)
+
+    def time_source_changed(self, simulated: bool) -> None:
+        self._simulated_time = simulated
 
     def activated(self) -> None:
         super().activated()

@@ -51,7 +51,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
         super().__init__(HYBRID_CONTROLLER, **options)
 
-    def build(self, model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:

@@ -25,12 +25,13 @@ from std_msgs.msg import String
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import parameters
 from rbd_dynamics.nodes.answering import always, answer_always
-from rbd_dynamics.nodes.description import Build, BuildError, P, Progress, check_text, message_of
+from rbd_dynamics.nodes.build import Build
+from rbd_dynamics.nodes.description import BuildError, P, Progress, check_text, message_of
 from rbd_dynamics.nodes.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.large_texts import LargeTexts
 from rbd_dynamics.nodes.rclpy_private import given_parameters
-from rbd_dynamics.nodes.stopping import stop_requested
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
@@ -59,10 +60,11 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self._configured = self._finalized = False
         self._entities: list[tuple[Callable[[Any], object], Any]] = []
         self._build: Build[P, E] | None = None  # under way
-        self._waiting: str | None = None  # the next description, while a build is under way
-        self._description = ""  # the latest
+        self._waiting: str | bytes | None = None  # the next description, while a build is under way
+        self._description: str | bytes = ""  # the latest
+        self._texts: LargeTexts | None = None  # of the topic
         self._description_problem = "no robot_description yet"
-        self._adopted_description = ""  # what the engine was made of
+        self._adopted_description: str | bytes = ""  # what the engine was made of
         self._agreed = self.params  # what the engine works with: where a build fails, they become so again
         self._setting_back = False
         self._failed = ""  # the last transition, and why
@@ -71,8 +73,9 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     # --- what a node says about itself ------------------------------------------------------------
 
-    def build(self, model: Model, params: P, progress: Progress) -> E:
-        """What the node needs for a model, kernels compiled. Runs in another thread; touches no state."""
+    @staticmethod
+    def build(model: Model, params: P, progress: Progress) -> E:
+        """What the node needs for a model, kernels compiled. Runs in another process, then in another thread."""
         raise NotImplementedError
 
     def adopt(self, engine: E) -> None:
@@ -191,7 +194,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
             if text:
                 self._adopt(self._build_of(text).run())
             else:
-                self.subscribe(String, "robot_description", self._on_description, LATCHED)
+                self._listen_to_descriptions()
                 self.get_logger().info("waiting for robot_description")
             self.open()
             self.every(POLL_PERIOD, self.poll)
@@ -214,31 +217,53 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         for destroy, entity in reversed(self._entities):
             destroy(entity)
         self._entities.clear()
+        self._texts = None
         self.engine = None
         self._description_problem = "no robot_description yet"
 
     # --- robot description ------------------------------------------------------------------------
 
+    def _listen_to_descriptions(self) -> None:
+        try:
+            self._texts = LargeTexts(
+                self, "robot_description", LATCHED,
+                largest=lambda: self.params.largest_description,
+                bound="parameter 'largest_description'",
+                refuse=self.refuse,
+            )  # fmt: skip
+        except (OSError, AttributeError, TypeError) as error:
+            self.get_logger().warning(f"a large description may delay torques here: {error}")
+            self.subscribe(String, "robot_description", self._on_description, LATCHED)
+        else:
+            self.keep(self._texts, LargeTexts.close)
+
     def _on_description(self, message: String) -> None:
+        self._take_published(message.data)
+
+    def _take_published(self, text: str | bytes) -> None:
         if self.params.robot_description:
             self.refuse("topic robot_description ignored: the parameter of that name has been set")
         else:
-            self.take_description(message.data)
+            self.take_description(text)
 
-    def take_description(self, text: str) -> None:
+    def take_description(self, text: str | bytes) -> None:
         """Begin to use another description; the old one stays in use until the new one is ready."""
         self._description = text
-        if self._build is not None:
+        if self._build is not None:  # it is out of date
             self._waiting = text
+            self._build.cancel()
             return
         self._build = self._build_of(text)
         self._build.start()
 
-    def _build_of(self, text: str) -> Build[P, E]:
-        return Build(text, self.params, self.build, self._log_progress, self._log_warning)
+    def _build_of(self, text: str | bytes) -> Build[P, E]:
+        in_use = self.active and self.engine is not None
+        return Build(text, self.params, self.build, self._log_progress, self._log_warning, in_use=in_use)
 
     def poll(self) -> None:
-        """Take over what has been built meanwhile. Called between two cycles."""
+        """Begin with what has come, and take over what has been built meanwhile. Called between two cycles."""
+        if self._texts is not None and (latest := self._texts.latest()) is not None:
+            self._take_published(latest)
         build = self._build
         if build is None or not build.done:
             return
@@ -277,8 +302,6 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.get_logger().warning(message)
 
     def _log_progress(self, name: str, number: int, total: int) -> None:
-        if stop_requested.is_set():
-            raise BuildError("interrupted")
         self.get_logger().info(f"kernel {number} of {total}: {name}")
 
     # --- parameters -------------------------------------------------------------------------------

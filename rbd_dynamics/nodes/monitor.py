@@ -54,7 +54,8 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._effort_names: list[str] | None = None
         super().__init__(MONITOR, **options)
 
-    def build(self, model: Model, params: MonitorParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: MonitorParameters, progress: Progress) -> Engine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         names = [prefix.inside(name) for name in params.joints] or list(model.joint_names)

@@ -54,7 +54,8 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         self._reported = (0.0, 0)  # wall time and steps at the last report
         self._anchor = (0.0, 0, 0)  # wall time, steps, stamp (ns): from where time is counted
 
-    def build(self, model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
+    @staticmethod
+    def build(model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:

@@ -21,6 +21,15 @@ class CommonParameters(ParameterSet):
     """Of every node."""
 
     robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
+    largest_description: int = parameter(
+        30_000_000, "A robot_description of more bytes is refused before it is read", minimum=1, dynamic=True
+    )
+    most_links: int = parameter(
+        1000,
+        "A robot_description with more links that move is refused: compiling would take hours",
+        minimum=1,
+        dynamic=True,
+    )
     gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "Gravity in the root frame, m/s^2")
     locked_joints: tuple[str, ...] = parameter((), "Joints that do not move, by name")
     locked_positions: tuple[float, ...] = parameter((), "Where they are, rad or m. Empty: at zero")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a description takes work and memory in proportion to its links, whatever its shape."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from helpers.robots import random_tree
+from helpers.shapes import SHAPES, described
+
+from rbd_dynamics.model import load_urdf, model_from_dict, preflight
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.pivots import pivots
+from rbd_dynamics.robot import Robot
+
+
+def calls_of(work):
+    """How many functions a piece of work calls, in Python and below."""
+    count = 0
+
+    def see(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(see)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def memory_of(work):
+    """The most bytes that it holds at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_loading_is_linear_in_the_number_of_links(shape):
+    small, large = described(shape, 100), described(shape, 400)
+    load_urdf(small)  # what is made once
+    for cost in (calls_of, memory_of):
+        assert cost(lambda: load_urdf(large)) < 5.0 * cost(lambda: load_urdf(small)), cost.__name__
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_so_is_what_else_reads_a_whole_model(shape):
+    small, large = (load_urdf(described(shape, count)) for count in (50, 200))
+
+    def use(model):
+        model_from_dict(model.to_dict())
+        preflight(model)
+        q = model.random(0)
+        model.difference(q, model.integrate(q, np.ones(model.nv)))
+        for name in model.joint_names:
+            model.joint(name)
+        for name in model.frame_names:
+            model.frame(name)
+
+    use(small)
+    for cost in (calls_of, memory_of):
+        assert cost(lambda: use(large)) < 5.0 * cost(lambda: use(small)), cost.__name__
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_description_of_many_links_is_read(shape):
+    """Deeper than Python calls go, and than a pivot of the mass matrix stands out from its composite inertia."""
+    count = 1200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = load_urdf(described(shape, count))
+    assert model.nv == {"fixed chain": 0, "mimic chain": 1}.get(shape, count)
+    assert len(model.frames) == 2 * count + 1
+
+
+def test_a_circle_of_mimics_is_named_once_and_what_leads_into_it_is_no_second_error():
+    text = described("mimic chain", 300).replace(
+        '<parent link="l0"/><child link="l1"/>', '<mimic joint="j20"/><parent link="l0"/><child link="l1"/>'
+    )
+    with pytest.raises(ModelError, match="joint 'j1': mimics itself, through 'j1', 'j20', 'j19'") as caught:
+        load_urdf(text)
+    assert len(caught.value.findings) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("mimic", [0.0, 0.5])
+def test_the_pivots_multiply_to_the_determinant_of_the_mass_matrix(seed, mimic, monkeypatch):
+    """An elimination in any order has the same product; relative to other terms, here to 1."""
+    model = random_tree(seed, n=6, mimic=mimic)
+    q = model.random(seed)
+    sizes = []
+    import rbd_dynamics.model.pivots as module
+
+    class Recording(module._Form):
+        def eliminate(self, dof):
+            at = self._places[dof]
+            pivot = self._both[0, at, at]
+            relative = super().eliminate(dof)
+            sizes.append(pivot / relative)
+            return relative
+
+    monkeypatch.setattr(module, "_Form", Recording)
+    left = pivots(model, q).left
+    expected = np.linalg.det(Robot(model, backend="reference").mass_matrix(q))
+    assert np.prod(left) * np.prod(sizes) == pytest.approx(expected, rel=1e-9)
+    assert len(sizes) == model.nv
+
+
+def test_a_direction_that_two_joints_share_is_found_in_a_long_chain():
+    """Two joints on one axis with nothing between them: one of them moves no mass of its own."""
+    text = described("chain", 200)
+    bare = text.replace('<link name="l100"><inertial>', '<link name="l100"><unused>', 1)
+    start = bare.index("<unused>")
+    end = bare.index("</inertial>", start)
+    bare = bare[:start] + bare[end + len("</inertial>") :]
+    same = bare.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 1"/>').replace(
+        '<child link="l101"/><origin xyz="0 0.1 0.2" rpy="0.1 0 0.2"/>', '<child link="l101"/>'
+    )
+    with pytest.warns(UserWarning, match="'j100': moves no mass that the joints after it do not move"):
+        load_urdf(same)
