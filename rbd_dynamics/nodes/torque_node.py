@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
@@ -21,13 +22,16 @@ from rbd_dynamics.nodes.engines import T
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of
+from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND
+from rbd_dynamics.nodes.motion_input import MotionInput, Scene
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.samples import flat
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
+FRESH = SECOND // 2  # ns without a state after which no trajectory begins
+LARGEST = 1 << 62  # bytes: trajectories are measured by their points
 
 
 class TorqueNode(ManagedNode[P, T]):
@@ -41,6 +45,8 @@ class TorqueNode(ManagedNode[P, T]):
         self._last_arrival = 0  # ns
         self._raw_states = RawJointStates()
         self._simulated_time = False
+        self._motions = MotionInput(self.get_logger().info, self.refuse)
+        self._said = ""  # the problem of the motion
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -58,8 +64,12 @@ class TorqueNode(ManagedNode[P, T]):
     def clock_was_set_back(self, engine: T) -> None:
         """Forget what was planned."""
 
-    def take_motion(self, engine: T, message: JointTrajectory) -> None:
-        """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
+    def moved(self, engine: T) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measured position and velocity of what trajectories move. Raises TrajectoryError where there is none."""
+        raise NotImplementedError
+
+    def motion_limits(self, engine: T, now: int) -> MotionLimits:
+        """What trajectories may not exceed."""
         raise NotImplementedError
 
     # --- life cycle -------------------------------------------------------------------------------
@@ -68,14 +78,18 @@ class TorqueNode(ManagedNode[P, T]):
         self._commands = self.publish_on(Float64MultiArray, "~/commands")
         self._efforts = self.publish_on(JointState, "~/effort")
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, raw=True, largest=lambda: LARGEST)
+        self._motions.open()
+        self.keep(self._motions, MotionInput.close)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
     def activated(self) -> None:
+        self._motions.abandon()
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
         """Loads, and the messages: both are made once, only their numbers change. For `adopt`."""
+        self._motions.abandon()
         for problem in self._payloads.apply_to([engine.robot]):
             self.get_logger().warning(problem)
         zeros = np.zeros(len(joints))
@@ -85,6 +99,10 @@ class TorqueNode(ManagedNode[P, T]):
         self._command_numbers = np.frombuffer(self._command.data)
         self._effort_numbers = np.frombuffer(self._named_effort.effort)
         self._saturated = np.zeros(len(joints), dtype=bool)
+
+    def finish(self) -> None:
+        super().finish()
+        self._motions.close()
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -106,6 +124,7 @@ class TorqueNode(ManagedNode[P, T]):
             return
         reader = engine.reader
         if state_time < reader.stamp - SECOND:
+            self._motions.abandon()
             self.clock_was_set_back(engine)  # what was to come has no time any more
         if not reader.read(names, position, velocity, state_time):
             self.refuse(reader.problem)
@@ -117,6 +136,8 @@ class TorqueNode(ManagedNode[P, T]):
             return
         self._commands.publish(self._command)
         self._after_publishing(engine, state_time, now)
+        if self._motions.planning:
+            self._take_plan(engine)
 
     def _after_publishing(self, engine: T, state_time: int, now: int) -> None:
         """What the command need not wait for."""
@@ -128,6 +149,8 @@ class TorqueNode(ManagedNode[P, T]):
         self._saturated |= self.saturated(engine)
         self._last_arrival = now
         self._answered += 1
+        if engine.motion.problem != self._said:
+            self._say_problem(engine.motion.problem)
 
     def now(self) -> int:
         """Time of the node's clock in ns; without simulated time by the shortest way."""
@@ -135,40 +158,36 @@ class TorqueNode(ManagedNode[P, T]):
 
     # --- desired motion ---------------------------------------------------------------------------
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, raw: bytes) -> None:
         self.poll()
         engine = self.engine
         if engine is None or not self.active:
             self.refuse("trajectory ignored: the node is not active or has no robot")
             return
+        now = self.now()
+        fresh = bool(engine.reader.stamp) and now - self._last_arrival <= FRESH
         try:
-            self.take_motion(engine, message)
+            self._motions.take(raw, self._scene(engine), self.params.largest_trajectory, now, fresh)
         except TrajectoryError as error:
             self.refuse(f"trajectory refused: {message_of(error)}")
-            return
-        if len(message.points) > 1:
-            end = 1e-9 * nanoseconds(message.points[-1].time_from_start)
-            self.get_logger().info(f"trajectory of {len(message.points)} points, {end:.3f} s")
 
-    def single_set_point(
-        self, engine: T, message: JointTrajectory, limits: Mapping[str, tuple[float, float]]
-    ) -> Waypoints | None:
-        """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed.
+    def _scene(self, engine: T) -> Scene:
+        now = engine.reader.stamp
+        q, v = self.moved(engine)
+        return Scene(engine.motion, self.motion_limits(engine, now), q, v, now)
 
-        Raises TrajectoryError, also for positions outside the limits.
-        """
-        if not message.points:
-            engine.motion.hold()
-            return None
-        single = len(message.points) == 1
-        waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
-        waypoints.check_limits(limits)
-        if single:
-            engine.motion.set_point(waypoints, self.now())
-            return None
-        if not engine.reader.stamp or self.now() - self._last_arrival > SECOND:
-            raise TrajectoryError("there are no joint states to start from")
-        return waypoints
+    def _take_plan(self, engine: T) -> None:
+        """A trajectory was planned aside."""
+        try:
+            self._motions.poll(self._scene(engine))
+        except TrajectoryError as error:
+            self._motions.abandon()
+            self.refuse(f"trajectory refused: {message_of(error)}")
+
+    def _say_problem(self, problem: str) -> None:
+        self._said = problem
+        if problem:
+            self.get_logger().error(problem)
 
     # --- diagnostics ------------------------------------------------------------------------------
 
@@ -179,6 +198,10 @@ class TorqueNode(ManagedNode[P, T]):
             return
         if self.active and not self._answered:
             status.error("no effort published" + ("" if self._refused else ": no joint states arrive"))
+        if engine.motion.problem:
+            status.error(engine.motion.problem)
+        if self._motions.planning:
+            status.values["desired motion"] = "a trajectory is being planned"
         if engine.reader.differentiated:
             joints = ", ".join(engine.reader.differentiated)
             status.warn(f"no measured velocity, found by differentiation: {joints}")

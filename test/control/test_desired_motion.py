@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion_options import MotionOptions
 from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
 
 MS = 1_000_000
