@@ -89,7 +89,7 @@ class DesiredMotion:
             elapsed = (now - self._start) * NANOSECOND
             self.motion, self.since[0] = self._trajectory.piece(elapsed)
             self._check_path(q)
-            if elapsed >= self._trajectory.end and self.mode == "trajectory":
+            if self.mode == "trajectory" and elapsed >= self._trajectory.end:
                 self._arrive(now)
         elif mode == "setpoint":
             self._update_set_point(now, q, v)
@@ -196,7 +196,8 @@ class DesiredMotion:
             if odd:
                 problem = "is missing" if odd[0] in self.joints else f"is none of {', '.join(self.joints)}"
                 raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
-            columns = [waypoints.joint_names.index(name) for name in self.joints]
+            place = {name: column for column, name in enumerate(waypoints.joint_names)}
+            columns = [place[name] for name in self.joints]
         given = np.array([waypoints.positions[0], waypoints.velocities[0], waypoints.accelerations[0]])[:, columns]
         self.limits.check_state(given)
         missing = np.isnan(given[:, :1])[:, 0] if given.size else np.zeros(3, dtype=bool)

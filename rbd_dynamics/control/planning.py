@@ -40,17 +40,22 @@ class PlanRequest:
         try:
             return self._plan(waypoints)
         except TrajectoryError:
-            later = waypoints.times > self.elapsed + JOINING
-            left = np.flatnonzero(later)
-            if not left.size or left[0] < 2 or waypoints.times[0] > self.elapsed:
+            begun, later = waypoints.times <= self.elapsed, waypoints.times > self.elapsed + JOINING
+            between = int((~begun & ~later).sum())
+            if not between or not later.any() or not self._is_near(waypoints, int((~begun).argmax())):
                 raise
-            begin = waypoints.times <= self.elapsed
-            keep = begin | later
             try:
-                return self._plan(waypoints.some(keep))
+                return self._plan(waypoints.some(begun | later))
             except TrajectoryError:
                 pass
-            raise
+            raise  # of all points: it says more
+
+    def _is_near(self, waypoints: Waypoints, point: int) -> bool:
+        """Is the present position within the start tolerance of that point?"""
+        points = waypoints.ordered(self.limits.joints, self.present)
+        off = points.positions[point] - self.present[0]
+        turns = np.where(self.continuous, np.round(off / (2.0 * np.pi)), 0.0)
+        return bool((np.abs(off - 2.0 * np.pi * turns) <= self.start_tolerance).all())
 
     def _plan(self, waypoints: Waypoints) -> Trajectory:
         trajectory = plan_from(

@@ -8,6 +8,7 @@ descriptors that ROS shows, and the checks with clear errors.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -171,9 +172,9 @@ def per_name(what: str, names: Sequence[str], values: Sequence[float], default: 
     """{name: value} of two parallel lists; no values: the default for all. Raises ValueError."""
     if values and len(values) != len(names):
         raise ValueError(f"{what} has {len(values)} values for {len(names)} joints: {', '.join(names)}")
-    for name in names:
-        if list(names).count(name) > 1:
-            raise ValueError(f"joint {name!r} is named twice")
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"joint {twice!r} is named twice")
     return dict(zip(names, values or [default] * len(names)))
 
 
