@@ -106,10 +106,11 @@ class MotionInput:
         """No points: hold. One that is due now: a set-point. Else a trajectory."""
         motion, waypoints = scene.motion, message.waypoints
         motion.limits = scene.limits
+        now = scene.now or clock  # the clock of the states, once there are any
         if waypoints is None:
             motion.hold()
-        elif _is_set_point(waypoints, message.stamp, clock, motion.options.setpoint_timeout):
-            motion.set_point(waypoints, clock, scene.q if fresh else None)
+        elif _is_set_point(waypoints, message.stamp, now, motion.options.setpoint_timeout):
+            motion.set_point(waypoints, now, scene.q if fresh else None)
         else:
             _check_fresh(fresh)
             motion.follow(waypoints, message.stamp or scene.now, scene.now, scene.q, scene.v)
@@ -175,11 +176,11 @@ def _check_fresh(fresh: bool) -> None:
         raise TrajectoryError("there are no joint states to start from")
 
 
-def _is_set_point(waypoints: Waypoints, stamp: int, clock: int, timeout: float) -> bool:
+def _is_set_point(waypoints: Waypoints, stamp: int, now: int, timeout: float) -> bool:
     """A single point that is due now. Raises TrajectoryError for one that was due long ago."""
     if len(waypoints.times) > 1 or waypoints.times[0] > 0.0:
         return False
-    wait = 1e-9 * (stamp - clock) if stamp else 0.0
+    wait = 1e-9 * (stamp - now) if stamp else 0.0
     if timeout and wait < -timeout:
         raise TrajectoryError(f"the set-point was due {-wait:.3g} s ago, more than setpoint_timeout ({timeout:g} s)")
     if wait > NOW and np.isnan(waypoints.positions).any():

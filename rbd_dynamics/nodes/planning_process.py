@@ -25,8 +25,14 @@ from rbd_dynamics.control.planning import PlanRequest
 from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError
 from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
 
-#: by its name, not as __main__: what is pickled there is to be known here
-PROGRAM = "import os; os.nice(10); from rbd_dynamics.nodes.planning_process import main; main()"
+#: by its name, not as __main__: what is pickled there is to be known here; a loop under SCHED_FIFO would hand that down
+PROGRAM = """
+import os
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+os.nice(10)
+from rbd_dynamics.nodes.planning_process import main
+main()
+"""
 HEAD = struct.Struct("=QQ")  # lengths of what follows: pickled, and raw
 ENDED = "the planning process ended: the trajectory is too large for this machine?"
 

@@ -170,8 +170,9 @@ HYBRID_CONTROLLER = Interface(
         Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
               "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a trajectory "
-              "in time, one point is a set-point that counts at once, no point means hold. Only while engaged"),
+              "Desired motion of the controlled directions, named tool.x, tool.rz...: points are a trajectory in time, "
+              "one at time zero is a set-point that counts at once, no point means hold; all within the limits, "
+              "between points too. Only while engaged"),
         Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
               "What the sensor is to read; only the constrained part of it counts"),
         ROBOT_DESCRIPTION,
