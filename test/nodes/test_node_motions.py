@@ -15,7 +15,7 @@ from helpers.ros_nodes import joint_state, needs_ros, wait_until
 from helpers.trajectory_bytes import serialised
 
 pytestmark = needs_ros
-PARAMETERS = {"robot_description": ARM, **SEES_WANTED}
+PARAMETERS = {"robot_description": ARM, **SEES_WANTED, "plausible_velocity": 0.0}
 PATIENT = {"state_timeout": 1.0}  # of a busy machine, where silence is not what is tested
 
 
