@@ -88,7 +88,8 @@ class DesiredMotion:
             assert self._trajectory is not None
             elapsed = (now - self._start) * NANOSECOND
             self.motion, self.since[0] = self._trajectory.piece(elapsed)
-            self._check_path(q)
+            if self._least_path < math.inf:
+                self._check_path(q)
             if self.mode == "trajectory" and elapsed >= self._trajectory.end:
                 self._arrive(now)
         elif mode == "setpoint":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectory messages on their way to the wanted motion: small ones at once, long ones by a process of their own."""
+"""Trajectory messages on their way to the wanted motion: set-points at once, trajectories by a process of their own."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.planning_process import Answer, Job, PlanningProcess
+from rbd_dynamics.nodes.planning_process import Job, PlanningProcess
 
 Array = NDArray[np.float64]
-SMALL = (2048, 128)  # bytes, and for each joint: planned in less than a period of 1 kHz; any one point of all joints
+SMALL = (2048, 128)  # bytes, and for each joint: any one point of all joints has less
 HEAD = 4096  # bytes of header and foreign names, at most, of a trajectory
 NOW = 0.1  # s: a single point that is due so soon is a set-point
 LEAD = (0.05, 1e-7)  # s, and for each byte: how far ahead a plan is to take over, first
-ATTEMPTS = 4
+ATTEMPTS = 8
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class _Plan:
     job: Job
     motion: DesiredMotion
     takes_over: int  # ns
-    start: int  # of the trajectory, ns; 0: when it takes over
     begun: float  # monotonic, s
     number: int  # of the motion that it continues
     size: int  # of the message, bytes
@@ -93,30 +92,32 @@ class MotionInput:
         joints = len(scene.motion.joints)
         if len(raw) <= SMALL[0] + SMALL[1] * joints:
             message = decoded(raw, largest)
-            self._take_small(message, scene, clock, fresh)
-            self._plan = None
-            return
+            if message.waypoints is None or len(message.waypoints.times) == 1:
+                if self._take_at_once(message, scene, clock, fresh):
+                    self._plan = None
+                    return
         most = HEAD + (SMALL[1] + 8) * joints + largest * (32 + 4 * 8 * joints)
         if len(raw) > most:
             raise TrajectoryError(f"{len(raw)} bytes are more than {largest} points (largest_trajectory) need")
-        _check_fresh(fresh)
+        if not fresh:
+            raise TrajectoryError("there are no joint states to start from")
         self._ask(raw, scene, largest)
 
-    def _take_small(self, message: TrajectoryMessage, scene: Scene, clock: int, fresh: bool) -> None:
-        """No points: hold. One that is due now: a set-point. Else a trajectory."""
+    @staticmethod
+    def _take_at_once(message: TrajectoryMessage, scene: Scene, clock: int, fresh: bool) -> bool:
+        """No points: hold. One that is due now: a set-point. False: neither."""
         motion, waypoints = scene.motion, message.waypoints
-        motion.limits = scene.limits
-        now = scene.now or clock  # the clock of the states, once there are any
         if waypoints is None:
             motion.hold()
-        elif _is_set_point(waypoints, message.stamp, now, motion.options.setpoint_timeout):
-            motion.set_point(waypoints, now, scene.q if fresh else None)
-        else:
-            _check_fresh(fresh)
-            motion.follow(waypoints, message.stamp or scene.now, scene.now, scene.q, scene.v)
-            self._say_followed(len(waypoints.times), float(waypoints.times[-1]))
+            return True
+        now = scene.now or clock  # the clock of the states, once there are any
+        if not _is_set_point(waypoints, message.stamp, now, motion.options.setpoint_timeout):
+            return False
+        motion.limits = scene.limits
+        motion.set_point(waypoints, now, scene.q if fresh else None)
+        return True
 
-    # --- long ones --------------------------------------------------------------------------------
+    # --- trajectories -----------------------------------------------------------------------------
 
     def _ask(self, raw: bytes, scene: Scene, largest: int) -> None:
         assert self._planner is not None
@@ -126,7 +127,7 @@ class MotionInput:
         takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
         request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
         job = Job(self._ticket, request, largest, takes_over)
-        self._plan = _Plan(job, motion, takes_over, 0, time.monotonic(), number, len(raw))
+        self._plan = _Plan(job, motion, takes_over, time.monotonic(), number, len(raw))
         self._planner.ask(job, raw)
 
     def poll(self, scene: Scene) -> None:
@@ -143,8 +144,12 @@ class MotionInput:
         trajectory = answer.trajectory
         if trajectory is None:
             self._refuse(f"trajectory refused: {answer.problem}")
-        elif scene.motion.follow_from(plan.takes_over, trajectory, _start(answer, plan), plan.number, scene.q):
-            self._say_followed(len(trajectory.times), trajectory.end)
+            return
+        takes_over, start = plan.takes_over, answer.stamp or plan.takes_over
+        if not answer.stamp and scene.motion.mode == "hold":  # it stands: any time will do
+            takes_over = start = scene.now + 1
+        if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q):
+            self._say(f"trajectory of {len(trajectory.times)} points, {trajectory.end:.3f} s")
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
             self._refuse("trajectory refused: the motion changed while it was being planned")
         else:
@@ -162,18 +167,6 @@ class MotionInput:
             plan, job=job, takes_over=takes_over, begun=time.monotonic(), number=number, attempts=plan.attempts + 1
         )
         self._planner.ask(job, b"")
-
-    def _say_followed(self, points: int, end: float) -> None:
-        self._say(f"trajectory of {points} points, {end:.3f} s")
-
-
-def _start(answer: Answer, plan: _Plan) -> int:
-    return answer.stamp or plan.takes_over
-
-
-def _check_fresh(fresh: bool) -> None:
-    if not fresh:
-        raise TrajectoryError("there are no joint states to start from")
 
 
 def _is_set_point(waypoints: Waypoints, stamp: int, now: int, timeout: float) -> bool:

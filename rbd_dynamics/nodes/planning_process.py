@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long trajectories are read, planned and checked in a process of their own: here it would hold up the torques.
+"""Trajectories are read, planned and checked in a process of their own: here it would hold up the torques.
 
 A thread would not do, for it shares the interpreter's lock. The process is started before torques are wanted, for that
 holds the lock for a moment, and ends with the socket to this one, however this one ends. Bytes of a message go in,
