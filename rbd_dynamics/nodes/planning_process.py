@@ -25,11 +25,12 @@ from rbd_dynamics.control.planning import PlanRequest
 from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError
 from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
 
-#: by its name, not as __main__: what is pickled there is to be known here; a loop under SCHED_FIFO would hand that down
+#: Imported by its name, not run as __main__: what is pickled there is to be known here. A loop under SCHED_FIFO would
+#: hand that down. Nicer than the loop, but not so nice that a busy machine lets it wait for ever.
 PROGRAM = """
 import os
 os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-os.nice(10)
+os.nice(2)
 from rbd_dynamics.nodes.planning_process import main
 main()
 """

@@ -235,6 +235,11 @@ class TorqueNode(ManagedNode[P, T]):
 
     # --- desired motion ---------------------------------------------------------------------------
 
+    def poll(self) -> None:
+        super().poll()
+        if self._motions.planning and self.engine is not None and self.active:
+            self._take_plan(self.engine)
+
     def _on_trajectory(self, raw: bytes) -> None:
         self.poll()
         engine = self.engine

@@ -49,10 +49,10 @@ FEEDFORWARD = Interface(
               "state may come in several messages"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
               "Desired motion: points are a trajectory in time, from header.stamp (zero: as soon as it is planned, "
-              "some milliseconds), that starts without a jump, ends at rest, and may name some of the joints. One point "
-              "at time zero is a set-point that counts at once and names all of them, within setpoint_tolerance. No point "
-              "means hold. What leaves the limits of position, velocity or acceleration anywhere, between points too, "
-              "is refused"),
+              "some milliseconds), that starts without a jump, ends at rest, and may name some of the joints. One "
+              "point at time zero is a set-point that counts at once and names all of them, within setpoint_tolerance. "
+              "No point means hold. What leaves the limits of position, velocity or acceleration anywhere, also "
+              "between points, is refused"),
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
