@@ -17,12 +17,14 @@ from rbd_dynamics.on_demand import on_demand
 if TYPE_CHECKING:
     from rbd_dynamics.control.command_gate import CommandCheck, CommandGate, GateOptions
     from rbd_dynamics.control.contact_detector import ContactDetector
-    from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
+    from rbd_dynamics.control.desired_motion import DesiredMotion
     from rbd_dynamics.control.feedforward import Feedforward
     from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, HybridOutput, MultiplierSensor
     from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
     from rbd_dynamics.control.hybrid_task import HybridTask
     from rbd_dynamics.control.momentum_observer import MomentumObserver
+    from rbd_dynamics.control.motion_limits import MotionLimits
+    from rbd_dynamics.control.motion_options import MotionOptions
     from rbd_dynamics.control.residual_monitor import ResidualMonitor
     from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.state_filter import StateFilter
@@ -46,6 +48,7 @@ __all__ = [
     "HybridSupervisor",
     "HybridTask",
     "MomentumObserver",
+    "MotionLimits",
     "MotionOptions",
     "MultiplierSensor",
     "Point",

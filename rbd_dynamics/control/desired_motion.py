@@ -3,33 +3,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.feedforward_torque import POWERS
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_options import MotionOptions, tolerances
+from rbd_dynamics.control.planning import PlanRequest
 from rbd_dynamics.control.splines import motion_of, state_of
-from rbd_dynamics.control.trajectory import (
-    Interpolation,
-    Trajectory,
-    TrajectoryError,
-    Waypoints,
-    plan_from,
-)
+from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
 
 Array = NDArray[np.float64]
 NANOSECOND = 1e-9
-
-
-@dataclass
-class MotionOptions:
-    """How a DesiredMotion takes its input."""
-
-    _: KW_ONLY
-    interpolation: Interpolation = "smooth"
-    start_tolerance: float = 0.1  # rad, m
-    setpoint_timeout: float = 0.5  # s; 0: a set-point stays for ever
+TURN = 2.0 * math.pi
+SAME = 1e-6  # rad, m: rounding
+SPEED_SLACK = 1.1  # set-points are late and early: so much faster than the limit they may come
 
 
 class DesiredMotion:
@@ -38,6 +29,9 @@ class DesiredMotion:
     `motion` (6, joints) are its coefficients, constant first, and `since` (1,) is the time at which it is
     to be taken; `update` brings them up to date. At first the position of the first measured state is
     held. Times are integer nanoseconds of one clock.
+
+    A motion ends, and the robot is held where it is measured, when it gets too far from where it is wanted, or when
+    states were silent for too long; `problem` then says why, until the next motion begins.
     """
 
     def __init__(
@@ -48,29 +42,60 @@ class DesiredMotion:
         options: MotionOptions | None = None,
     ) -> None:
         self.joints = tuple(joints)
-        self.options = options or MotionOptions()
         self.mode = "none"  # "none" (no state seen yet), "hold", "trajectory" or "setpoint"
         self.motion = motion_of(np.zeros((3, len(self.joints))))
         self.since = np.zeros(1)
-        self._continuous = continuous
+        self.problem = ""  # why the last motion ended before its time
+        self.number = 0  # of the motion, counted: what is planned on one does not fit another
+        self.limits = MotionLimits.of(self.joints)  # of what begins from now on
+        self.options = options or MotionOptions()
+        self._continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
+        self._seen = 0  # time of the last update, ns
+        self._next: tuple[int, Trajectory, int] | None = None  # takes over at, trajectory, its start
+        self._goal_due = 0  # when the robot must have come to the end of the trajectory, ns
         self._follow_measured = (False, False)  # position, velocity: not in the set-point
+        self._allowance = np.zeros(len(joints))  # how far set-points might step when one last did
+        self._stepped = 0  # when that was, ns
+        self._powers = np.ones(POWERS)
+
+    @property
+    def options(self) -> MotionOptions:
+        return self._options
+
+    @options.setter
+    def options(self, options: MotionOptions) -> None:
+        """Raises ValueError for tolerances of another number of joints, and then changes nothing."""
+        path = tolerances("path_tolerance", options.path_tolerance, self.joints)
+        goal = tolerances("goal_tolerance", options.goal_tolerance, self.joints)
+        self._path, self._goal, self._options = path, goal, options
+        self._least_path = float(path.min(initial=math.inf)) ** 2
+        self._gap = round(options.longest_gap / NANOSECOND) if options.longest_gap else 1 << 62
 
     def update(self, now: int, q: Array, v: Array) -> None:
         """Bring `motion` and `since` to the time `now` (ns), given the measured state of `joints`."""
+        gap, self._seen = now - self._seen, now
+        if self.mode == "none":
+            self._stand(q)
+            return
+        if gap > self._gap:
+            self._after_gap(gap * NANOSECOND, q)
+        if self._next is not None and now >= self._next[0]:
+            self._take_over()
         mode = self.mode
         if mode == "trajectory":
             assert self._trajectory is not None
             elapsed = (now - self._start) * NANOSECOND
             self.motion, self.since[0] = self._trajectory.piece(elapsed)
-            if elapsed >= self._trajectory.end:
-                self.hold()
+            if self._least_path < math.inf:
+                self._check_path(q)
+            if self.mode == "trajectory" and elapsed >= self._trajectory.end:
+                self._arrive(now)
         elif mode == "setpoint":
             self._update_set_point(now, q, v)
-        elif mode == "none":
-            self.motion = motion_of([q, np.zeros_like(q), np.zeros_like(q)])
-            self.mode = "hold"
+        elif self._goal_due:
+            self._check_goal(now, q)
 
     def state(self) -> Array:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
@@ -78,15 +103,24 @@ class DesiredMotion:
 
     def release(self) -> None:
         """Forget everything: hold where the robot is when it is seen next."""
-        self.mode = "none"
-        self._trajectory = None
+        self._begin("none")
 
     def hold(self) -> None:
         """Stand still at the present desired position."""
         if self.mode != "none":
-            self.motion = motion_of(self.state() * [[1.0], [0.0], [0.0]])
-            self.since[0] = 0.0
-            self.mode = "hold"
+            self._stand(self.state()[0])
+
+    def end(self, q: Array, reason: str) -> None:
+        """Hold the robot where it is, and say why."""
+        self._stand(q)
+        self.problem = reason
+
+    def revoke(self, q: Array, reason: str) -> None:
+        """End a motion that is under way or about to be, and hold the robot at q, where it is measured."""
+        if self.mode in ("trajectory", "setpoint") or self._next is not None:
+            self.end(q, reason)
+
+    # --- trajectories -----------------------------------------------------------------------------
 
     def follow(self, waypoints: Waypoints, start: int, now: int, q: Array, v: Array) -> None:
         """Follow a trajectory that starts at `start` (ns), from the present state on. Raises TrajectoryError.
@@ -95,52 +129,197 @@ class DesiredMotion:
         start tolerance apart. A trajectory that is refused changes nothing.
         """
         self.update(now, q, v)
-        present = self.state()
-        if np.any(np.abs(present[0] - q) > self.options.start_tolerance):
-            present = np.array([q, v, np.zeros_like(q)])
-        self._trajectory = plan_from(
-            present,
-            waypoints,
-            self.joints,
-            elapsed=(now - start) * NANOSECOND,
-            interpolation=self.options.interpolation,
-            start_tolerance=self.options.start_tolerance,
-            continuous=self._continuous,
-        )
-        self._start = start
-        self.mode = "trajectory"
+        request, _ = self.request(now, q, v, (now - start) * NANOSECOND)
+        self._follow(request.plan(waypoints), start)
 
-    def set_point(self, waypoints: Waypoints, now: int) -> None:
-        """Take one streamed set-point at once. Raises TrajectoryError.
+    def request(self, when: int, q: Array, v: Array, elapsed: float) -> tuple[PlanRequest, int]:
+        """What a trajectory that takes over at the time `when` (ns) is to be planned from, and the motion's number.
+
+        elapsed: time since its start then, s.
+        """
+        present = self._state_at(when)
+        if np.any(np.abs(self._difference(present[0], q)) > self.options.start_tolerance):
+            present = np.array([q, v, np.zeros_like(q)])
+        options = self.options
+        request = PlanRequest(
+            present, elapsed, self.limits, self._continuous, options.interpolation, options.start_tolerance
+        )
+        return request, self.number
+
+    def follow_from(self, when: int, trajectory: Trajectory, start: int, number: int, q: Array) -> bool:
+        """Let a planned trajectory take over at the time `when` (ns); False: it does not fit any more.
+
+        number: of the motion that it was planned on. q: the measured position.
+        """
+        if number != self.number or when <= self._seen:
+            return False
+        begin = trajectory.sample((when - start) * NANOSECOND)[0]
+        jumps = np.abs(begin - self._state_at(when)[0]).max(initial=0.0) > SAME
+        if jumps:  # it was planned from the measured position: is the robot still there?
+            off = np.abs(self._difference(begin, q))
+            if self.mode == "trajectory" or off.max(initial=0.0) > self.options.start_tolerance:
+                return False
+        self._next = (when, trajectory, start)
+        return True
+
+    def _take_over(self) -> None:
+        assert self._next is not None
+        _, trajectory, start = self._next
+        self._follow(trajectory, start)
+
+    def _follow(self, trajectory: Trajectory, start: int) -> None:
+        self._begin("trajectory")
+        self._trajectory, self._start = trajectory, start
+
+    def _arrive(self, now: int) -> None:
+        """The trajectory is over; what was to follow still fits."""
+        self.motion, self.since[0] = motion_of(self.state() * [[1.0], [0.0], [0.0]]), 0.0
+        self.mode, self._trajectory = "hold", None
+        if self.options.goal_time and np.isfinite(self._goal).any():
+            self._goal_due = now + round(self.options.goal_time / NANOSECOND)
+
+    # --- set-points -------------------------------------------------------------------------------
+
+    def set_point(self, waypoints: Waypoints, now: int, q: Array | None = None) -> None:
+        """Take one streamed set-point at once. Raises TrajectoryError, and then changes nothing.
+
+        It may be no farther than the set-point tolerance from what was wanted before, within the limits, and set-points
+        that follow each other may go no faster than the velocity limits. q: the measured position, from which the
+        first one counts if nothing is wanted yet; None: there is none.
 
         Velocity and acceleration are zero where they are not given. Without a position the measured
         state is the desired one: only the acceleration (and the velocity, if given) counts.
         """
-        odd = sorted(set(waypoints.joint_names) ^ set(self.joints))
-        if odd:
-            problem = "is missing" if odd[0] in self.joints else f"is none of {', '.join(self.joints)}"
-            raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
-        columns = [waypoints.joint_names.index(name) for name in self.joints]
+        if waypoints.joint_names == self.joints:
+            columns: slice | list[int] = slice(None)
+        else:
+            odd = sorted(set(waypoints.joint_names) ^ set(self.joints))
+            if odd:
+                problem = "is missing" if odd[0] in self.joints else f"is none of {', '.join(self.joints)}"
+                raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
+            place = {name: column for column, name in enumerate(waypoints.joint_names)}
+            columns = [place[name] for name in self.joints]
         given = np.array([waypoints.positions[0], waypoints.velocities[0], waypoints.accelerations[0]])[:, columns]
-        missing = np.isnan(given).any(axis=1)
-        self._follow_measured = (bool(missing[0]), bool(missing[0] and missing[1]))
+        self.limits.check_state(given)
+        missing = np.isnan(given[:, :1])[:, 0] if given.size else np.zeros(3, dtype=bool)
+        if self.options.setpoint_tolerance and not missing[0]:
+            self._allowance, self._stepped = self._check_step(given[0], now, q), now
         given[missing] = 0.0
         if missing[0]:
             given[0] = self.state()[0]  # until the next measured one
+        if self.mode != "setpoint" or self._next is not None or self.problem:
+            self._begin("setpoint")
+        self._follow_measured = (bool(missing[0]), bool(missing[0] and missing[1]))
         self.motion = motion_of(given)
         self.since[0] = 0.0
-        self._trajectory = None
         self._start = now
-        self.mode = "setpoint"
+
+    def _check_step(self, position: Array, now: int, q: Array | None) -> Array:
+        """How far the next set-points may step. Raises TrajectoryError where this one is too far away.
+
+        A step uses up what the velocity limits have allowed since the last one, at most the tolerance.
+        """
+        tolerance = self.options.setpoint_tolerance
+        wanted = self.state()[0] if self.mode != "none" else q
+        if wanted is None:
+            raise TrajectoryError("there are no joint states to start from")
+        step = np.abs(self._difference(position, wanted))
+        elapsed = max(now - self._stepped, 0) * NANOSECOND
+        most = np.minimum(self.limits.velocity, 1e9) * (SPEED_SLACK * elapsed)
+        allowance = np.minimum(self._allowance + most, tolerance)
+        left = allowance - step
+        if left.min(initial=0.0) < 0.0:
+            k = int(left.argmin())
+            name, off = self.joints[k], f"{step[k]:.6g} from where the robot is wanted, {wanted[k]:.6g}"
+            if step[k] > tolerance:
+                raise TrajectoryError(
+                    f"set-point {position[k]:.6g} of joint {name!r} is {off}: more than setpoint_tolerance "
+                    f"({tolerance:g}); with a time_from_start it would be gone to"
+                )
+            raise TrajectoryError(
+                f"set-point {position[k]:.6g} of joint {name!r} is {off}: set-points move faster than its velocity "
+                f"limit of {self.limits.velocity[k]:g}"
+            )
+        return left
 
     def _update_set_point(self, now: int, q: Array, v: Array) -> None:
         timeout = self.options.setpoint_timeout
         if timeout and (now - self._start) * NANOSECOND > timeout:
             self.hold()
-            if np.any(np.abs(self.state()[0] - q) > self.options.start_tolerance):
-                self.motion = motion_of([q, np.zeros_like(q), np.zeros_like(q)])  # it never came there
+            if np.any(np.abs(self._difference(self.state()[0], q)) > self.options.start_tolerance):
+                self._stand(q)  # it never came there
             return
         if self._follow_measured[0]:
             self.motion[0] = q
+        else:
+            self._check_path(q)
         if self._follow_measured[1]:
             self.motion[1] = v
+
+    # --- what ends a motion -----------------------------------------------------------------------
+
+    def _check_path(self, q: Array) -> None:
+        """Is the robot where it is wanted? In three operations where it is."""
+        powers, t = self._powers, float(self.since[0])
+        powers[1:] = t, t * t, t**3, t**4, t**5
+        error = powers @ self.motion
+        error -= q
+        if error @ error <= self._least_path:
+            return
+        error = self._difference(error, 0.0)
+        over = np.abs(error) > self._path
+        if over.any():
+            k = int(over.argmax())
+            self.end(
+                q,
+                f"path tolerance violated: joint {self.joints[k]!r} is {abs(error[k]):.4g} from where it is wanted, "
+                f"more than {self._path[k]:g}; the motion is ended, the robot held where it is",
+            )
+
+    def _check_goal(self, now: int, q: Array) -> None:
+        error = np.abs(self._difference(self.motion[0], q))
+        over = error > self._goal
+        if not over.any():
+            self._goal_due = 0
+        elif now >= self._goal_due:
+            k = int(over.argmax())
+            self.end(
+                q,
+                f"goal tolerance violated: joint {self.joints[k]!r} is {error[k]:.4g} from the end of the trajectory "
+                f"{self.options.goal_time:g} s after it, more than {self._goal[k]:g}; the robot is held where it is",
+            )
+
+    def _after_gap(self, gap: float, q: Array) -> None:
+        """States were silent; what the robot did meanwhile is not known."""
+        if self.mode == "trajectory" or self._next is not None:
+            self.end(
+                q, f"no joint states for {gap:.3g} s while a trajectory ran: it is ended, the robot held where it is"
+            )
+            return
+        if np.any(np.abs(self._difference(self.state()[0], q)) > self.options.start_tolerance):
+            self.end(q, f"the robot was moved while there were no joint states for {gap:.3g} s: it is held where it is")
+
+    # --- small things -----------------------------------------------------------------------------
+
+    def _begin(self, mode: str) -> None:
+        """Another motion: what was wanted, planned or wrong before is forgotten."""
+        self.mode, self.problem = mode, ""
+        self.number += 1
+        self._trajectory, self._next, self._goal_due = None, None, 0
+
+    def _stand(self, position: Array) -> None:
+        self._begin("hold")
+        self.motion = motion_of([position, np.zeros_like(position), np.zeros_like(position)])
+        self.since[0] = 0.0
+
+    def _state_at(self, when: int) -> Array:
+        """The desired state at a time, if nothing else comes."""
+        if self._trajectory is not None:
+            return self._trajectory.sample((when - self._start) * NANOSECOND)
+        return self.state()
+
+    def _difference(self, a: Array, b: Array | float) -> Array:
+        """a - b, of continuous joints the short way round."""
+        difference = a - b
+        turns = np.round(difference / TURN) * TURN
+        return np.where(self._continuous, difference - turns, difference)

@@ -222,10 +222,13 @@ def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.in
             raise ValueError(
                 f"joint {joint.name!r} has {joint.kind.nv} degrees of freedom, which a JointState cannot carry: lock it"
             )
-    for name, count in Counter(joints).items():
-        if count > 1:
-            raise ValueError(f"joint {name!r} is named twice")
+    if len(set(joints)) < len(joints):
+        twice = next(name for name, count in Counter(joints).items() if count > 1)
+        raise ValueError(f"joint {twice!r} is named twice")
+    place = {joint.name: joint.v_index for joint in robot.model.joints}
     try:
-        return np.array([robot.model.joint(name).v_index for name in joints], dtype=np.intp)
+        for name in dict.fromkeys(joints).keys() - place.keys():
+            robot.model.joint(name)  # knows what it may be called
     except KeyError as error:
         raise ValueError(str(error.args[0])) from None
+    return np.array([place[name] for name in joints], dtype=np.intp)

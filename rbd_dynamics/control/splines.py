@@ -92,7 +92,7 @@ def _solve_inner(
             bands[0, 1], right[0] = -1.0, quartic[0]
         if missing[-1]:
             bands[2, -2], right[-1] = -1.0, -quartic[-1]
-    solution: Array = solve_banded((1, 1), bands, right)
+    solution: Array = solve_banded((1, 1), bands, right, check_finite=False)
     return np.where(missing[:, None], solution, known)
 
 

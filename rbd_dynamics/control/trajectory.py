@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]
 INTERPOLATIONS = ("smooth", "as_given")
-LIMIT_SLACK = 1e-6  # rad, m: so far beyond a limit is rounding
+LONGEST_AWAY = 1e6  # s: up to there, time as a double is exact to the nanosecond
 
 
 class TrajectoryError(ValueError):
@@ -47,32 +48,39 @@ class Waypoints:
     def of(cls, joint_names: Sequence[str], points: Iterable[Point], *, positions: bool = True) -> Waypoints:
         """Check points. With positions=False they too may be missing. Raises TrajectoryError."""
         names, points = tuple(joint_names), list(points)
+        times = np.array([point.time for point in points], dtype=float)
+        columns = (
+            _rows(names, "positions", [point.positions for point in points], positions),
+            _rows(names, "velocities", [point.velocities for point in points]),
+            _rows(names, "accelerations", [point.accelerations for point in points]),
+        )
+        return cls(names, times, *columns).checked()
+
+    def checked(self) -> Waypoints:
+        """The same. Raises TrajectoryError for names, times and numbers that no trajectory has."""
+        names = self.joint_names
         if not names:
             raise TrajectoryError("the trajectory names no joints")
-        for name in names:
-            if names.count(name) > 1:
-                raise TrajectoryError(f"the trajectory names joint {name!r} twice")
-        if not points:
+        if len(set(names)) != len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            raise TrajectoryError(f"the trajectory names joint {twice!r} twice")
+        if not len(self.times):
             raise TrajectoryError("the trajectory has no points")
-        _check_times([point.time for point in points])
-        columns = (
-            [_row(names, k, "positions", point.positions, positions) for k, point in enumerate(points)],
-            [_row(names, k, "velocities", point.velocities) for k, point in enumerate(points)],
-            [_row(names, k, "accelerations", point.accelerations) for k, point in enumerate(points)],
-        )
-        times = np.array([point.time for point in points], dtype=float)
-        return cls(names, times, *(np.array(rows) for rows in columns))
+        _check_times(self.times)
+        for what, values in (
+            ("positions", self.positions), ("velocities", self.velocities), ("accelerations", self.accelerations),
+        ):  # fmt: skip
+            wrong = ~np.isfinite(values)
+            wrong[np.isnan(values).all(axis=1)] = False  # not given
+            if wrong.any():
+                k, joint = np.argwhere(wrong)[0]
+                raise TrajectoryError(f"point {k}: {what} of joint {names[joint]!r} has the value {values[k, joint]}")
+        return self
 
-    def check_limits(self, limits: Mapping[str, tuple[float, float]]) -> None:
-        """Raises TrajectoryError for a position outside (lower, upper) of its joint."""
-        for column, name in enumerate(self.joint_names):
-            lower, upper = limits.get(name, (-math.inf, math.inf))
-            off = (self.positions[:, column] < lower - LIMIT_SLACK) | (self.positions[:, column] > upper + LIMIT_SLACK)
-            for k in np.flatnonzero(off):
-                raise TrajectoryError(
-                    f"point {k}: position {self.positions[k, column]:.6g} of joint {name!r} is outside its limits "
-                    f"{lower:.6g} to {upper:.6g}"
-                )
+    def some(self, which: NDArray[np.bool_]) -> Waypoints:
+        """Those points (points,)."""
+        arrays = (self.times, self.positions, self.velocities, self.accelerations)
+        return Waypoints(self.joint_names, *(array[which] for array in arrays))
 
     def completed(self) -> Waypoints:
         """With the missing velocities and accelerations computed from the points around them."""
@@ -85,10 +93,10 @@ class Waypoints:
 
         present: position, velocity, acceleration of `joints` (3, joints).
         """
-        for name in self.joint_names:
-            if name not in joints:
-                raise TrajectoryError(f"joint {name!r} is none of {', '.join(joints)}")
-        columns = [self.joint_names.index(name) if name in self.joint_names else -1 for name in joints]
+        place = {name: column for column, name in enumerate(self.joint_names)}
+        for name in place.keys() - set(joints):
+            raise TrajectoryError(f"joint {name!r} is none of {', '.join(joints)}")
+        columns = [place.get(name, -1) for name in joints]
         named = np.array([column >= 0 for column in columns])
 
         def take(array: Array, otherwise: Array) -> Array:
@@ -103,18 +111,34 @@ class Waypoints:
 
 
 class Trajectory:
-    """A motion in time, t = 0 at its start. Before the first point and after the last it stands there."""
+    """A motion in time, t = 0 at its start. Before the first point and after the last it stands there.
+
+    Attributes:
+        times: of its points (n,), s.
+        pieces: coefficients of the polynomials between them (n - 1, 6, joints), constant first.
+        first, last: positions of the first and last point (joints,).
+    """
 
     def __init__(self, waypoints: Waypoints) -> None:
-        self.joint_names = waypoints.joint_names
-        self.start, self.end = float(waypoints.times[0]), float(waypoints.times[-1])
-        self._times: list[float] = waypoints.times.tolist()
-        rest = np.zeros((2, len(waypoints.joint_names)))
-        self._before = motion_of(np.vstack([waypoints.positions[0], rest]))
-        self._after = motion_of(np.vstack([waypoints.positions[-1], rest]))
-        self._pieces = list(
-            coefficients(waypoints.times, waypoints.positions, waypoints.velocities, waypoints.accelerations)
-        )
+        with np.errstate(all="ignore"):  # what is not finite is found by MotionLimits, with its joint and time
+            pieces = coefficients(waypoints.times, waypoints.positions, waypoints.velocities, waypoints.accelerations)
+        self._set(waypoints.joint_names, waypoints.times, pieces, waypoints.positions[0], waypoints.positions[-1])
+
+    @classmethod
+    def of_pieces(
+        cls, joint_names: tuple[str, ...], times: Array, pieces: Array, first: Array, last: Array
+    ) -> Trajectory:
+        """From what another one has; the arrays are kept, not copied."""
+        made = cls.__new__(cls)
+        made._set(joint_names, times, pieces, first, last)
+        return made
+
+    def _set(self, joint_names: tuple[str, ...], times: Array, pieces: Array, first: Array, last: Array) -> None:
+        self.joint_names, self.times, self.pieces, self.first, self.last = joint_names, times, pieces, first, last
+        self.start, self.end = float(times[0]), float(times[-1])
+        self._times = np.ascontiguousarray(times, dtype=float).data  # gives Python floats, without a copy
+        rest = np.zeros((2, len(joint_names)))
+        self._before, self._after = (motion_of(np.vstack([position, rest])) for position in (first, last))
 
     def piece(self, t: float) -> tuple[Array, float]:
         """The motion at time t (s): coefficients (6, joints) of a polynomial, constant first, and the time in it."""
@@ -123,7 +147,7 @@ class Trajectory:
         index = bisect_right(self._times, t) - 1
         if index < 0:
             return self._before, 0.0
-        return self._pieces[index], t - self._times[index]
+        return self.pieces[index], t - self._times[index]
 
     def sample(self, t: float) -> Array:
         """Position, velocity, acceleration at time t (s): (3, joints)."""
@@ -157,6 +181,8 @@ def plan_from(
     Raises TrajectoryError.
     """
     points = waypoints.ordered(joints, present)
+    if not abs(elapsed) <= LONGEST_AWAY:
+        raise TrajectoryError(f"the trajectory starts {-elapsed:.6g} s from now: is its stamp right?")
     if points.times[-1] <= elapsed:
         raise TrajectoryError(f"the trajectory is over: its last point was due {elapsed - points.times[-1]:.3f} s ago")
     if continuous is not None:
@@ -170,8 +196,12 @@ def plan_from(
     velocities = np.vstack([present[1], points.velocities[ahead]])
     accelerations = np.vstack([present[2], points.accelerations[ahead]])
     if interpolation == "smooth":
-        velocities = fill_velocities(times, positions, velocities)
-        accelerations = fill_accelerations(times, positions, velocities, accelerations, end="rest")
+        try:
+            with np.errstate(all="ignore"):
+                velocities = fill_velocities(times, positions, velocities)
+                accelerations = fill_accelerations(times, positions, velocities, accelerations, end="rest")
+        except ValueError as error:  # numpy's LinAlgError is one
+            raise TrajectoryError(f"there is no spline through the points: {error}") from None
     return Trajectory(Waypoints(tuple(joints), times, positions, velocities, accelerations))
 
 
@@ -187,22 +217,33 @@ def _check_start(points: Waypoints, position: Array, elapsed: float, tolerance: 
         )
 
 
-def _check_times(times: Sequence[float]) -> None:
-    for index, time in enumerate(times):
-        if not (math.isfinite(time) and time >= 0.0):
-            raise TrajectoryError(f"time_from_start of point {index} is {time} s")
-        if index and time <= times[index - 1]:
-            raise TrajectoryError(
-                f"point {index} (at {time:.6g} s) does not come after point {index - 1} (at {times[index - 1]:.6g} s)"
-            )
+def _check_times(times: Array) -> None:
+    wrong = ~(np.isfinite(times) & (times >= 0.0))
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise TrajectoryError(f"time_from_start of point {k} is {times[k]} s")
+    late = times[1:] <= times[:-1]
+    if late.any():
+        k = int(late.argmax()) + 1
+        raise TrajectoryError(
+            f"point {k} (at {times[k]:.9g} s) does not come after point {k - 1} (at {times[k - 1]:.9g} s)"
+        )
 
 
-def _row(names: Sequence[str], index: int, what: str, values: Sequence[float], required: bool = False) -> list[float]:
-    if len(values) == 0 and not required:
-        return [math.nan] * len(names)
-    if len(values) != len(names):
-        raise TrajectoryError(f"point {index} has {len(values)} {what} for {len(names)} joints")
-    for name, value in zip(names, values):
-        if not math.isfinite(value):
-            raise TrajectoryError(f"point {index}: {what} of joint {name!r} has the value {value}")
-    return [float(value) for value in values]
+def wrong_count(point: int, count: int, what: str, joints: int) -> TrajectoryError:
+    """For a point that has another number of values than there are joints."""
+    return TrajectoryError(f"point {point} has {count} {what} for {joints} joints")
+
+
+def _rows(names: Sequence[str], what: str, rows: Sequence[Sequence[float]], required: bool = False) -> Array:
+    """(points, joints), NaN for an empty row."""
+    count, missing = len(names), [math.nan] * len(names)
+    for k, row in enumerate(rows):
+        if len(row) != count and (required or len(row)):
+            raise wrong_count(k, len(row), what, count)
+    given = [row if len(row) else missing for row in rows]
+    array = np.array(given, dtype=float).reshape(len(rows), count)
+    for empty in np.flatnonzero(np.isnan(array).all(axis=1)):
+        if len(rows[int(empty)]) and count:  # NaN that was sent is not the NaN of what is missing
+            raise TrajectoryError(f"point {empty}: {what} of joint {names[0]!r} has the value nan")
+    return array

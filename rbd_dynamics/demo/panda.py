@@ -78,6 +78,7 @@ def feedforward_parameters() -> dict[str, Any]:
         "joints": list(ARM),
         "terms": ["gravity"],
         "kp": list(KP),
+        "path_tolerance": [1.0],  # what PD alone cannot follow is to be seen
         "kd": list(KD),
     }
 

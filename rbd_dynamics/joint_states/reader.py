@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -104,10 +105,10 @@ class JointStateReader:
         self._message_names = None
         found = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
         targets = [target for _, target in found]
-        for target in targets:
-            if targets.count(target) > 1:
-                self.problem = f"joint state names joint {self.names[target]!r} twice"
-                return False
+        if len(set(targets)) < len(targets):
+            twice = next(target for target, count in Counter(targets).items() if count > 1)
+            self.problem = f"joint state names joint {self.names[twice]!r} twice"
+            return False
         if not found:
             some = ", ".join(map(repr, list(names)[:3])) or "nothing"
             self.problem = f"joint state names none of the robot's joints, but {some}: expected {self.names[0]!r}..."

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
+from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
+from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -21,9 +22,10 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
-from rbd_dynamics.nodes.messages import nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
+
+NARROWER = "the limits became narrower than those of the motion: it is ended, the robot held where it is"
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Engine:
     safe_stop: SafeStop
     prefix: Prefix
     controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
-    limits: dict[str, tuple[float, float]]  # of their positions
+    limits: JointMotionLimits
 
 
 class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
@@ -65,11 +67,8 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         motion = DesiredMotion(required, continuous=controller.continuous, options=params.motion_options)
         controller.compute(reader.q, reader.v, motion.motion, motion.since)  # the first call, out of the way
         whole = controller.joints == tuple(model.joint_names)
-        limits = {
-            prefix.outside(joint.name): (joint.limits.lower, joint.limits.upper)
-            for joint in map(model.joint, controller.joints)
-            if joint.kind.name != "continuous"
-        }
+        limits = JointMotionLimits(robot, controller.joints, required)
+        limits.tune(velocity=params.velocity_limits, acceleration=params.acceleration_limits)
         controlled = slice(None) if whole else controller.index
         return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits)
 
@@ -77,9 +76,14 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         old = self.engine
         if old is not None and old.motion.joints == engine.motion.joints:
             engine.motion = old.motion  # the same joints: go on with what they do
+            if engine.limits.given.narrower_than(old.limits.given):
+                engine.motion.revoke(self.moved(old)[0], NARROWER)
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        self._tune(engine, self.params)  # they may have changed meanwhile
+        # they may have changed meanwhile
+        engine.motion.options = self.params.motion_options
+        engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
+        self._tune(engine, self.params)
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
@@ -88,8 +92,17 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             self.engine.motion.release()
 
     def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
-        self._tune(engine, new)
+        options = engine.motion.options
         engine.motion.options = new.motion_options
+        try:
+            narrower = engine.limits.tune(velocity=new.velocity_limits, acceleration=new.acceleration_limits)
+            self._tune(engine, new)
+        except (ValueError, ArithmeticError):
+            engine.motion.options = options
+            engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
+            raise
+        if narrower:
+            engine.motion.revoke(self.moved(engine)[0], NARROWER)
 
     @staticmethod
     def _tune(engine: Engine, params: FeedforwardParameters) -> None:
@@ -125,17 +138,16 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.motion.release()
 
-    def take_motion(self, engine: Engine, message: JointTrajectory) -> None:
-        reader, where = engine.reader, engine.controlled
-        waypoints = self.single_set_point(engine, message, engine.limits)
-        if waypoints is not None:
-            start = nanoseconds(message.header.stamp) or reader.stamp
-            engine.motion.follow(waypoints, start, reader.stamp, reader.q[where], reader.v[where])
+    def moved(self, engine: Engine) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return engine.reader.q[engine.controlled], engine.reader.v[engine.controlled]
+
+    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+        return engine.limits.at(engine.reader.q, now)
 
     def report(self, status: Status) -> None:
         super().report(status)
         if self.engine is not None:
-            status.values["desired motion"] = self.engine.motion.mode
+            status.values.setdefault("desired motion", self.engine.motion.mode)
 
 
 def _tuning(controller: Feedforward, params: FeedforwardParameters) -> Tuning:

@@ -91,8 +91,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         old = self.engine
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        for problem in self._payloads.apply_to([engine.robot]):
-            self.get_logger().warning(problem)
+        self._payloads.move_to([engine.robot], self.get_logger().warning)
         engine.tune(self.params)  # they may have changed meanwhile
 
     def parameters_changed(self, engine: Engine, new: GuardParameters) -> None:
@@ -102,7 +101,8 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
     def open(self) -> None:
         self.silence.open()
         self._commands = self.silence.publisher
-        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        take = self.bounded(JointState, "joint_states", self._on_joint_state, raw=True)
+        states = self.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
         self.silence.keep(states, self.destroy_subscription)
         self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, raw=True)
         self.serve(Trigger, "~/resume", self._on_resume)

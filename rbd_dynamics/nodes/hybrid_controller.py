@@ -12,15 +12,15 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.hybrid_engine import Engine, apply, build_engine, check_force, task_of
+from rbd_dynamics.nodes.hybrid_engine import Engine, apply, build_engine, check_force, limits_of_task, task_of
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
@@ -238,16 +238,14 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     # --- desired motion and diagnostics -----------------------------------------------------------
 
-    def take_motion(self, engine: Engine, message: JointTrajectory) -> None:
-        supervisor = engine.supervisor
-        out = supervisor.output
-        if not supervisor.engaged or out is None:
+    def moved(self, engine: Engine) -> tuple[Array, Array]:
+        out = engine.supervisor.output
+        if not engine.supervisor.engaged or out is None:
             raise TrajectoryError("not engaged: call ~/engage first")
-        waypoints = self.single_set_point(engine, message, {})
-        if waypoints is not None:
-            stamp = engine.reader.stamp
-            start = nanoseconds(message.header.stamp) or stamp
-            supervisor.motion.follow(waypoints, start, stamp, out.theta, out.rate)
+        return out.theta, out.rate
+
+    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+        return limits_of_task(engine, self.params)
 
     def report(self, status: Status) -> None:
         super().report(status)

@@ -15,6 +15,7 @@ from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
 from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
+from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -96,11 +97,12 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     default = [joint.limits.effort for joint in chosen]
     limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
     engine.safe_stop.check(params.stop_options)
+    limits_of_task(engine, params)
+    supervisor.motion.options = params.motion_options
     controller.tune(_gains(params))
     engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
-    supervisor.motion.options = params.motion_options
 
 
 def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
@@ -118,6 +120,20 @@ def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
         contact_offset=params.contact_offset,
         constrained=params.constrained,
         controlled=params.controlled,
+    )
+
+
+def limits_of_task(engine: Engine, params: HybridControllerParameters) -> MotionLimits:
+    """Of the wanted motion of the task rows. Raises ValueError for another number of them."""
+    rows = engine.motion.joints
+    velocity = per_joint("velocity_limits", params.velocity_limits, rows)
+    acceleration = per_joint("acceleration_limits", params.acceleration_limits, rows)
+    return MotionLimits.of(
+        rows,
+        lower=-params.reach,
+        upper=params.reach,
+        velocity=np.where(velocity > 0.0, velocity, np.inf),
+        acceleration=np.where(acceleration > 0.0, acceleration, np.inf),
     )
 
 

@@ -20,6 +20,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from rbd_dynamics.model.model import Model
@@ -106,9 +107,49 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         return self.keep(self.create_publisher(kind, topic, qos), self.destroy_publisher)
 
     def subscribe(
-        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int = 10, raw: bool = False
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile | int = 10,
+        raw: bool = False,
+        largest: Callable[[], int] | None = None,
     ) -> None:
-        self.keep(self.create_subscription(kind, topic, callback, qos, raw=raw), self.destroy_subscription)
+        """Messages of at most `largest()` bytes, by default `largest_message`; raw: as these bytes.
+
+        What is larger is refused before a Python object is made of it, which takes longer than all else.
+        """
+
+        take = self.bounded(kind, topic, callback, raw=raw, largest=largest)
+        self.keep(self.create_subscription(kind, topic, take, qos, raw=True), self.destroy_subscription)
+
+    def bounded(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        *,
+        raw: bool = False,
+        largest: Callable[[], int] | None = None,
+    ) -> Callable[[bytes], None]:
+        """A callback of a raw subscription, which does what `subscribe` says."""
+
+        def take(data: bytes) -> None:
+            most = self.params.largest_message if largest is None else largest()
+            if len(data) > most:
+                self.refuse(f"message on {topic} refused: more than {most} bytes")
+                return
+            if raw:
+                callback(data)
+                return
+            try:
+                message = deserialize_message(data, kind)
+            except (RuntimeError, ValueError, MemoryError) as error:
+                self.refuse(f"message on {topic} refused: it cannot be read: {type(error).__name__}")
+                return
+            callback(message)
+
+        return take
 
     def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
         self.keep(self.create_service(kind, name, always(self, callback, faults=True)), self.destroy_service)

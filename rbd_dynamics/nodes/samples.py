@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,16 +26,19 @@ class Layout:
     def __init__(self, model: Model, joint_names: Sequence[str], prefix: Prefix) -> None:
         robot_names = [prefix.outside(name) for name in model.joint_names]
         self.names = list(joint_names) or robot_names
-        for name in self.names:
-            if name not in robot_names:
-                known = ", ".join(robot_names)
-                raise ValueError(f"joint_names: the robot has no movable joint {name!r}; it has {known}")
-            if self.names.count(name) > 1:
+        counts, known = Counter(self.names), dict.fromkeys(robot_names)
+        for name, count in counts.items():
+            if name not in known:
+                raise ValueError(
+                    f"joint_names: the robot has no movable joint {name!r}; it has {', '.join(robot_names)}"
+                )
+            if count > 1:
                 raise ValueError(f"joint_names: joint {name!r} is named twice")
         for name in robot_names:
-            if name not in self.names:
+            if name not in counts:
                 raise ValueError(f"joint_names: joint {name!r} is missing")
-        joints = [model.joint(prefix.inside(name)) for name in self.names]
+        by_name = {prefix.outside(joint.name): joint for joint in model.joints}
+        joints = [by_name[name] for name in self.names]
         self.nq, self.nv = model.nq, model.nv
         self.q_columns = _columns(joints, lambda joint: (joint.q_index, joint.kind.nq))
         self.v_columns = _columns(joints, lambda joint: (joint.v_index, joint.kind.nv))

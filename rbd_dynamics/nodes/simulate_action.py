@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -212,12 +213,13 @@ def _place(engine: Engine, simulation: Simulation, goal: Simulate.Goal, names: l
 
 
 def _columns(engine: Engine, names: list[str], what: str) -> list[int]:
-    for name in names:
-        if name not in engine.joints:
+    place = {name: k for k, name in enumerate(engine.joints)}
+    for name, count in Counter(names).items():
+        if name not in place:
             raise ValueError(f"{what}: the simulator has no joint {name!r}; it has {', '.join(engine.joints)}")
-        if names.count(name) > 1:
+        if count > 1:
             raise ValueError(f"{what}: joint {name!r} is named twice")
-    return [engine.joints.index(name) for name in names]
+    return [place[name] for name in names]
 
 
 def _efforts(engine: Engine, message: JointTrajectory, nv: int) -> Callable[[float], Array]:

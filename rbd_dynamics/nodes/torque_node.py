@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes import heartbeat
@@ -24,7 +25,8 @@ from rbd_dynamics.nodes.engines import T
 from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
-from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, nanoseconds, points_of, staleness
+from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, staleness
+from rbd_dynamics.nodes.motion_input import MotionInput, Scene
 from rbd_dynamics.nodes.payload import Payloads, PayloadService, check_holding
 from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.safeguards import Safeguards
@@ -36,6 +38,8 @@ P = TypeVar("P", bound=TorqueParameters)
 WATCH = 0.02  # s: how often it is looked whether states are still answered
 PATIENCE = 5.0  # s without an answer that are silence where `state_timeout` is 0
 QUEUE = SECOND // 10  # ns: after a standstill, states without a stamp may be old for so long
+FRESH = SECOND // 2  # ns without a state after which no trajectory begins
+LARGEST = 1 << 62  # bytes: trajectories are measured by their points
 
 
 class TorqueNode(CommandingNode[P, T]):
@@ -55,6 +59,8 @@ class TorqueNode(CommandingNode[P, T]):
         self._raw_states = RawJointStates()
         self._heartbeat = Heartbeat()
         self._simulated_time = False
+        self._motions = MotionInput(self.get_logger().info, self.refuse)
+        self._said = ""  # the problem of the motion
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -91,8 +97,12 @@ class TorqueNode(CommandingNode[P, T]):
         """
         raise NotImplementedError
 
-    def take_motion(self, engine: T, message: JointTrajectory) -> None:
-        """Begin what a trajectory message wants. Raises TrajectoryError, and then changes nothing."""
+    def moved(self, engine: T) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measured position and velocity of what trajectories move. Raises TrajectoryError where there is none."""
+        raise NotImplementedError
+
+    def motion_limits(self, engine: T, now: int) -> MotionLimits:
+        """What trajectories may not exceed."""
         raise NotImplementedError
 
     # --- life cycle -------------------------------------------------------------------------------
@@ -101,15 +111,19 @@ class TorqueNode(CommandingNode[P, T]):
         self.silence.open()
         self._commands = self.silence.publisher
         self._efforts = self.publish_on(JointState, "~/effort")
-        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, JOINT_STATES, raw=True)
+        take = self.bounded(JointState, "joint_states", self._on_joint_state, raw=True)
+        states = self.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
         self.silence.keep(states, self.destroy_subscription)
         self.every(WATCH, self._watch)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, raw=True, largest=lambda: LARGEST)
+        self._motions.open()
+        self.keep(self._motions, MotionInput.close)
         PayloadService(self, self._payloads, lambda engine: [engine.robot], self._try_load)
         self.every(heartbeat.PERIOD, self._heartbeat.beat)
 
     def activated(self) -> None:
         super().activated()
+        self._motions.abandon()
         self._simulated_time = bool(self.get_parameter("use_sim_time").value)
         self._implausible, self._ended = 0, ""
         if self.engine is not None:
@@ -126,6 +140,7 @@ class TorqueNode(CommandingNode[P, T]):
     def time_source_changed(self, simulated: bool) -> None:
         if simulated != self._simulated_time:
             self._simulated_time = simulated
+            self._motions.abandon()
             if self.engine is not None:
                 self.clock_was_set_back(self.engine)  # what was to come has no time any more
 
@@ -160,6 +175,7 @@ class TorqueNode(CommandingNode[P, T]):
             [joint.kind.name == "continuous" for joint in engine.model.joints],
             factor=self.params.plausible_velocity,
         )
+        self._motions.abandon()
         for problem in dropped.values():
             self.get_logger().warning(problem)
         self._payloads.forget(dropped)
@@ -172,6 +188,7 @@ class TorqueNode(CommandingNode[P, T]):
         self._saturated, self._rate_limited = np.zeros((2, len(joints)), dtype=bool)
 
     def silent(self, engine: T, reason: str) -> None:
+        self._motions.abandon()
         self._safeguards.reset()
 
     # --- silence ----------------------------------------------------------------------------------
@@ -199,6 +216,10 @@ class TorqueNode(CommandingNode[P, T]):
     def _timeout(self) -> float:
         return self.params.state_timeout or PATIENCE
 
+    def finish(self) -> None:
+        super().finish()
+        self._motions.close()
+
     # --- the hot path -----------------------------------------------------------------------------
 
     def _on_joint_state(self, raw: bytes) -> None:
@@ -222,6 +243,7 @@ class TorqueNode(CommandingNode[P, T]):
             state_time = now
         reader, safeguards = engine.reader, self._safeguards
         if state_time < reader.stamp - SECOND:
+            self._motions.abandon()
             self.clock_was_set_back(engine)  # what was to come has no time any more
             safeguards.reset()
         if not reader.read(names, position, velocity, state_time):
@@ -262,6 +284,8 @@ class TorqueNode(CommandingNode[P, T]):
         self._implausible = 0
         safeguards.commanded(efforts, state_time)
         self._after_publishing(engine, state_time, now)
+        if self._motions.planning:
+            self._take_plan(engine)
 
     def _refuse_state(self, problem: str, implausible: bool = False) -> None:
         """Not answered; too many implausible ones in a row end the control."""
@@ -286,6 +310,8 @@ class TorqueNode(CommandingNode[P, T]):
         self._rate_limited |= self._safeguards.limited
         self._last_arrival = now
         self._answered += 1
+        if engine.motion.problem != self._said:
+            self._say_problem(engine.motion.problem)
 
     def now(self) -> int:
         """Time of the node's clock in ns; without simulated time by the shortest way."""
@@ -293,7 +319,12 @@ class TorqueNode(CommandingNode[P, T]):
 
     # --- desired motion ---------------------------------------------------------------------------
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def poll(self) -> None:
+        super().poll()
+        if self._motions.planning and self.engine is not None and self.active:
+            self._take_plan(self.engine)
+
+    def _on_trajectory(self, raw: bytes) -> None:
         self.poll()
         engine = self.engine
         if engine is None or not self.active:
@@ -302,34 +333,30 @@ class TorqueNode(CommandingNode[P, T]):
         if self.silence.reason:
             self.refuse(f"trajectory refused: the node is silent: {self.silence.reason}")
             return
+        now = self.now()
+        fresh = bool(engine.reader.stamp) and now - self._last_arrival <= FRESH
         try:
-            self.take_motion(engine, message)
+            self._motions.take(raw, self._scene(engine), self.params.largest_trajectory, now, fresh)
         except TrajectoryError as error:
             self.refuse(f"trajectory refused: {message_of(error)}")
-            return
-        if len(message.points) > 1:
-            end = 1e-9 * nanoseconds(message.points[-1].time_from_start)
-            self.get_logger().info(f"trajectory of {len(message.points)} points, {end:.3f} s")
 
-    def single_set_point(
-        self, engine: T, message: JointTrajectory, limits: Mapping[str, tuple[float, float]]
-    ) -> Waypoints | None:
-        """No points: hold. One point: a set-point. Several: the waypoints, which are to be followed.
+    def _scene(self, engine: T) -> Scene:
+        now = engine.reader.stamp
+        q, v = self.moved(engine)
+        return Scene(engine.motion, self.motion_limits(engine, now), q, v, now)
 
-        Raises TrajectoryError, also for positions outside the limits.
-        """
-        if not message.points:
-            engine.motion.hold()
-            return None
-        single = len(message.points) == 1
-        waypoints = Waypoints.of(message.joint_names, points_of(message), positions=not single)
-        waypoints.check_limits(limits)
-        if single:
-            engine.motion.set_point(waypoints, self.now())
-            return None
-        if not engine.reader.stamp or self.now() - self._last_arrival > SECOND:
-            raise TrajectoryError("there are no joint states to start from")
-        return waypoints
+    def _take_plan(self, engine: T) -> None:
+        """A trajectory was planned aside."""
+        try:
+            self._motions.poll(self._scene(engine))
+        except TrajectoryError as error:
+            self._motions.abandon()
+            self.refuse(f"trajectory refused: {message_of(error)}")
+
+    def _say_problem(self, problem: str) -> None:
+        self._said = problem
+        if problem:
+            self.get_logger().error(problem)
 
     # --- diagnostics ------------------------------------------------------------------------------
 
@@ -343,6 +370,10 @@ class TorqueNode(CommandingNode[P, T]):
             return
         if self.active and not self._answered:
             status.error("no effort published" + ("" if self._refused else ": no joint states arrive"))
+        if engine.motion.problem:
+            status.error(engine.motion.problem)
+        if self._motions.planning:
+            status.values["desired motion"] = "a trajectory is being planned"
         if engine.reader.differentiated:
             joints = ", ".join(engine.reader.differentiated)
             status.warn(f"no measured velocity, found by differentiation: {joints}")

@@ -4,7 +4,9 @@
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_options import MotionOptions
 from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
 
 MS = 1_000_000
@@ -88,3 +90,137 @@ def test_set_point_without_position_follows_the_measured_one():
 def test_set_point_must_name_each_joint(names, culprit):
     with pytest.raises(TrajectoryError, match=culprit):
         motion().set_point(Waypoints.of(names, [Point(0, [0.0] * len(names))]), 0)
+
+
+def limited(**options):
+    desired = motion(setpoint_tolerance=0.05, **options)
+    desired.limits = MotionLimits.of(["a", "b"], lower=-1.0, upper=1.0, velocity=1.0, acceleration=100.0)
+    return desired
+
+
+def step(desired, by, now):
+    position = desired.state()[0] + by
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, position)]), now, Q)
+
+
+def test_set_point_farther_than_the_tolerance_is_refused_and_changes_nothing():
+    desired = limited()
+    before = at(desired, MS)
+    with pytest.raises(TrajectoryError, match="joint 'b' is 0.06 from where the robot is wanted.*setpoint_tolerance"):
+        step(desired, [0.0, 0.06], MS)
+    np.testing.assert_array_equal(at(desired, 2 * MS), before)
+
+
+def test_set_points_may_go_as_fast_as_the_velocity_limit_and_no_faster():
+    desired = limited()
+    for k in range(1, 300):  # a millirad in a millisecond: the limit
+        step(desired, [1e-3, 0.0], 1000 * MS + k * MS)
+    with pytest.raises(TrajectoryError, match="faster than its velocity limit of 1"):
+        for k in range(1, 300):
+            step(desired, [-2e-3, 0.0], 1300 * MS + k * MS)
+
+
+def test_holding_in_between_makes_set_points_no_faster():
+    desired = limited()
+    with pytest.raises(TrajectoryError, match="faster than its velocity limit of 1"):
+        for k in range(1, 10):
+            step(desired, [0.02, 0.0], 1000 * MS + k * MS)
+            desired.hold()
+
+
+def test_set_points_of_a_continuous_joint_go_the_short_way_round():
+    desired = DesiredMotion(["a"], continuous=np.array([True]), options=MotionOptions(setpoint_tolerance=0.05))
+    desired.update(MS, np.array([3.13]), np.zeros(1))
+    desired.set_point(Waypoints.of(["a"], [Point(0, [-3.13])]), 1000 * MS)
+    assert desired.mode == "setpoint"
+
+
+def test_first_set_point_counts_from_the_measured_position():
+    desired = DesiredMotion(["a", "b"], options=MotionOptions(setpoint_tolerance=0.05))
+    with pytest.raises(TrajectoryError, match="no joint states"):
+        desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q)]), MS)
+    with pytest.raises(TrajectoryError, match="setpoint_tolerance"):
+        desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.1)]), MS, Q)
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.01)]), MS, Q)
+
+
+def far_motion(desired, end=1.0):
+    desired.follow(Waypoints.of(["a"], [Point(end, [1.0])]), 0, 0, Q, V)
+
+
+@pytest.mark.parametrize("tolerance", [[0.2], [0.2, 9.0]])
+def test_path_tolerance_ends_a_motion_where_the_robot_is(tolerance):
+    desired = motion(path_tolerance=tolerance)
+    far_motion(desired)
+    while not desired.problem:
+        now = desired._seen + MS
+        assert now < 1000 * MS
+        assert np.abs(at(desired, now)[0] - Q).max() <= 0.2
+    assert "path tolerance violated: joint 'a' is 0.2" in desired.problem
+    np.testing.assert_array_equal(at(desired, now + MS), [Q, [0, 0], [0, 0]])
+    far_motion(desired)
+    assert not desired.problem
+
+
+def test_path_tolerance_counts_for_set_points_too():
+    desired = motion(path_tolerance=[0.2])
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.3)]), 0)
+    np.testing.assert_array_equal(at(desired, MS)[0], Q)
+    assert "path tolerance" in desired.problem
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_goal_tolerance_is_checked_at_the_goal_time(comes):
+    desired = motion(goal_tolerance=[0.01], goal_time=0.5)
+    far_motion(desired)
+    at(desired, 1000 * MS)
+    there = np.array([1.0, Q[1]])
+    at(desired, 1400 * MS, there if comes else Q)
+    at(desired, 1600 * MS)
+    assert ("goal tolerance violated: joint 'a' is 0.7" in desired.problem) is not comes
+
+
+def test_gap_ends_a_trajectory_and_holds_what_was_moved():
+    desired = motion(longest_gap=0.1)
+    far_motion(desired)
+    at(desired, 90 * MS)
+    np.testing.assert_array_equal(at(desired, 2090 * MS, Q + 0.05), [Q + 0.05, [0, 0], [0, 0]])
+    assert "no joint states for 2 s while a trajectory ran" in desired.problem
+    np.testing.assert_array_equal(at(desired, 4090 * MS, Q + 0.06)[0], Q + 0.05)  # is as good as there
+    np.testing.assert_array_equal(at(desired, 6090 * MS, Q + 0.5)[0], Q + 0.5)
+    assert "the robot was moved" in desired.problem
+
+
+def test_planned_trajectory_takes_over_at_its_time_without_a_jump():
+    desired = motion()
+    far_motion(desired, end=2.0)
+    before = at(desired, 300 * MS)
+    request, number = desired.request(500 * MS, before[0], V, 0.0)
+    plan = request.plan(Waypoints.of(["b"], [Point(1.0, [0.5])]))
+    assert desired.follow_from(500 * MS, plan, 500 * MS, number, before[0])
+    samples = [at(desired, t * MS, before[0]) for t in range(301, 1600)]
+    assert np.abs(np.diff(samples, axis=0)[:, 0]).max() < 2e-3
+    assert np.abs(np.diff(samples, axis=0)[:, 1]).max() < 1e-2
+    np.testing.assert_allclose(samples[-1][0][1], 0.5)
+
+
+def test_plan_that_is_late_or_was_made_for_another_motion_does_not_take_over():
+    desired = motion()
+    request, number = desired.request(500 * MS, Q, V, 0.0)
+    plan = request.plan(Waypoints.of(["b"], [Point(1.0, [0.5])]))
+    at(desired, 500 * MS)
+    assert not desired.follow_from(500 * MS, plan, 500 * MS, number, Q)
+    desired.hold()
+    assert not desired.follow_from(600 * MS, plan, 600 * MS, number, Q)
+    assert desired.follow_from(600 * MS, plan, 600 * MS, desired.number, Q)
+    desired.revoke(Q, "no more")
+    at(desired, 700 * MS)
+    assert (desired.mode, desired.problem) == ("hold", "no more")
+
+
+def test_tolerances_of_another_count_are_refused_and_change_nothing():
+    desired = motion(path_tolerance=[0.2])
+    for wrong in ({"path_tolerance": [0.1] * 3}, {"goal_tolerance": [0.1] * 3}):
+        with pytest.raises(ValueError, match="tolerance has 3 values for 2 joints: a, b"):
+            desired.options = MotionOptions(**wrong)
+    assert desired.options.path_tolerance == [0.2]

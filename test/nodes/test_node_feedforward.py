@@ -17,15 +17,19 @@ from rbd_dynamics.robot import Robot
 
 pytestmark = needs_ros
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
-ANY_STATE = {"plausible_velocity": 0.0}  # these tests jump from state to state
+#: these tests jump about: set-points and states need not follow from each other
+ANYWHERE = {
+    "setpoint_timeout": 0.0, "setpoint_tolerance": 0.0, "path_tolerance": 0.0, "state_timeout": 0.0,
+    "plausible_velocity": 0.0,
+}  # fmt: skip
 RNG = np.random.default_rng(7)
 
 
 @pytest.fixture(scope="module")
 def talk(ros):
     # one state now and then is no silence here
-    patient = {"setpoint_timeout": 0.0, "state_timeout": 60.0}
-    with ros.start("feedforward", {"robot_description": ARM, **GAINS, **patient, **ANY_STATE}) as node:
+    patient = {"state_timeout": 60.0}
+    with ros.start("feedforward", {"robot_description": ARM, **GAINS, **ANYWHERE, **patient}) as node:
         yield Talk(ros, node)
 
 
@@ -85,25 +89,33 @@ def test_states_in_any_order_with_other_joints_and_without_velocity(talk, robot)
 
 def test_trajectory_is_followed_in_time(talk, robot):
     set_point(talk, np.zeros((3, 3)))
-    start = talk.ros.node.get_clock().now()
-    talk.ask(np.zeros(3), np.zeros(3), stamp=start.to_msg())
+    at_rest, ahead = np.zeros(3), 3_000_000_000  # ns: it is planned by then
+    start = time.time_ns() + ahead
+    talk.ask(at_rest, at_rest, stamp=stamp_of(start - ahead))
     goal = np.array([0.4, -0.3, 0.1])
-    rest = [0.0] * 3
-    talk.send(JOINTS, (1.0, goal, rest, rest), (2.0, np.zeros(3), rest, rest), stamp=start.to_msg())
+    points = [(t, q, at_rest, at_rest) for t, q in ((0.0, at_rest), (1.0, goal), (2.0, at_rest))]
+    talk.send(JOINTS, *points, stamp=stamp_of(start))
     checked = 0
-    t = 0.0
+    t = -1.0
     while t < 2.3:
-        now = talk.ros.node.get_clock().now()
-        t = 1e-9 * (now - start).nanoseconds
-        tau = talk.ask(np.zeros(3), np.zeros(3), stamp=now.to_msg())
+        now = time.time_ns()
+        t = 1e-9 * (now - start)
+        tau = talk.ask(at_rest, at_rest, stamp=stamp_of(now))
         assert tau is not None
-        s, begin, way = (t, np.zeros(3), goal) if t < 1.0 else (min(t - 1.0, 1.0), goal, -goal)
-        quintic = [10 * s**3 - 15 * s**4 + 6 * s**5, 30 * (s - s**2) ** 2, 60 * s - 180 * s**2 + 120 * s**3]
-        desired = np.outer(quintic, way) + [begin, rest, rest]
-        np.testing.assert_allclose(tau, torque(robot, np.zeros(3), np.zeros(3), desired), atol=1e-6)
-        checked += 1
+        if t >= 0.0:
+            s, begin, way = (t, at_rest, goal) if t < 1.0 else (min(t - 1.0, 1.0), goal, -goal)
+            quintic = [10 * s**3 - 15 * s**4 + 6 * s**5, 30 * (s - s**2) ** 2, 60 * s - 180 * s**2 + 120 * s**3]
+            desired = np.outer(quintic, way) + [begin, at_rest, at_rest]
+            np.testing.assert_allclose(tau, torque(robot, at_rest, at_rest, desired), atol=1e-6)
+            checked += 1
         time.sleep(0.02)
     assert checked > 20
+
+
+def stamp_of(ns):
+    from builtin_interfaces.msg import Time
+
+    return Time(sec=ns // 10**9, nanosec=ns % 10**9)
 
 
 def answers_at_600_hz(talk, robot, desired, count):
@@ -180,9 +192,11 @@ def test_bad_state_gets_no_answer_and_a_reason(talk, robot, case):
 def test_stale_state_gets_no_answer(talk):
     from builtin_interfaces.msg import Time
 
+    assert talk.ros.set_parameters(talk.node.name, state_timeout=0.1)[0].successful
     now = talk.ros.node.get_clock().now().to_msg()
     assert talk.silent_for(talk.message([0.0] * 3, [0.0] * 3, stamp=Time(sec=now.sec - 62, nanosec=now.nanosec)))
     talk.diagnosed("stale joint state")
+    assert talk.ros.set_parameters(talk.node.name, state_timeout=0.0)[0].successful
 
 
 def test_unstamped_state_counts_as_new(talk):
@@ -333,7 +347,7 @@ def test_life_cycle_manager_starts_and_stops_it(ros):
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import JointState
 
-    with ros.start("feedforward", {"robot_description": ARM, "autostart": False, **ANY_STATE}, name="managed"):
+    with ros.start("feedforward", {"robot_description": ARM, "autostart": False, **ANYWHERE}, name="managed"):
         change = ros.client(ChangeState, "managed/change_state")
         state = ros.client(GetState, "managed/get_state")
         assert state().current_state.label == "unconfigured"
@@ -382,6 +396,6 @@ def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, cu
 def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, name, parameters):
     from lifecycle_msgs.srv import GetState
 
-    with ros.start("feedforward", {"robot_description": ARM, **ANY_STATE, **parameters}, name=name) as node:
+    with ros.start("feedforward", {"robot_description": ARM, **ANYWHERE, **parameters}, name=name) as node:
         node.says("cannot configure")
         assert ros.client(GetState, f"{name}/get_state")().current_state.label == "unconfigured"

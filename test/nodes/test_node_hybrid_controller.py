@@ -19,6 +19,7 @@ pytestmark = [
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
+AHEAD = 0.5  # s: trajectories begin so much later, and are planned by then
 
 
 class Rig(Conversation):
@@ -110,8 +111,11 @@ class Rig(Conversation):
             point = JointTrajectoryPoint(positions=[0.0, 0.0, 0.0, x, y][-len(names) :])
             point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
             message.points.append(point)
+        ahead = AHEAD if len(points) > 1 else 0.0
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
         self.trajectories.publish(message)
         time.sleep(0.1)
+        self.run(ahead)
 
     def pressed(self, height=0.003):
         """Pressing with 10 N, from above the surface, whatever was before."""

@@ -41,6 +41,12 @@ class CommonParameters(ParameterSet):
         "auto",
         "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
     )
+    largest_message: int = parameter(
+        65_536,
+        "A message of more bytes is refused before it is read; trajectories and descriptions have bounds of their own",
+        minimum=1_024,
+        dynamic=True,
+    )
 
     def __post_init__(self) -> None:
         check_vector("gravity", self.gravity)

@@ -48,9 +48,11 @@ FEEDFORWARD = Interface(
               "Measured state, best effort: any order, other joints, NaN and missing velocities are understood; a "
               "state may come in several messages"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "Desired motion: several points are a trajectory in time, from header.stamp (zero: now), that starts "
-              "without a jump, and may name some of the joints; one point is a set-point that counts at once and names "
-              "all of them; no point means hold. Positions outside the description's limits are refused"),
+              "Desired motion: points are a trajectory in time, from header.stamp (zero: as soon as it is planned, "
+              "some milliseconds), that starts without a jump, ends at rest, and may name some of the joints. One "
+              "point at time zero is a set-point that counts at once and names all of them, within setpoint_tolerance. "
+              "No point means hold. What leaves the limits of position, velocity or acceleration anywhere, also "
+              "between points, is refused"),
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,

@@ -131,6 +131,26 @@ class HybridControllerParameters(TorqueParameters):
         dynamic=True,
     )
 
+    setpoint_tolerance: float = parameter(
+        0.02, "A set-point farther than this (m, rad) from where the tool is wanted is refused. 0: any", minimum=0.0,
+        dynamic=True,
+    )  # fmt: skip
+    velocity_limits: tuple[float, ...] = parameter(
+        (1.0,),
+        "Of the wanted motion, between its points too, m/s or rad/s: one for all or one for each of `controlled`; 0 or "
+        "empty: none",
+        minimum=0.0,
+        dynamic=True,
+    )
+    acceleration_limits: tuple[float, ...] = parameter((10.0,), "Likewise, m/s^2 or rad/s^2", minimum=0.0, dynamic=True)
+    path_tolerance: tuple[float, ...] = parameter(
+        (0.1,),
+        "A tool farther than this (m, rad) from where the motion wants it ends the motion and is held where it is: one "
+        "for all or one for each of `controlled`; 0 or empty: never",
+        minimum=0.0,
+        dynamic=True,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_vector("task_position", self.task_position)
@@ -150,8 +170,9 @@ HYBRID_CONTROLLER = Interface(
         Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
               "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a trajectory "
-              "in time, one point is a set-point that counts at once, no point means hold. Only while engaged"),
+              "Desired motion of the controlled directions, named tool.x, tool.rz...: points are a trajectory in time, "
+              "one at time zero is a set-point that counts at once, no point means hold; all within the limits, "
+              "between points too. Only while engaged"),
         Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
               "What the sensor is to read; only the constrained part of it counts"),
         ROBOT_DESCRIPTION,

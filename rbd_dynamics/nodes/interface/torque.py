@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbd_dynamics.control.desired_motion import MotionOptions
+from rbd_dynamics.control.motion_options import MotionOptions
 from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
 from rbd_dynamics.control.trajectory import Interpolation
 from rbd_dynamics.joint_states.reader import MissingVelocity
@@ -87,6 +87,49 @@ class TorqueParameters(CommonParameters):
         dynamic=True,
     )
 
+    setpoint_tolerance: float = parameter(
+        0.05,
+        "A set-point farther than this (rad, m) from where the robot is wanted is refused: the step would be a jolt. A "
+        "twentieth of a radian is 50 rad/s at 1 kHz, more than any stream needs. 0: any",
+        minimum=0.0,
+        dynamic=True,
+    )
+    velocity_limits: tuple[float, ...] = parameter(
+        (),
+        "Of the wanted motion, between its points too, rad/s or m/s: one for all or one for each joint; 0: none. "
+        "Empty: the description's",
+        minimum=0.0,
+        dynamic=True,
+    )
+    acceleration_limits: tuple[float, ...] = parameter(
+        (),
+        "Likewise, rad/s^2 or m/s^2. Empty: what the motors can do at the present posture, twice |M^-1| tau_max",
+        minimum=0.0,
+        dynamic=True,
+    )
+    path_tolerance: tuple[float, ...] = parameter(
+        (0.2,),
+        "A robot farther than this (rad, m) from where the motion wants it ends the motion and is held where it is: "
+        "one for all or one for each joint; 0 or empty: never. A fifth of a radian is more than controllers lag behind",
+        minimum=0.0,
+        dynamic=True,
+    )
+    goal_tolerance: tuple[float, ...] = parameter(
+        (),
+        "Likewise, `goal_time` after the end of a trajectory. 0 or empty: any",
+        minimum=0.0,
+        dynamic=True,
+    )
+    goal_time: float = parameter(
+        0.0,
+        "How long after the end of a trajectory (s) the robot may take to come within `goal_tolerance`. 0: for ever",
+        minimum=0.0,
+        maximum=3600.0,
+        dynamic=True,
+    )
+    largest_trajectory: int = parameter(
+        100_000, "A trajectory of more points is refused", minimum=1, maximum=10_000_000, dynamic=True
+    )
     on_silence: OnSilence = on_silence_parameter()
     silence_duration: float = silence_duration_parameter()
     silence_damping: tuple[float, ...] = silence_damping_parameter()
@@ -101,6 +144,11 @@ class TorqueParameters(CommonParameters):
             interpolation=self.interpolation,
             start_tolerance=self.start_tolerance,
             setpoint_timeout=self.setpoint_timeout,
+            setpoint_tolerance=self.setpoint_tolerance,
+            longest_gap=self.state_timeout,
+            path_tolerance=self.path_tolerance,
+            goal_tolerance=self.goal_tolerance,
+            goal_time=self.goal_time,
         )
 
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From waypoints to a motion that may be followed: planned from the present state on, and checked as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.trajectory import Interpolation, Trajectory, TrajectoryError, Waypoints, plan_from
+
+Array = NDArray[np.float64]
+JOINING = 0.2  # s: points so soon may be left out where the robot is not exactly where the trajectory begins
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """All that a plan depends on besides the waypoints.
+
+    present: wanted position, velocity, acceleration (3, joints) where the new motion takes over. elapsed: time of that
+    since the start of the trajectory, s. Others: see `plan_from`.
+    """
+
+    present: Array
+    elapsed: float
+    limits: MotionLimits
+    continuous: NDArray[np.bool_]
+    interpolation: Interpolation
+    start_tolerance: float
+
+    def plan(self, waypoints: Waypoints) -> Trajectory:
+        """The motion. Raises TrajectoryError where there is none within the limits.
+
+        The robot is never exactly where the trajectory begins. Where points follow closely, going through the next
+        one may be too fast; those of the first 0.2 s are then left out.
+        """
+        self.limits.check_points(waypoints)
+        try:
+            return self._plan(waypoints)
+        except TrajectoryError:
+            begun, later = waypoints.times <= self.elapsed, waypoints.times > self.elapsed + JOINING
+            between = int((~begun & ~later).sum())
+            if not between or not later.any() or not self._is_near(waypoints, int((~begun).argmax())):
+                raise
+            try:
+                return self._plan(waypoints.some(begun | later))
+            except TrajectoryError:
+                pass
+            raise  # of all points: it says more
+
+    def _is_near(self, waypoints: Waypoints, point: int) -> bool:
+        """Is the present position within the start tolerance of that point?"""
+        points = waypoints.ordered(self.limits.joints, self.present)
+        off = points.positions[point] - self.present[0]
+        turns = np.where(self.continuous, np.round(off / (2.0 * np.pi)), 0.0)
+        return bool((np.abs(off - 2.0 * np.pi * turns) <= self.start_tolerance).all())
+
+    def _plan(self, waypoints: Waypoints) -> Trajectory:
+        trajectory = plan_from(
+            self.present,
+            waypoints,
+            self.limits.joints,
+            elapsed=self.elapsed,
+            interpolation=self.interpolation,
+            start_tolerance=self.start_tolerance,
+            continuous=self.continuous,
+        )
+        self.limits.check(trajectory)
+        return trajectory

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waypoints straight out of a serialised trajectory_msgs/JointTrajectory, without a Python object for each point.
+
+Fields of CDR (OMG CDR, XCDR1) are aligned to their size, counted from behind the four bytes that tell the byte order.
+Every count is compared with what there is before it is believed. Points that are alike, as nearly always, are read
+at once.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints, wrong_count
+
+Array = NDArray[np.float64]
+SECOND = 1_000_000_000  # ns
+FIELDS = ("positions", "velocities", "accelerations", "effort")
+SMALLEST_POINT = 24  # bytes: four counts and a duration
+ORIGIN = 4  # alignment counts from here
+
+
+class TrajectoryMessage(NamedTuple):
+    """What a message says: the stamp of its start in ns, the checked waypoints; None: it has no points."""
+
+    stamp: int
+    waypoints: Waypoints | None
+
+
+def decoded(raw: bytes | bytearray, largest: int, *, positions: bool = False) -> TrajectoryMessage:
+    """A message of at most `largest` points. Raises TrajectoryError.
+
+    A single point at time zero may lack positions, unless positions=True.
+    """
+    try:
+        return _Reader(raw).message(largest, positions)
+    except (struct.error, UnicodeDecodeError):
+        raise TrajectoryError(f"the message of {len(raw)} bytes is cut off or garbled") from None
+
+
+class _Reader:
+    def __init__(self, raw: bytes | bytearray) -> None:
+        if bytes(raw[:2]) not in (b"\0\0", b"\0\1"):
+            raise TrajectoryError(f"the message's encoding {bytes(raw[:2]).hex()} is not plain CDR")
+        self.order: Literal["<", ">"] = "<" if raw[1] else ">"
+        self.raw, self.place = raw, ORIGIN
+        self._count = struct.Struct(self.order + "I")
+        self._time = struct.Struct(self.order + "iI")
+
+    def message(self, largest: int, positions: bool) -> TrajectoryMessage:
+        stamp = self.time()
+        self.text()
+        names = tuple(self.text() for _ in range(self.count(4)))
+        points = self.count(SMALLEST_POINT)
+        if points > largest:
+            raise TrajectoryError(f"the trajectory has {points} points: more than largest_trajectory ({largest})")
+        if not points:
+            return TrajectoryMessage(stamp, None)
+        times, columns = self.points(points, len(names))
+        required = positions or points > 1 or times[0] != 0
+        arrays: list[Array] = []
+        for what, (offsets, rows) in zip(FIELDS, columns[:3]):
+            missing = offsets < 0
+            if what == "positions" and required and missing.any() and names:
+                raise wrong_count(int(missing.argmax()), 0, what, len(names))
+            wrong = np.isnan(rows).all(axis=1) & ~missing
+            if wrong.any() and names:
+                raise TrajectoryError(f"point {int(wrong.argmax())}: {what} of joint {names[0]!r} has the value nan")
+            arrays.append(rows)
+        return TrajectoryMessage(stamp, Waypoints(names, (1e-9 * times).astype(float), *arrays).checked())
+
+    def time(self) -> int:
+        self.align(4)
+        seconds, rest = self._time.unpack_from(self.raw, self.place)
+        self.place += 8
+        return int(seconds * SECOND + rest)
+
+    def count(self, size: int) -> int:
+        """Of elements of at least so many bytes."""
+        self.align(4)
+        (value,) = self._count.unpack_from(self.raw, self.place)
+        self.place += 4
+        if value * size > len(self.raw) - self.place:
+            raise TrajectoryError(f"the message has a count of {value}, and {len(self.raw)} bytes")
+        return int(value)
+
+    def text(self) -> str:
+        size = self.count(1)
+        start, self.place = self.place, self.place + size
+        return bytes(self.raw[start : start + size]).rstrip(b"\0").decode()
+
+    def align(self, size: int) -> None:
+        self.place += -(self.place - ORIGIN) % size
+
+    def points(self, points: int, joints: int) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.intp], Array]]]:
+        """Times in ns, and for positions, velocities, accelerations where they are, -1: not given, with the numbers."""
+        places = np.full((points, 3), -1, dtype=np.intp)
+        times = np.zeros(points, dtype=np.int64)
+        k = 0
+        while k < points:
+            begin = self.place
+            times[k] = self.point(k, joints, places[k])
+            k += 1
+            if 2 <= k < points:  # the first one may be aligned differently
+                k = self.alike(k, begin, places, times)
+        columns = []
+        flat = np.frombuffer(self.raw, np.uint8)
+        for field in range(3):
+            rows = np.full((points, joints), np.nan)
+            given = places[:, field] >= 0
+            if given.any() and joints:
+                if given.all() and (step := self._step(places[:, field])):
+                    start = int(places[0, field])
+                    rows[:] = np.ndarray((points, joints), self.order + "f8", self.raw, start, (step, 8))
+                else:
+                    where = places[given, field][:, None] + np.arange(8 * joints)
+                    rows[given] = flat[where].view(self.order + "f8")
+            columns.append((places[:, field], rows))
+        return times, columns
+
+    @staticmethod
+    def _step(places: NDArray[np.intp]) -> int:
+        """The distance between them if they are evenly spaced, else 0."""
+        steps = np.diff(places)
+        return int(steps[0]) if steps.size and (steps == steps[0]).all() else 0 if steps.size else 8
+
+    def point(self, k: int, joints: int, places: NDArray[np.intp]) -> int:
+        """Go past a point; note where its numbers are. Its time in ns."""
+        for field, what in enumerate(FIELDS):
+            count = self.count(8)
+            if not count:
+                continue
+            if count != joints:
+                raise wrong_count(k, count, what, joints)
+            self.align(8)
+            if field < 3:
+                places[field] = self.place
+            self.place += 8 * count
+        return self.time()
+
+    def alike(self, k: int, begin: int, places: NDArray[np.intp], times: NDArray[np.int64]) -> int:
+        """Go past all points laid out as the last one, k - 1, which began at `begin`; the next one's number."""
+        points, stride = len(times), self.place - begin
+        if stride % 8 or self.place + stride * (points - k) > len(self.raw):
+            return k
+        block = np.ndarray((points - k + 1, stride), np.uint8, self.raw, begin)
+        counts: list[int] = []  # where they are
+        place = 0
+        for _ in FIELDS:
+            place += -(begin + place - ORIGIN) % 4
+            counts.extend(range(place, place + 4))
+            (count,) = self._count.unpack_from(self.raw, begin + place)
+            place += 4
+            if count:
+                place += -(begin + place - ORIGIN) % 8 + 8 * count
+        same = (block[:, counts] == block[0, counts]).all(axis=1)
+        number = int(same.argmin()) if not same.all() else len(same)  # of those alike, the last one included
+        if number < 2:
+            return k
+        stamps = np.ndarray((number, 2), self.order + "i4", self.raw, begin + place, (stride, 4))
+        seconds, rest = stamps[1:, 0].astype(np.int64), stamps[1:, 1].astype(np.uint32).astype(np.int64)
+        times[k : k + number - 1] = seconds * SECOND + rest
+        last = places[k - 1]
+        places[k : k + number - 1] = np.where(last < 0, -1, last + stride * np.arange(1, number)[:, None])
+        self.place = begin + stride * number
+        return k + number - 1

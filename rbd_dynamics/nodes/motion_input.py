@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectory messages on their way to the wanted motion: set-points at once, trajectories by a process of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
+from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.planning_process import Job, PlanningProcess
+
+Array = NDArray[np.float64]
+SMALL = (2048, 128)  # bytes, and for each joint: any one point of all joints has less
+HEAD = 4096  # bytes of header and foreign names, at most, of a trajectory
+NOW = 0.1  # s: a single point that is due so soon is a set-point
+LEAD = (0.05, 1e-7)  # s, and for each byte: how far ahead a plan is to take over, first
+ATTEMPTS = 8
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a message finds: the motion, its limits now, and the measured state of what it moves at `now` (ns)."""
+
+    motion: DesiredMotion
+    limits: MotionLimits
+    q: Array
+    v: Array
+    now: int
+
+
+@dataclass
+class _Plan:
+    """One that is being made."""
+
+    job: Job
+    motion: DesiredMotion
+    takes_over: int  # ns
+    begun: float  # monotonic, s
+    number: int  # of the motion that it continues
+    size: int  # of the message, bytes
+    attempts: int = 1
+
+
+class MotionInput:
+    """Takes serialised JointTrajectory messages; the later one replaces one that is still being planned.
+
+    Parameters:
+        say: called with a line for the log for each trajectory that is followed.
+        refuse: called with the reason where one is not.
+    """
+
+    def __init__(self, say: Callable[[str], None], refuse: Callable[[str], None]) -> None:
+        self._say, self._refuse = say, refuse
+        self._planner: PlanningProcess | None = None
+        self._plan: _Plan | None = None
+        self._ticket = 0
+
+    @property
+    def planning(self) -> bool:
+        """A trajectory is being planned: `poll` is wanted."""
+        return self._plan is not None
+
+    def open(self) -> None:
+        """Have the planning process ready."""
+        self._planner = PlanningProcess()
+        self._planner.start()
+
+    def close(self) -> None:
+        """End it."""
+        self.abandon()
+        if self._planner is not None:
+            self._planner.close()
+            self._planner = None
+
+    def abandon(self) -> None:
+        """What is being planned is not wanted any more."""
+        self._plan = None
+
+    def take(self, raw: bytes, scene: Scene, largest: int, clock: int, fresh: bool) -> None:
+        """Do what the message wants, or begin to. Raises TrajectoryError, and then changes nothing.
+
+        largest: number of points. clock: the node's, ns. fresh: the robot has been seen of late.
+        """
+        joints = len(scene.motion.joints)
+        if len(raw) <= SMALL[0] + SMALL[1] * joints:
+            message = decoded(raw, largest)
+            if message.waypoints is None or len(message.waypoints.times) == 1:
+                if self._take_at_once(message, scene, clock, fresh):
+                    self._plan = None
+                    return
+        most = HEAD + (SMALL[1] + 8) * joints + largest * (32 + 4 * 8 * joints)
+        if len(raw) > most:
+            raise TrajectoryError(f"{len(raw)} bytes are more than {largest} points (largest_trajectory) need")
+        if not fresh:
+            raise TrajectoryError("there are no joint states to start from")
+        self._ask(raw, scene, largest)
+
+    @staticmethod
+    def _take_at_once(message: TrajectoryMessage, scene: Scene, clock: int, fresh: bool) -> bool:
+        """No points: hold. One that is due now: a set-point. False: neither."""
+        motion, waypoints = scene.motion, message.waypoints
+        if waypoints is None:
+            motion.hold()
+            return True
+        now = scene.now or clock  # the clock of the states, once there are any
+        if not _is_set_point(waypoints, message.stamp, now, motion.options.setpoint_timeout):
+            return False
+        motion.limits = scene.limits
+        motion.set_point(waypoints, now, scene.q if fresh else None)
+        return True
+
+    # --- trajectories -----------------------------------------------------------------------------
+
+    def _ask(self, raw: bytes, scene: Scene, largest: int) -> None:
+        assert self._planner is not None
+        self._ticket += 1
+        motion = scene.motion
+        motion.limits = scene.limits
+        takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
+        request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
+        job = Job(self._ticket, request, largest, takes_over)
+        self._plan = _Plan(job, motion, takes_over, time.monotonic(), number, len(raw))
+        self._planner.ask(job, raw)
+
+    def poll(self, scene: Scene) -> None:
+        """Let a plan take over that is ready. Between two cycles, while `planning`."""
+        plan, planner = self._plan, self._planner
+        if plan is None or planner is None or planner.answer is None:
+            return
+        answer, planner.answer = planner.answer, None
+        if answer.ticket != plan.job.ticket:
+            return
+        self._plan = None
+        if plan.motion is not scene.motion:
+            return
+        trajectory = answer.trajectory
+        if trajectory is None:
+            self._refuse(f"trajectory refused: {answer.problem}")
+            return
+        takes_over, start = plan.takes_over, answer.stamp or plan.takes_over
+        if not answer.stamp and scene.motion.mode == "hold":  # it stands: any time will do
+            takes_over = start = scene.now + 1
+        if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q):
+            self._say(f"trajectory of {len(trajectory.times)} points, {trajectory.end:.3f} s")
+        elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
+            self._refuse("trajectory refused: the motion changed while it was being planned")
+        else:
+            self._again(plan, scene)
+
+    def _again(self, plan: _Plan, scene: Scene) -> None:
+        """It came too late, or the robot has moved: plan from farther ahead, the message is there already."""
+        assert self._planner is not None
+        lead = 2.0 * (time.monotonic() - plan.begun)
+        takes_over = scene.now + round(lead * SECOND)
+        request, number = scene.motion.request(takes_over, scene.q, scene.v, 0.0)
+        self._ticket += 1
+        job = replace(plan.job, ticket=self._ticket, request=request, takes_over=takes_over)
+        self._plan = replace(
+            plan, job=job, takes_over=takes_over, begun=time.monotonic(), number=number, attempts=plan.attempts + 1
+        )
+        self._planner.ask(job, b"")
+
+
+def _is_set_point(waypoints: Waypoints, stamp: int, now: int, timeout: float) -> bool:
+    """A single point that is due now. Raises TrajectoryError for one that was due long ago."""
+    if len(waypoints.times) > 1 or waypoints.times[0] > 0.0:
+        return False
+    wait = 1e-9 * (stamp - now) if stamp else 0.0
+    if timeout and wait < -timeout:
+        raise TrajectoryError(f"the set-point was due {-wait:.3g} s ago, more than setpoint_timeout ({timeout:g} s)")
+    if wait > NOW and np.isnan(waypoints.positions).any():
+        raise TrajectoryError(f"a set-point without positions is due {wait:.3g} s from now")
+    return wait <= NOW
