@@ -97,6 +97,8 @@ class SimulateAction:
         except (ValueError, KeyError, ArithmeticError) as error:
             result.message = message_of(error)
         except Exception as error:  # a fault of ours: say so, and live on
+            if self._stopping.is_set():  # the server that feedback went to is gone
+                return
             self._node.get_logger().error(traceback.format_exc())
             result.message = f"internal error: {type(error).__name__}: {error}"
         self._end(self._running.get(bytes(handle.goal_id.uuid)), result)

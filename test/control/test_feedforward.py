@@ -164,3 +164,32 @@ def test_non_finite_state_gives_no_torque(robot, state):
     q[1] = np.nan
     with pytest.raises(ValueError, match="elbow"):
         Feedforward(robot).compute(q, v, *motion(desired))
+
+
+def test_another_tuning_is_tried_without_being_used(robot, state):
+    q, v, desired = state
+    controller = Feedforward(robot, kp=[10.0])
+    before = controller.compute(q, v, *motion(desired)).copy()
+    tuning = controller.tuning(["inertia"], kp=[1e300])
+    with np.errstate(over="ignore"):
+        controller.attempt(q, v, *motion(desired), controller.tuning(["gravity"], kp=[3.0]))
+        with pytest.raises((ValueError, ArithmeticError)):
+            controller.attempt(q, v, *motion(1e300 * desired), tuning)
+    np.testing.assert_array_equal(controller.compute(q, v, *motion(desired)), before)
+    assert controller.terms == frozenset({"inertia", "coriolis", "gravity", "spring"})
+    controller.use(tuning)
+    assert controller.terms == frozenset({"inertia"})
+
+
+def test_holding_torque_is_that_of_the_chosen_terms_with_another_load(robot, state):
+    q = state[0]
+    order = [JOINTS[2], JOINTS[0]]
+    controller = Feedforward(robot, joints=order, kp=[100.0], effort_limits=[0.1])
+    index = [JOINTS.index(name) for name in order]
+    carrying = robot.carrying("hand", 3.0, com=(0.1, 0.0, 0.2))
+    for other in (robot, carrying):
+        expected = other.inverse_dynamics(q, 0 * q, 0 * q)[index]
+        np.testing.assert_allclose(controller.holding(q, other.inertia_input), expected, rtol=1e-12)
+    assert not np.array_equal(carrying.inertia_input, robot.inertia_input)
+    controller.tune(["inertia"])
+    np.testing.assert_array_equal(controller.holding(q, carrying.inertia_input), 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import math
 import py_compile
 import re
 import time
@@ -15,7 +16,7 @@ import yaml
 from helpers.arms import ARM
 from helpers.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
 
-from rbd_dynamics.nodes import reference
+from rbd_dynamics.nodes import parameter_files, reference
 from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
 from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
 from rbd_dynamics.nodes.parameters import Parameter
@@ -123,6 +124,33 @@ def test_parameter_values_are_converted_where_the_meaning_is_clear(kind, value, 
 def test_parameter_values_of_another_kind_are_refused_by_name(kind, value):
     with pytest.raises(ValueError, match="'p'"):
         Parameter("p", kind, None, "").checked(value)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 1.1e12, -1e300])
+@pytest.mark.parametrize("kind", ["double", "double_array"])
+def test_numbers_beyond_all_bounds_are_refused_by_name(kind, value):
+    given = [value] if kind == "double_array" else value
+    with pytest.raises(ValueError, match="'p'"):
+        Parameter("p", kind, None, "").checked(given)
+    if math.isinf(value):
+        assert Parameter("p", kind, None, "", infinite=True).checked(given) == given
+    assert Parameter("p", kind, None, "").checked(1e12)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("a: [x, y, 'n', {y: y, n: [N]}]", 'a: [x, "y", \'n\', {y: y, n: ["N"]}]'),
+        (
+            "tf_prefix: n\nlockstep: y\nc:\n- y\n- yes\n- &a y\n",
+            'tf_prefix: "n"\nlockstep: y\nc:\n- "y"\n- yes\n- &a y\n',
+        ),
+        ("a: [y", "a: [y"),
+        ("", ""),
+    ],
+)
+def test_bare_y_and_n_of_a_parameter_file_are_texts_where_texts_are_meant(text, meant):
+    assert parameter_files.quoted(text, ["tf_prefix"]) == meant
 
 
 class TestParameterSet:

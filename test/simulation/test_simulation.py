@@ -8,6 +8,7 @@ from helpers.arms import ARM
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
+from rbd_dynamics.simulation.rollout import check_times, rollout
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
 
 ALL = np.arange(3)
@@ -149,3 +150,46 @@ def test_perturbed_robot_differs_and_is_still_possible(model):
     difference = Robot(other).mass_matrix(q) / Robot(model).mass_matrix(q) - 1
     assert 0.01 < np.abs(difference).max() < 1.0
     assert np.linalg.eigvalsh(Robot(other).mass_matrix(q)).min() > 0
+
+
+def test_first_step_is_tried_and_leaves_no_trace(model):
+    simulation = Simulation(model, options=SimulationOptions(start_braked=True))
+    simulation.attempt()
+    assert simulation.braked and simulation.steps == 0
+    np.testing.assert_array_equal(simulation.q, simulation.start)
+    np.testing.assert_array_equal(simulation.v, 0.0)
+    hopeless = Simulation(model, q=[0.3, 0.4, 0.05], options=SimulationOptions(step=1e6, position_limits=False))
+    with pytest.raises(SimulationDiverged):
+        hopeless.attempt()
+    assert hopeless.braked and hopeless.steps == 0
+    np.testing.assert_array_equal(hopeless.q, hopeless.start)
+
+
+def test_adaptive_integration_of_a_stiff_robot_ends(model):
+    stiff = with_joint_friction(model, damping=dict.fromkeys(model.joint_names, 1e9), friction={})
+    simulation = Simulation(stiff, options=SimulationOptions(integrator="adaptive", step=0.1, start_braked=False))
+    simulation.v[:] = 1.0
+    with pytest.raises(SimulationDiverged, match="too many inner"):
+        simulation.advance(1)
+
+
+def test_rollout_stops_when_asked_and_tells_how_long_it_takes(model):
+    def at_rest(time):
+        return np.zeros(3)
+
+    simulation, asked = Simulation(model, options=SimulationOptions(step=1e-3)), []
+
+    def stop():
+        asked.append(0)
+        return len(asked) > 25
+
+    samples = list(rollout(simulation, at_rest, 1.0, 0.01, stop=stop))
+    assert [sample.time for sample in samples] == pytest.approx([0.0, 0.01, 0.02, 0.025])
+    assert check_times(1e-3, 1.0, 0.01) == 101 == len(list(rollout(simulation, at_rest, 1.0, 0.01)))
+    for times, reason in (
+        ((1e-6, 1e5, 1.0), "steps"),
+        ((1e-3, np.inf, 1.0), "duration"),
+        ((1e-3, 1.0, 1e-300), "sample_period"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            check_times(*times)
