@@ -11,6 +11,7 @@ import pickle
 import resource
 import signal
 import sys
+from os import _exit as end_at_once
 from typing import Any, BinaryIO
 
 from rbd_dynamics.nodes.build_process import LENGTH, Work, parts_of
@@ -30,7 +31,7 @@ def main() -> None:
     with open(own, "wb", buffering=0) as stream:
         _work(sys.stdin.buffer, stream)
         # nothing is left to be done: no time for taking a large model apart
-        os._exit(0)
+        end_at_once(0)
 
 
 def _work(requests: BinaryIO, stream: Any) -> None:
@@ -60,7 +61,7 @@ def _end_with(parent: int) -> None:
     """The kernel ends this process when its parent is gone, however that went."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(1)
+        end_at_once(1)
 
 
 def _step_back(niceness: int) -> None:

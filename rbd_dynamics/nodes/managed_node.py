@@ -272,7 +272,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
                 bound="parameter 'largest_description'",
                 refuse=self.refuse,
             )  # fmt: skip
-        except (OSError, AttributeError, TypeError) as error:
+        except (OSError, ImportError, AttributeError, TypeError) as error:
             self.get_logger().warning(f"a large description may delay torques here: {error}")
             self.subscribe(String, "robot_description", self._on_description, LATCHED)
         else:

@@ -12,7 +12,6 @@ from typing import Any
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.type_support import check_for_type_support
 
 #: where the events executor may be: it is experimental in Jazzy and Kilted, and Humble has none
 EVENTS_EXECUTOR = ("rclpy.executors", "rclpy.experimental", "rclpy.experimental.events_executor")
@@ -37,9 +36,9 @@ def events_executor(node: Node) -> Executor | None:
 def bare_subscription(node: Node, kind: type, topic: str, qos: QoSProfile) -> Any:
     """The middleware's side of a subscription, which no executor knows: `pointer` is its rcl_subscription_t.
 
-    Raises AttributeError or TypeError where rclpy makes it otherwise; RuntimeError for a wrong name.
+    Raises ImportError, AttributeError or TypeError where rclpy makes it otherwise.
     """
-    check_for_type_support(kind)
+    importlib.import_module("rclpy.type_support").check_for_type_support(kind)
     make = importlib.import_module("rclpy.impl.implementation_singleton").rclpy_implementation.Subscription
     with node.handle:
         handle = make(node.handle, kind, topic, qos.get_c_qos_profile())

@@ -210,3 +210,30 @@ def test_a_second_start_finds_everything_and_starts_no_process(ros, tmp_path, mo
         with ros.start("feedforward", {"robot_description": ARM}, name=f"again{progress}") as node:
             node.is_active()
             assert node.log.count("kernel 1 of 1") == progress  # which the process says
+
+
+def test_large_texts_arrive_whole_and_what_cannot_be_listened_to_is_an_error(ros, monkeypatch):
+    from std_msgs.msg import String
+
+    from rbd_dynamics.nodes import rclpy_private
+    from rbd_dynamics.nodes.large_texts import LargeTexts
+    from rbd_dynamics.nodes.managed_node import LATCHED
+
+    refused = []
+    options = {"largest": lambda: 2_000_000, "bound": "a bound", "refuse": refused.append}
+    texts = LargeTexts(ros.node, "large_texts", LATCHED, **options)
+    try:
+        publisher = ros.publisher(String, "large_texts", LATCHED)
+        for text in ("", "a", "grüße", "x" * 1_999_999):
+            publisher.publish(String(data=text))
+            found = []
+            wait_until(lambda found=found: found.append(texts.latest()) or found[-1] is not None, "a text")
+            assert found[-1] == text.encode()
+        publisher.publish(String(data="x" * 2_000_001))
+        wait_until(lambda: texts.latest() or refused, "a refusal")
+        assert refused == ["large_texts refused: it has 2000001 bytes, more than a bound (2000000)"]
+    finally:
+        texts.close()
+    monkeypatch.setattr(rclpy_private.importlib, "import_module", lambda name: object())
+    with pytest.raises(AttributeError):
+        LargeTexts(ros.node, "large_texts", LATCHED, **options)
