@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-
-from rbd_dynamics.model.model import Limits
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp] | slice
@@ -26,7 +24,8 @@ class Plausibility:
 
     Parameters:
         names: the joints, for the reasons.
-        limits: of each; a velocity of zero is none.
+        limits: (joints, 3) lowest and highest position and velocity; infinite where there is none, and a velocity of
+            zero is none.
         continuous: joints whose angle counts modulo one turn.
         factor: zero: anything is plausible. May be changed.
 
@@ -36,15 +35,14 @@ class Plausibility:
     def __init__(
         self,
         names: Sequence[str],
-        limits: Sequence[Limits],
+        limits: ArrayLike,
         continuous: Sequence[bool],
         *,
         factor: float = 2.0,
     ) -> None:
         self._names = tuple(names)
-        velocity = np.array([each.velocity or np.inf for each in limits])
-        self._velocity = np.where(np.isfinite(velocity), velocity, UNLIMITED)
-        lower, upper = (np.array([getattr(each, side) for each in limits]) for side in ("lower", "upper"))
+        lower, upper, velocity = np.array(limits, dtype=float).reshape(-1, 3).T
+        self._velocity = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, UNLIMITED)
         known = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
         lower, upper = np.where(known, lower, -FARTHEST / 3.0), np.where(known, upper, FARTHEST / 3.0)
         self._middle, self._farthest = 0.5 * (lower + upper), 1.5 * (upper - lower)

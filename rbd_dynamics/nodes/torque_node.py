@@ -171,7 +171,7 @@ class TorqueNode(CommandingNode[P, T]):
         self._safeguards = safeguards
         engine.reader.plausibility = Plausibility(
             engine.reader.names,
-            [joint.limits for joint in engine.model.joints],
+            [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
             [joint.kind.name == "continuous" for joint in engine.model.joints],
             factor=self.params.plausible_velocity,
         )

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from rbd_dynamics.joint_states.plausibility import FARTHEST, JITTER, UNLIMITED, Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
-from rbd_dynamics.model.model import Limits
 
 NAMES = ["a", "b", "c"]
-LIMITS = [Limits(lower=-1.0, upper=2.0, velocity=3.0), Limits(velocity=2.0), Limits()]
+LIMITS = [(-1.0, 2.0, 3.0), (-math.inf, math.inf, 2.0), (-math.inf, math.inf, math.inf)]
 MS = 1_000_000
 
 
