@@ -165,7 +165,7 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
             for process in processes.values():
                 process.send_signal(signal.SIGINT)
             for process in processes.values():
-                process.wait(10.0)
+                process.wait(30.0)
     return results
 
 

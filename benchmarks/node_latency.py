@@ -263,7 +263,8 @@ def parameters(executor: str) -> dict[str, dict[str, Any]]:
 
     description, model, position = robot()
     pose = Robot(model, backend="reference").pose(position, TOOL)
-    common = {"robot_description": description, "executor": executor}
+    # the pauses between turns are no silence
+    common = {"robot_description": description, "executor": executor, "state_timeout": 60.0}
     return {
         "feedforward": {
             **common, "kp": 50.0, "kd": 5.0, "start_tolerance": 10.0,

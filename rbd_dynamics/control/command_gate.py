@@ -39,7 +39,7 @@ class CommandCheck:
         return f"the effort of joint {self.joints[k]!r} is {efforts[k]:.4g}, its limit {self.limits[k]:.4g}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GateOptions:
     """Times in s.
 
@@ -57,7 +57,7 @@ class GateOptions:
 class CommandGate:
     """Open, closed since commands stopped, or shut until somebody asks; by the times of good commands (s)."""
 
-    def __init__(self, options: GateOptions | None = None) -> None:
+    def __init__(self, *, options: GateOptions | None = None) -> None:
         self.options = options or GateOptions()
         self.shut = False
         self._last = self._since = -math.inf

@@ -28,7 +28,7 @@ RAMP = 0.2  # s: the end of the time, in which efforts go to zero; at most half 
 OLDEST = 1.0  # s: an older state says nothing of where the robot is
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StopOptions:
     """How a robot is left.
 
@@ -61,9 +61,9 @@ class SafeStop:
     def __init__(
         self,
         robot: Robot,
+        *,
         joints: Sequence[str] = (),
         options: StopOptions | None = None,
-        *,
         terms: Iterable[str] = (GRAVITY, SPRING),
         effort_limits: ArrayLike = (),
     ) -> None:
@@ -120,7 +120,7 @@ class SafeStop:
 
     # --- by time ----------------------------------------------------------------------------------
 
-    def begin(self, time: float, q: Array | None, v: Array | None, age: float = 0.0) -> None:
+    def begin(self, time: float, q: Array | None, v: Array | None, *, age: float = 0.0) -> None:
         """The silence begins; q, v (nv): the last good state, if there is one, and its age in s."""
         self._begun = time
         self._state = None

@@ -56,7 +56,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         joints = [prefix.inside(name) for name in params.joints]
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints=joints)
-        safe_stop = SafeStop(robot, joints)
+        safe_stop = SafeStop(robot, joints=joints)
         safe_stop.check(params.stop_options)
         controller.use(_tuning(controller, params))
         safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)

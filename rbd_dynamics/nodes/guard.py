@@ -75,7 +75,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         progress("feedforward", 1, 1)
-        safe_stop = SafeStop(robot, [prefix.inside(name) for name in params.joints])
+        safe_stop = SafeStop(robot, joints=[prefix.inside(name) for name in params.joints])
         required = [prefix.outside(name) for name in safe_stop.joints]
         reader = JointStateReader(
             [prefix.outside(name) for name in model.joint_names],

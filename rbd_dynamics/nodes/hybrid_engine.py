@@ -66,7 +66,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     reader = JointStateReader(
         outside, outside, missing_velocity=params.missing_velocity, initial=model.start_position()
     )
-    engine = Engine(model, robot, supervisor, sensor, SafeStop(robot, inside), reader, prefix, joints)
+    engine = Engine(model, robot, supervisor, sensor, SafeStop(robot, joints=inside), reader, prefix, joints)
     _tune(engine, params)
     # the first calls, out of the way
     controller.step(reader.q, reader.v, np.zeros(controller.k))

@@ -86,7 +86,7 @@ class Silence(Generic[S]):
             return self._say(self.commanded)
         now = time.monotonic()
         known = reader.stamp > 0
-        stop.begin(now, reader.q if known else None, reader.v if known else None, age)
+        stop.begin(now, reader.q if known else None, reader.v if known else None, age=age)
         self.engine, self.stopping, self._answered = engine, True, 0.0
         if stop.over(now):
             lacks = "" if self._options.on_silence == "zero" else " at once: there is no state to hold the robot at"

@@ -39,7 +39,7 @@ def test_without_a_limit_infinite_is_still_wrong():
 
 
 def test_after_a_silence_commands_pass_once_they_have_come_for_some_time():
-    gate = CommandGate(GateOptions(timeout=0.05, resume_after=0.1, most_silences=3))
+    gate = CommandGate(options=GateOptions(timeout=0.05, resume_after=0.1, most_silences=3))
     assert not gate.stopped(0.0)
     opened = []
     for k in range(8):
@@ -49,7 +49,7 @@ def test_after_a_silence_commands_pass_once_they_have_come_for_some_time():
 
 
 def test_a_gap_begins_the_count_anew():
-    gate = CommandGate(GateOptions(timeout=0.05, resume_after=0.1))
+    gate = CommandGate(options=GateOptions(timeout=0.05, resume_after=0.1))
     gate.stopped(0.0)
     for k in range(50):  # farther apart than the time-out
         gate.good(0.06 * k)
@@ -57,7 +57,7 @@ def test_a_gap_begins_the_count_anew():
 
 
 def test_more_silences_within_a_minute_than_allowed_shut_it_until_somebody_asks():
-    gate = CommandGate(GateOptions(resume_after=0.0, most_silences=2))
+    gate = CommandGate(options=GateOptions(resume_after=0.0, most_silences=2))
     assert [gate.stopped(time) for time in (0.0, 1.0, 2.0)] == [False, False, True]
     gate.good(3.0)
     assert not gate.opens(3.0)
@@ -68,9 +68,9 @@ def test_more_silences_within_a_minute_than_allowed_shut_it_until_somebody_asks(
 
 
 def test_silences_long_ago_do_not_count():
-    gate = CommandGate(GateOptions(most_silences=1))
+    gate = CommandGate(options=GateOptions(most_silences=1))
     assert [gate.stopped(70.0 * k) for k in range(5)] == [False] * 5
 
 
 def test_none_allowed_means_that_each_is_asked_about():
-    assert CommandGate(GateOptions(most_silences=0)).stopped(0.0)
+    assert CommandGate(options=GateOptions(most_silences=0)).stopped(0.0)

@@ -65,7 +65,7 @@ def test_at_fresh_states_gravity_and_damping_of_each(stop):
 
 
 def test_given_damping_is_that_of_each_joint(robot):
-    stop = SafeStop(robot, ["slide", "shoulder"], StopOptions(damping=(3.0, 2.0)))
+    stop = SafeStop(robot, joints=["slide", "shoulder"], options=StopOptions(damping=(3.0, 2.0)))
     stop.begin(0.0, Q, V)
     expected = oracle(Q)[[2, 0]] - [3.0 * V[2], 2.0 * V[0]]
     np.testing.assert_allclose(stop.answer(0.1, Q, V), expected, rtol=1e-9)
@@ -111,7 +111,7 @@ def test_it_goes_to_zero_within_its_time_and_stays_there(robot):
     np.testing.assert_array_equal(stop.answer(6.0, Q, V), np.zeros(3))
 
 
-@pytest.mark.parametrize("options", [StopOptions("zero"), StopOptions(duration=0.0)])
+@pytest.mark.parametrize("options", [StopOptions(on_silence="zero"), StopOptions(duration=0.0)])
 def test_zero_is_zero_at_once(robot, options):
     stop = SafeStop(robot, options=options)
     stop.begin(0.0, Q, V)
@@ -122,7 +122,7 @@ def test_zero_is_zero_at_once(robot, options):
 
 @pytest.mark.parametrize(("q", "age"), [(None, 0.0), (Q, OLDEST + 1e-3), (Q, math.inf), (Q, math.nan), (Q, -1.0)])
 def test_without_a_state_that_says_where_the_robot_is_zero_at_once(stop, q, age):
-    stop.begin(0.0, q, None if q is None else V, age)
+    stop.begin(0.0, q, None if q is None else V, age=age)
     assert stop.over(0.0)
     np.testing.assert_array_equal(stop.blind(0.0), np.zeros(3))
 
@@ -176,7 +176,7 @@ def test_a_bad_state_in_between_is_as_none(stop):
 @pytest.mark.parametrize(
     ("options", "culprit"),
     [
-        (StopOptions("brake"), "on_silence"),
+        (StopOptions(on_silence="brake"), "on_silence"),
         (StopOptions(duration=math.nan), "silence_duration"),
         (StopOptions(damping=(1.0, 2.0)), "silence_damping has 2 values for 3 joints"),
         (StopOptions(damping=(math.inf,)), "silence_damping"),

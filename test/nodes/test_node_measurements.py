@@ -17,6 +17,8 @@ from helpers.torque_talk import Talk
 pytestmark = needs_ros
 REST = np.zeros(3)
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
+#: an effort tells the state that it answers, whatever was held; and only answers are published
+BARE = {"kp": [0.0], "kd": [0.0], "on_silence": "nothing"}
 PARAMETERS = {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0}
 
 
@@ -138,9 +140,9 @@ class Stream:
             self._talk.states.publish(joint_state(JOINTS, [q, 0, 0], REST, stamp=self.sent[q] * self._stamped))
 
     def ages(self, robot):
-        """Of every state at the time that its answer was sent, s."""
+        """Of every state at the time that its answer was sent, s. The node is one of BARE parameters."""
         sent = list(self.sent)
-        expected = np.array([law(robot, np.array([q, 0.0, 0.0]), REST) for q in sent])
+        expected = np.array([robot.gravity(np.array([q, 0.0, 0.0])) for q in sent])
         found = []
         for efforts, when in self.published:
             near = np.abs(expected - efforts).max(axis=1)
@@ -153,7 +155,9 @@ class Stream:
 def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, stamped):
     """Old states wait in its queue; the age is looked at when they are read and again before publishing."""
     stops, timeout = 6, 0.1
-    with ros.start("feedforward", {**PARAMETERS, "state_timeout": timeout}, name=f"stopped{int(stamped)}") as node:
+    with ros.start(
+        "feedforward", {**PARAMETERS, **BARE, "state_timeout": timeout}, name=f"stopped{int(stamped)}"
+    ) as node:
         talk = Talk(ros, node)
         begin_at_zero(talk)
         with Stream(talk, ros, 100.0, stamped) as stream:
@@ -174,7 +178,9 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
 
 def test_efforts_change_no_faster_than_allowed(ros, robot):
     rate = 20.0
-    with ros.start("feedforward", {**PARAMETERS, "effort_rate_limits": rate}, name="gradual") as node:
+    with ros.start(
+        "feedforward", {**PARAMETERS, "effort_rate_limits": rate, "state_timeout": 60.0}, name="gradual"
+    ) as node:
         talk = Talk(ros, node)
         begin_at_zero(talk)
         target = robot.inverse_dynamics(REST, REST, [4.0, 0.0, 0.0])

@@ -72,11 +72,13 @@ class GuardParameters(CommonParameters):
 
     @property
     def stop_options(self) -> StopOptions:
-        return StopOptions(self.on_silence, self.silence_duration, self.silence_damping)
+        return StopOptions(on_silence=self.on_silence, duration=self.silence_duration, damping=self.silence_damping)
 
     @property
     def gate_options(self) -> GateOptions:
-        return GateOptions(self.command_timeout, self.resume_after, self.most_silences)
+        return GateOptions(
+            timeout=self.command_timeout, resume_after=self.resume_after, most_silences=self.most_silences
+        )
 
 
 GUARD = Interface(

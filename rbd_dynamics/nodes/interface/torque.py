@@ -136,7 +136,7 @@ class TorqueParameters(CommonParameters):
 
     @property
     def stop_options(self) -> StopOptions:
-        return StopOptions(self.on_silence, self.silence_duration, self.silence_damping)
+        return StopOptions(on_silence=self.on_silence, duration=self.silence_duration, damping=self.silence_damping)
 
     @property
     def motion_options(self) -> MotionOptions:
