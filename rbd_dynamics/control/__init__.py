@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.contact_detector import ContactDetector
     from rbd_dynamics.control.desired_motion import DesiredMotion, MotionOptions
     from rbd_dynamics.control.feedforward import Feedforward
+    from rbd_dynamics.control.hybrid_limits import HybridLimits
+    from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
     from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, HybridOutput, MultiplierSensor
-    from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
+    from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
     from rbd_dynamics.control.hybrid_task import HybridTask
     from rbd_dynamics.control.momentum_observer import MomentumObserver
     from rbd_dynamics.control.residual_monitor import ResidualMonitor
@@ -42,6 +44,8 @@ __all__ = [
     "MomentumObserver",
     "MotionOptions",
     "MultiplierSensor",
+    "NormalEstimator",
+    "NormalOptions",
     "Point",
     "ResidualMonitor",
     "StateFilter",
