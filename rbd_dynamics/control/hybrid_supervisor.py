@@ -201,14 +201,15 @@ class HybridSupervisor:
         if approach.free:
             most = np.minimum(most, self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
-        self.controller.preset(approach.push, acceleration=None)
+        # in contact from the begin, part of the push was this force already
+        self.controller.preset(approach.push - (0.0 if approach.free else self.force), acceleration=None)
         self.mode = "press"
 
     def _held_by(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """What holding does against errors of the model, in the terms of approaching; and the rows' inertia.
 
         push (m) and task acceleration (k) that make the same acceleration of all rows as holding does now, and the
-        effective inertia (m) of each one-sided row.
+        effective inertia (m) of each one-sided row. What holding still presses with goes on as well.
         """
         robot, controller = self.controller.robot, self.controller
         a = self._hold_acceleration(q, v)
@@ -217,7 +218,7 @@ class HybridSupervisor:
         Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
         one_sided = self.unilateral
         inertia = np.where(one_sided, 1.0 / np.maximum(np.einsum("ij,ji->i", A, Minv_At), 1e-6), 0.0)
-        push = -inertia * (A @ a)
+        push = -inertia * (A @ a) + self.force
         most = self.limits.approach_force
         push = np.clip(push, -most, most)
         return push, moved @ (a + Minv_At @ push), inertia
