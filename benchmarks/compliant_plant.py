@@ -24,7 +24,7 @@ class Surroundings:
     """stiffness: N/m. damping_ratio: of the contact with the arm's effective mass. friction: coefficient.
 
     bandwidth: of the actuators, Hz; 0: no lag. sensor_delay, state_delay: s, of wrench and joint states. tilt: rad, of
-    the plane, about the world's y axis through the point that is touched first. bias: N, of the force sensor.
+    the plane, about the world's y axis through the point that is touched first.
     """
 
     _: KW_ONLY
@@ -35,7 +35,6 @@ class Surroundings:
     sensor_delay: float = 0.005
     state_delay: float = 0.001
     tilt: float = 0.0
-    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Reading(NamedTuple):
@@ -81,7 +80,7 @@ class CompliantPlant:
     def read(self) -> Reading:
         """State and force as late as they are."""
         state, force = self._past[-1 - self._late[0]], self._past[-1 - self._late[1]]
-        return Reading(state.q, state.v, force.force + self.around.bias)
+        return Reading(state.q, state.v, force.force)
 
     @property
     def normal_force(self) -> float:

@@ -8,7 +8,7 @@ loop is (theory.md section 8), divided by m, with w^2 = k / m and d / m = 2 zeta
     s^2 + c G e^(-s T_v) s + (w^2 + 2 zeta w s) (1 + G e^(-s T_f) ki / s) = 0
 
 c the normal damping, ki the gain of the force error's integral. Without lag and delay Routh's condition is
-ki < c + 2 zeta w (1 + c ki / w^2) + ...: ki < c is stable on every contact. With them what counts is the phase at w.
+ki < (c + 2 zeta w)(1 + 2 zeta ki / w): ki < c is stable on every contact. With them what counts is the phase at w.
 A motion without contact, task, posture or holding, is s^2 + G e^(-s T_v) (kd s + kp + kI / s) = 0.
 
 Both are looked at as they are computed, sampled: the largest eigenvalue of the step from one period to the next.

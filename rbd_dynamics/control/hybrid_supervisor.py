@@ -218,10 +218,9 @@ class HybridSupervisor:
         Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
         one_sided = self.unilateral
         inertia = np.where(one_sided, 1.0 / np.maximum(np.einsum("ij,ji->i", A, Minv_At), 1e-6), 0.0)
-        push = -inertia * (A @ a) + self.force
         most = self.limits.approach_force
-        push = np.clip(push, -most, most)
-        return push, moved @ (a + Minv_At @ push), inertia
+        lacking = np.clip(-inertia * (A @ a), -most, most)
+        return lacking + self.force, moved @ (a + Minv_At @ lacking), inertia
 
     def _hold_acceleration(self, q: Array, v: Array) -> Array:
         robot, limits = self.controller.robot, self.limits

