@@ -137,7 +137,10 @@ def _moved(natural: tuple[float, float], bandwidth: float, period: float) -> Arr
         A[1, 2], A[2, 2], A[2, 3] = 1.0, -2.0 * math.pi * bandwidth, 2.0 * math.pi * bandwidth
     else:
         A[1, 3] = 1.0
-    return _exponential(period * A)
+    moved = _exponential(period * A)
+    if not bandwidth:
+        moved[2] = 0.0  # there is no such state
+    return moved
 
 
 def _exponential(A: Array) -> Array:
