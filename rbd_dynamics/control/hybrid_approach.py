@@ -25,7 +25,10 @@ FREE_WAY = 6e-4  # m, after which a reading that has not changed is no contact's
 FREE_ANYWAY = 1.5e-3  # m/N of contact_force: softer contacts than 1e3 N/m are not known
 FREE_CHANGE = 0.3  # of contact_force
 SMOOTHING = 0.02  # s, of what is compared
-DRIFT = 0.5  # s, in which the zero follows a reading that drifts
+SETTLED = 0.1  # s, after which the zero is known
+#: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
+#: m c^2 / 4 times the speed, does to a hard surface is faster
+DRIFT = 0.1
 MEMORY = 0.25  # s; what counts is the zero of one to two times this ago: a soft contact begins before it is felt
 
 
@@ -92,7 +95,11 @@ class Approach:
         self._above = 0.0
         self._count += 1
         average = 1.0 / self._count
-        self._zero += max(average, min(1.0, dt / DRIFT)) * (reading - self._zero)
+        if self._time < SETTLED:
+            self._zero += average * (reading - self._zero)
+        else:
+            most = DRIFT * limits.contact_force * dt
+            self._zero += np.clip(reading - self._zero, -most, most)
         if self._time >= self._remembered + MEMORY:
             self._remembered = self._time
             self._before = [self._before[1], self._zero.copy()]

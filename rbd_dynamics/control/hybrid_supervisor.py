@@ -153,6 +153,7 @@ class HybridSupervisor:
         """The controller's torque; None where it stopped."""
         approach = self._approach if self.mode == "approach" else None
         if approach is not None and self.output is not None:
+            approach.limits = self.limits
             if approach.touches(self.output.h, measured, dt):
                 self._begin_to_press(approach, measured)
                 approach = None

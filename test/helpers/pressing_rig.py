@@ -56,6 +56,7 @@ class Rig(Conversation):
         self.time = 1_000_000_000
         self.forces = []
         self.sensor_works = True
+        self.soft = None  # a plant whose surface gives, in the other's place
         self.bias, self.noise = np.zeros(3), 0.0  # of the sensor, N
         self._rng = np.random.default_rng(0)
 
@@ -69,8 +70,11 @@ class Rig(Conversation):
 
         message = self.stamp(WrenchStamped())
         message.header.frame_id = frame
-        turned = self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)
-        numbers = turned.T @ (float(force) * self.normal()) if np.isfinite(force) else np.full(3, float(force))
+        if self.soft is None:
+            turned, direction = self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3), self.normal()
+        else:
+            turned, direction = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3], self.soft.normal
+        numbers = turned.T @ (float(force) * direction) if np.isfinite(force) else np.full(3, float(force))
         message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = numbers.tolist()
         for name, value in parts.items():
             setattr(message.wrench.force, name, value)
@@ -79,6 +83,9 @@ class Rig(Conversation):
     def reading(self, force):
         """What the sensor tells of it."""
         message = self.wrench(force)
+        if self.soft is not None:  # with friction
+            felt = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3].T @ self.soft.force
+            message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = felt.tolist()
         wrong = self.bias + self.noise * self._rng.standard_normal(3)
         message.wrench.force.x += wrong[0]
         message.wrench.force.y += wrong[1]
@@ -94,8 +101,9 @@ class Rig(Conversation):
 
     def step(self):
         """One millisecond; the efforts that answered."""
-        q, v = self.plant.state
-        force = self.plant.normal_force
+        plant = self.plant if self.soft is None else self.soft
+        q, v = self.plant.state if self.soft is None else (self.soft.q, self.soft.v)
+        force = plant.normal_force
         self.forces.append(force)
         if self.sensor_works:
             self.wrenches.publish(self.reading(force))
@@ -110,7 +118,10 @@ class Rig(Conversation):
                 again = now
             time.sleep(5e-5)
         tau = np.array(self.efforts[-1].effort)
-        self.plant.advance(tau, 1e-3)
+        if self.soft is None:
+            self.plant.advance(tau, 1e-3)
+        else:
+            self.soft.advance(tau)
         self.time += MS
         return tau
 

@@ -18,6 +18,8 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("benchmarks.pressing")
 from helpers.pressing_rig import PARAMETERS, Rig, circle, start  # noqa: E402
 
+from benchmarks.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
+
 pytestmark = [
     *needs_ros,
     pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data"),
@@ -45,6 +47,7 @@ def rig(node_and_rig):
     """With the table where it should be, hard and level, a sound sensor and the defaults."""
     rig = node_and_rig
     rig.plant = pressing.scene(pressing.Case()).plant
+    rig.soft = None
     rig.bias, rig.noise, rig.sensor_works = np.zeros(3), 0.0, True
     rig.engage(False)
     rig.plant.reset(start(0.005))
@@ -79,9 +82,14 @@ def is_told(rig, key):
     wait_until(found, f"{key!r} among the values of the diagnostics")
 
 
-def contact(rig, stiffness, damping):
-    rig.plant.model.pair_solref[0] = -stiffness, -damping
-    rig.plant.model.pair_solimp[0] = 0.99, 0.99, 1e-3, 0.5, 2.0
+def on_a_surface(rig, **surroundings):
+    """That gives, is tilted or rough, from 3 mm above it; the actuators lag by 30 Hz."""
+    robot = pressing.scene(pressing.Case()).robot
+    x, y, z = pressing.scene(pressing.Case()).position
+    around = Surroundings(sensor_delay=0.0, state_delay=0.0, **surroundings)
+    rig.soft = CompliantPlant(robot, pressing.TOOL, pressing.BALL, np.array([x, y, z]), around, 4.0)
+    rig.soft.reset(start(0.003))
+    rig.run(0.05)
 
 
 @pytest.mark.parametrize("arm", ["ur5_robot", "ur10_robot"])
@@ -192,10 +200,9 @@ def test_gains_that_are_not_stable_are_refused(rig, gains, reason):
 
 
 def test_friction_of_a_third_costs_less_than_three_millimetres(rig):
-    rig.plant = pressing.scene(pressing.Case(friction=0.3)).plant
-    rig.plant.reset(start(0.003))
+    on_a_surface(rig, stiffness=1e5, friction=0.3)
     engaged(rig, 1.8)
-    is_pressed_with_ten_newton(rig)
+    is_pressed_with_ten_newton(rig, rtol=0.1)
     rig.move(*circle(0.04, 3.0))
     worst = 0.0
     for k in range(3000):
@@ -209,8 +216,8 @@ def test_friction_of_a_third_costs_less_than_three_millimetres(rig):
 
 
 def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
-    contact(rig, 1e3, 20.0)
-    engaged(rig, 3.0)
+    on_a_surface(rig, stiffness=1e3)
+    engaged(rig, 2.5)
     is_pressed_with_ten_newton(rig, rtol=0.05)
     assert rig.task[-1].position[-1] < -0.008  # it gives 10 mm
     put(rig, press_tolerance=0.005)
@@ -219,15 +226,8 @@ def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
     rig.diagnosed("or soft (")
 
 
-def tilted(rig, degrees):
-    """The table about the point that is touched first."""
-    half = math.radians(degrees) / 2.0
-    rig.plant.model.geom("surface").quat[:] = math.cos(half), 0.0, -math.sin(half), 0.0
-    rig.plant.reset(start(0.003))
-
-
 def test_a_tilted_surface_is_told(rig):
-    tilted(rig, 10.0)
+    on_a_surface(rig, stiffness=1e5, tilt=math.radians(10.0), friction=0.2)
     put(rig, press_tolerance=0.01)
     engaged(rig, 1.5)
     rig.move((0.5, 0.0, 0.0), (2.5, 0.1, 0.0))
@@ -237,15 +237,15 @@ def test_a_tilted_surface_is_told(rig):
 
 
 def test_a_tilted_surface_is_followed_when_its_normal_is_estimated(rig):
-    tilted(rig, 10.0)
+    on_a_surface(rig, stiffness=1e5, tilt=math.radians(10.0), friction=0.2)
     put(rig, press_tolerance=0.01, estimate_normal=True)
     engaged(rig, 1.5)
     rig.move((0.2, 0.0, 0.0), (3.2, 0.1, 0.0))
-    rig.run(3.5)
+    rig.run(3.5)  # 17 mm down or up
     assert rig.task[-1].name[-1] == "surface.tilt"
     np.testing.assert_allclose(math.degrees(rig.task[-1].position[-1]), 10.0, atol=0.5)
-    assert abs(rig.task[-1].position[3] - 0.1) < 1e-3
-    is_pressed_with_ten_newton(rig)
+    assert abs(rig.task[-1].position[3] - 0.1) < 3e-3
+    is_pressed_with_ten_newton(rig, rtol=0.1)
     is_told(rig, "estimated tilt")
 
 
