@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 BALL = 0.01  # m
 MS = 1_000_000  # ns
-DEFAULTS = HybridGains(ki=5.0, normal_damping=30.0, task_ki=20.0)  # what the node has
+DEFAULTS = HybridGains(ki=5.0, normal_damping=30.0, task_ki=8.0)  # what the node has
 ROWS = ("rx", "ry", "rz", "x", "y")
 
 

@@ -28,7 +28,7 @@ Vector = Sequence[Scalar]
 
 
 #: (kp, kd) of the task that hold with actuators of 30 Hz and sensors that are 5 ms late (docs/hybrid_control.md)
-TASK_GAINS: dict[Law, tuple[float, float]] = {"geometric": (900.0, 60.0), "gauge_invariant": (30.0, 30.0)}
+TASK_GAINS: dict[Law, tuple[float, float]] = {"geometric": (1200.0, 70.0), "gauge_invariant": (30.0, 40.0)}
 
 
 @dataclass(frozen=True)

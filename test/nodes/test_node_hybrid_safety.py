@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 DEFAULTS = {
-    "kp": [], "kd": [], "task_ki": 20.0, "approach_speed": 0.01, "approach_distance": 0.1, "approach_timeout": 30.0,
+    "task_ki": 8.0, "approach_speed": 0.01, "approach_distance": 0.1, "approach_timeout": 30.0,
     "approach_force": 20.0, "press_tolerance": 0.03, "estimate_normal": False, "largest_force": 50.0,
 }  # fmt: skip
 
@@ -34,7 +34,8 @@ DEFAULTS = {
 @pytest.fixture(scope="module")
 def node_and_rig(ros):
     _, plant, _, _, position = pressing.scene(pressing.Case())
-    parameters = PARAMETERS | {"task_position": list(position), "kp": [900.0], "kd": [60.0]}
+    parameters = PARAMETERS | {"task_position": list(position)}
+    del parameters["kp"], parameters["kd"]  # the defaults
     with ros.start("hybrid_controller", parameters) as node:
         rig = Rig(ros, node, plant, position[2])
         plant.reset(start(0.005))
@@ -51,7 +52,7 @@ def rig(node_and_rig):
     rig.bias, rig.noise, rig.sensor_works = np.zeros(3), 0.0, True
     rig.engage(False)
     rig.plant.reset(start(0.005))
-    put(rig, **{name: value for name, value in DEFAULTS.items() if name not in ("kp", "kd")})
+    put(rig, **DEFAULTS)
     rig.run(0.05)
     rig.forces.clear()
     return rig

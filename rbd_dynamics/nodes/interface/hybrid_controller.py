@@ -67,16 +67,16 @@ class HybridControllerParameters(TorqueParameters):
     kp: tuple[float, ...] = parameter(
         (),
         "Position gains of the controlled directions, 1/s^2 (1/s for the gauge-invariant law): one for all or one "
-        "for each. Empty: 900 (30)",
+        "for each. Empty: 1200 (30)",
         minimum=0.0,
         maximum=1e5,
         dynamic=True,
     )
     kd: tuple[float, ...] = parameter(
-        (), "Velocity gains, 1/s, likewise. Empty: 60 (30)", minimum=0.0, maximum=1000.0, dynamic=True
+        (), "Velocity gains, 1/s, likewise. Empty: 70 (40)", minimum=0.0, maximum=1000.0, dynamic=True
     )
     task_ki: float = parameter(
-        20.0,
+        8.0,
         "Gain of the integral of the controlled directions' error, 1/s: kp (e + task_ki int e). 0: none",
         minimum=0.0,
         maximum=1000.0,
