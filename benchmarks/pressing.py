@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Panda presses on a table and on a sphere while its tool follows a circle, with MuJoCo as the plant.
 
-    python -m benchmarks.pressing [--plot FILE]
+    python -m benchmarks.pressing [--plot FILE] [--contacts]
 
 The controller of `rbd_dynamics.control.hybrid_position_force` runs at 1 kHz on measured joint states and
 contact force. Needs MuJoCo and example-robot-data.
@@ -179,7 +179,15 @@ CASES: dict[str, Case] = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pressing", description=__doc__.splitlines()[0])
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw path and force there")
+    parser.add_argument(
+        "--contacts", action="store_true", help="instead: arms, laws, contacts, actuators and sensors, all with all"
+    )
     arguments = parser.parse_args()
+    if arguments.contacts:
+        from benchmarks.pressing_cell import ARMS, grid
+
+        grid(list(ARMS), (1e3, 1e4, 1e5, 1e6), (0.0, 100.0, 30.0), (0.001, 0.005))
+        return
     print(f"{FORCE:g} N, a circle of {1e3 * RADIUS:g} mm radius in {PERIOD:g} s, control at 1 kHz\n")
     print("| case | force error, mean | largest | tracking error, largest |")
     print("|---|---|---|---|")

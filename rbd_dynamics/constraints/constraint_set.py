@@ -7,6 +7,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
-from rbd_dynamics.spatial.se3 import Vec6
+from rbd_dynamics.spatial.se3 import Transform, Vec6
 
 Array = NDArray[np.float64]
 
@@ -111,6 +112,21 @@ class ConstraintSet:
         self[name]
         changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]
         return ConstraintSet(self.model, changed, stabilization=self.stabilization)
+
+    def placed(self, reference: Transform) -> ConstraintSet:
+        """With that reference placement of every pair of frames. Quickly: nothing is traced anew.
+
+        Raises ValueError where a pair had none before, which needs other kernels, or for what is no placement.
+        """
+        moved = tuple(
+            replace(c, reference_placement=reference) if isinstance(c, PairConstraint) else c for c in self.constraints
+        )
+        other = copy(self)
+        other.constraints = moved
+        other.parameters = np.array([*self.parameters[:2], *(x for c in moved for x in _numbers(c))], dtype=float)
+        if other.parameters.shape != self.parameters.shape:
+            raise ValueError("a pair without a reference placement cannot be given one: that needs other kernels")
+        return other
 
     def rows(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> Rows:
         """h, A and Adot v over generic scalars; `parameters` without the two gains."""

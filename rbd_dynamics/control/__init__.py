@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.contact_detector import ContactDetector
     from rbd_dynamics.control.desired_motion import DesiredMotion
     from rbd_dynamics.control.feedforward import Feedforward
+    from rbd_dynamics.control.hybrid_limits import HybridLimits
+    from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
     from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, HybridOutput, MultiplierSensor
-    from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
+    from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
     from rbd_dynamics.control.hybrid_task import HybridTask
     from rbd_dynamics.control.momentum_observer import MomentumObserver
     from rbd_dynamics.control.motion_limits import MotionLimits
@@ -51,6 +53,8 @@ __all__ = [
     "MotionLimits",
     "MotionOptions",
     "MultiplierSensor",
+    "NormalEstimator",
+    "NormalOptions",
     "Point",
     "ResidualMonitor",
     "SafeStop",

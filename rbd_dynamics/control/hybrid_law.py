@@ -20,7 +20,7 @@ from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.inputs import Inputs
-from rbd_dynamics.spatial.scalar import Scalar, dot
+from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, where
 
 Vector = Sequence[Scalar]
 Law = Literal["geometric", "gauge_invariant"]
@@ -45,7 +45,7 @@ class HybridLaw:
         """In the order of `HybridOutput`."""
         m, k = self.m, self.k
         kp, kd = x.gains[:k], x.gains[k : 2 * k]
-        ki, limit, damping, posture_kp, posture_kd, has_posture, dt = x.gains[2 * k :]
+        ki, limit, damping, posture_kp, posture_kd, task_ki, task_limit, has_posture, dt = x.gains[2 * k :]
         held = x.rows()
         theta, h = held.position[m:], held.position[:m]
         rates = [dot(row, x.v) for row in held.matrix]
@@ -54,15 +54,23 @@ class HybridLaw:
         rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
 
         geometric = self.law == "geometric"
+        slope = [
+            p * task_ki for p in kp
+        ]  # of what the integral adds to acceleration, or velocity; its limit is of both
+        most = task_limit if geometric else task_limit * reciprocal(kd[0] + 1e-300)
+        task_integral = [
+            clamped_integral(before + dt * e, s, most) for before, e, s in zip(x.task_integral, error, slope)
+        ]
         stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
         pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
         if geometric:
-            wanted = [a - d * s - p * e for a, d, s, p, e in zip(x.acceleration, kd, slip, kp, error)]
+            terms = zip(x.acceleration, kd, slip, kp, error, slope, task_integral)
+            wanted = [a - d * s - p * e - i * total for a, d, s, p, e, i, total in terms]
             torque = geometric_torque(rows, stopping, wanted, pull)
             bias = x.bias()
         else:
-            reference = [r - p * e for r, p, e in zip(x.rate, kp, error)]
-            reference_rate = [a - p * s for a, p, s in zip(x.acceleration, kp, slip)]
+            reference = [r - p * e - i * z for r, p, e, i, z in zip(x.rate, kp, error, slope, task_integral)]
+            reference_rate = [a - p * s - i * e for a, p, s, i, e in zip(x.acceleration, kp, slip, slope, error)]
             rates_of_matrix = self.rows.matrix_rate(x.q, x.v, x.parameters[2:])
             C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
             torque = gauge_invariant_torque(
@@ -80,7 +88,12 @@ class HybridLaw:
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
         tau, lacking = actuated_torque(rows, full, list(self.actuated))
         within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
-        return [within, tau, theta, rates[m:], h, rates[:m], force, integral, lacking, [rows.all.rank]]
+        cut = sum((where(less(bound * bound, t * t), 1.0, 0.0) for t, bound in zip(tau, x.limits)), 0.0)
+        integral = [not_growing(cut, before, new) for before, new in zip(x.integral, integral)]
+        task_integral = [not_growing(cut, before, new) for before, new in zip(x.task_integral, task_integral)]
+        return [
+            within, tau, theta, rates[m:], h, rates[:m], force, integral, task_integral, lacking, [rows.all.rank]
+        ]  # fmt: skip
 
     def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
         """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
@@ -96,3 +109,9 @@ def clamped_integral(integral: Scalar, ki: Scalar, limit: Scalar) -> Scalar:
     """So that ki times it stays within the limit."""
     bound = limit / (ki + 1e-300)
     return clamped(integral, bound)
+
+
+def not_growing(cut: Scalar, before: Scalar, new: Scalar) -> Scalar:
+    """The integral after the step: where an effort limit cut the torque off, it may only shrink."""
+    grows = where(less(before * before, new * new), cut, 0.0)
+    return where(less(0.5, grows), before, new)

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.hybrid_control import (
-    multipliers_of,
-)
+from rbd_dynamics.algorithms.hybrid_control import multipliers_of
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
@@ -23,32 +21,49 @@ from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
 
 
+#: (kp, kd) of the task that hold with actuators of 30 Hz and sensors that are 5 ms late (docs/hybrid_control.md)
+TASK_GAINS: dict[Law, tuple[float, float]] = {"geometric": (1200.0, 70.0), "gauge_invariant": (30.0, 40.0)}
+
+
 @dataclass(frozen=True)
 class HybridGains:
-    """Gains; k is the number of task rows. Each is one number for all rows, or one for each.
+    """Gains; k is the number of task rows. kp and kd are one number for all rows, or one for each.
 
-    kp, kd: of the task. Geometric law: e'' + kd e' + kp e = 0, in 1/s^2 and 1/s. Gauge-invariant law:
-        (d/dt + kd)(e' + kp e) = 0, both in 1/s, and kd one number for all. Rows without h (wheels) have
-        no position, so kp counts for nothing there.
+    kp, kd: of the task, by default `TASK_GAINS` of the law. Geometric law: e'' + kd e' + kp (e + task_ki int e) = 0,
+        kp in 1/s^2 and kd in 1/s. Gauge-invariant law: (d/dt + kd)(e' + kp (e + task_ki int e)) = 0, both in 1/s,
+        and kd one number for all. Rows without h (wheels) have no position, so kp counts for nothing there.
+    task_ki: of the task error's integral, 1/s. task_integral_limit: of what that adds to the acceleration, m/s^2 or
+        rad/s^2.
     ki: of the force error's integral, 1/s. integral_limit: of ki times the integral, N or N m.
-    normal_damping: of velocity against the constraints, 1/s, for contacts that give.
+    normal_damping: of velocity against the constraints, 1/s, for contacts that give. `hybrid_stability` says
+        which of these are stable on what contact.
     posture_kp, posture_kd: 1/s^2, 1/s, of what constraints and task leave free; the gauge-invariant law
         damps that with its kd.
+
+    Integrals need `dt`; neither grows while an effort limit cuts off.
     """
 
     _: KW_ONLY
-    kp: float | Sequence[float] = 100.0
-    kd: float | Sequence[float] = 20.0
+    kp: float | Sequence[float] | None = None
+    kd: float | Sequence[float] | None = None
     ki: float = 0.0
-    integral_limit: float = 10.0
+    integral_limit: float = 20.0
     normal_damping: float = 0.0
     posture_kp: float = 0.0
     posture_kd: float = 5.0
+    task_ki: float = 0.0
+    task_integral_limit: float = 20.0
+
+    def of_law(self, law: Law) -> HybridGains:
+        """With kp and kd filled in."""
+        kp, kd = TASK_GAINS[law]
+        return replace(self, kp=kp if self.kp is None else self.kp, kd=kd if self.kd is None else self.kd)
 
 
 class HybridOutput(NamedTuple):
@@ -56,8 +71,8 @@ class HybridOutput(NamedTuple):
 
     tau (nv): the command. wanted (nv): the same without effort limits. theta, rate (k): task rows and
     their velocity. h, drift (m): how far the constraints are from being met, and how fast they leave.
-    force (m): commanded multipliers. integral (m): of the force error. lacking (nv): torque that
-    joints without actuator would need. rank: of constraints and task together.
+    force (m): commanded multipliers. integral (m): of the force error. task_integral (k): of the task error.
+    lacking (nv): torque that joints without actuator would need. rank: of constraints and task together.
     """
 
     tau: Array
@@ -68,6 +83,7 @@ class HybridOutput(NamedTuple):
     drift: Array
     force: Array
     integral: Array
+    task_integral: Array
     lacking: Array
     rank: Array
 
@@ -75,7 +91,7 @@ class HybridOutput(NamedTuple):
 class HybridController:
     """Moves along constraints and presses against them: task rows follow theta_d(t), multipliers lambda_d.
 
-    Geometric law: tau = M J (thetadd_d - K_v e' - K_p e) + (M Jdot + C J) thetad + N
+    Geometric law: tau = M J (thetadd_d - K_v e' - K_p (e + K_i int e)) + (M Jdot + C J) thetad + N
     - A^T (lambda_d - K_I int(lambda - lambda_d)). Gauge-invariant law: theory.md section 8, without any
     choice of a basis. Neither needs minimal coordinates: the task is a set of rows, as constraints are,
     and what both leave free is damped towards a posture. lambda_d is what the constraints are to exert on the
@@ -119,7 +135,7 @@ class HybridController:
         self.effort_limits = np.array(limits if effort_limits is None else effort_limits, dtype=float)
         if self.effort_limits.shape != (nv,) or not (self.effort_limits >= 0).all():
             raise ValueError(f"effort_limits must be {nv} numbers >= 0")
-        self._numbers = np.zeros(2 * self.k + 7)
+        self._numbers = np.zeros(2 * self.k + 9)
         self.tune(gains or HybridGains())
         # the integral is read and written: two sets of arrays take turns
         self._output = HybridOutput(*(np.zeros(size) for size in self._sizes()))
@@ -130,16 +146,19 @@ class HybridController:
 
     def tune(self, gains: HybridGains) -> None:
         """Change gains while it runs. Raises ValueError, and then changes nothing."""
+        gains = gains.of_law(self.law)
         numbers: list[Array] = []
         for what, value in (("kp", gains.kp), ("kd", gains.kd)):
             given = np.asarray(value, dtype=float).reshape(-1)
             if given.size not in (1, self.k):
                 raise ValueError(f"{what} has {given.size} values for {self.k} task rows: {self.task.row_names}")
             numbers.append(np.broadcast_to(given, (self.k,)))
-        rest = [gains.ki, gains.integral_limit, gains.normal_damping, gains.posture_kp, gains.posture_kd]
-        everything = np.concatenate([*numbers, rest])
-        if not (np.isfinite(everything) & (everything >= 0.0)).all():
-            raise ValueError(f"gains must be finite and not negative: {gains}")
+        names = ("ki", "integral_limit", "normal_damping", "posture_kp", "posture_kd", "task_ki", "task_integral_limit")
+        everything = np.concatenate([*numbers, [getattr(gains, name) for name in names]])
+        bad = ~(np.isfinite(everything) & (everything >= 0.0))
+        if bad.any():
+            name = (*["kp"] * self.k, *["kd"] * self.k, *names)[int(bad.argmax())]
+            raise ValueError(f"{name} = {everything[bad][0]:g}: gains must be finite and not negative")
         if self.law == "gauge_invariant" and np.ptp(numbers[1]) > 0:
             raise ValueError("the gauge-invariant law needs one kd for all task rows")
         self.gains = gains
@@ -155,9 +174,30 @@ class HybridController:
             raise ValueError(f"{rows} does not have the structure of {self._rows}")
         self.constraints, self.task, self._rows = constraints, task, rows
 
+    def place(self, reference: Transform) -> None:
+        """Another reference placement of all constraints and task rows between frames, in a fraction of a millisecond.
+
+        Raises ValueError, see `ConstraintSet.placed`.
+        """
+        constraints, task, rows = (s.placed(reference) for s in (self.constraints, self.task, self._rows))
+        self.constraints, self.task, self._rows = constraints, task, rows
+
     def reset(self) -> None:
-        """Forget the integral of the force error."""
-        self._output.integral[:] = 0.0
+        """Forget the integrals of force and task error."""
+        self.preset()
+
+    def preset(self, force: ArrayLike = 0.0, acceleration: ArrayLike | None = 0.0) -> None:
+        """Let the integrals begin with what is known already, so that nothing jumps.
+
+        force (m): what the force error's integral adds to the commanded multipliers. acceleration (k): what the task
+        error's adds to the acceleration of the task rows; None leaves it as it is. Without a gain there is no
+        integral, which then stays zero.
+        """
+        gains, k = self._numbers, self.k
+        self._output.integral[:] = _over(-np.asarray(force, dtype=float), gains[2 * k])
+        if acceleration is not None:
+            slope = gains[:k] * gains[2 * k + 5] * (1.0 if self.law == "geometric" else gains[k])
+            self._output.task_integral[:] = _over(-np.asarray(acceleration, dtype=float), slope)
 
     def step(
         self,
@@ -198,7 +238,7 @@ class HybridController:
             no_motion if rate is None else rate,
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
-            v if posture is None else posture,
+            out.task_integral, v if posture is None else posture,
             self._numbers, self.effort_limits, self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._work) is None:
@@ -208,13 +248,13 @@ class HybridController:
 
     def _sizes(self) -> list[tuple[int, ...]]:
         nv, m, k = (self.robot.model.nv,), (self.m,), (self.k,)
-        return [nv, nv, k, k, m, m, m, m, nv, ()]
+        return [nv, nv, k, k, m, m, m, m, k, nv, ()]
 
     def _build(self) -> Evaluation:
         m, k = (self.m,), (self.k,)
         sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
         own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-        own |= {"posture": (self.robot.model.nv,)}
+        own |= {"task_integral": k, "posture": (self.robot.model.nv,)}
         shared = {"gains": self._numbers.shape, "limits": self.effort_limits.shape}
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
@@ -225,6 +265,12 @@ class HybridController:
         law = HybridLaw(self.law, self.m, self.k, holonomic, tuple(self.actuated.tolist()), self._rows)
         function = function_of(self.robot.model, signature, law, friction=friction, constraints=self._rows)
         return self.robot.custom_kernel("hybrid_position_force", signature, function)
+
+
+def _over(value: Array, gain: Array) -> Array:
+    """Their quotient, zero where there is no gain."""
+    gain = np.broadcast_to(gain, np.broadcast_shapes(value.shape, gain.shape))
+    return np.divide(value, gain, out=np.zeros(gain.shape), where=gain > 0.0)
 
 
 class MultiplierSensor:

@@ -23,6 +23,9 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
+#: m; a placement that is no identity, so that kernels read it and it may change
+NOWHERE = 1e-300
+
 SURFACES = ("none", "plane", "sphere", "cylinder")
 
 
@@ -88,5 +91,7 @@ def _placement(what: str, position: Sequence[float], orientation: Sequence[float
     if len(position) != 3 or len(orientation) != 3:
         raise ValueError(f"{what}_position and {what}_orientation must have 3 numbers each")
     x, y, z = (float(value) for value in position)
+    if not (any(position) or any(orientation)):
+        z = NOWHERE
     roll, pitch, yaw = (float(value) for value in orientation)
     return Transform.of(rotation_from_rpy(roll, pitch, yaw), (x, y, z))

@@ -28,10 +28,6 @@ Array = NDArray[np.float64]
 CONTROLLER = "hybrid_controller"
 POSE = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])  # tool down, near a table
 BALL, HEIGHT = 0.01, 0.004  # m: at the tool; above the table when it begins
-APPROACH, DAMPING = (
-    0.01,
-    100.0,
-)  # m/s, 1/s: enough to overcome joint friction; the table does not give, so a blow is felt
 FORCE = 10.0  # N
 FRICTION = 0.1  # between ball and table; the controller does not know it
 RADIUS, SECONDS = 0.08, 4.0  # of the circle
@@ -89,8 +85,8 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
     controller = panda.LOCKED_PARAMETERS | {
         "use_sim_time": True, "joints": list(ARM), "tool_frame": panda.TOOL, "tool_orientation": list(DOWN),
         "task_position": table.tolist(), "contact_offset": BALL, "desired_force": [FORCE],
-        "approach_speed": APPROACH, "normal_damping": DAMPING, "largest_force": 100.0,
-        "kp": [900.0], "kd": [60.0], "ki": 10.0, "posture_kp": 25.0, "posture_kd": 10.0,
+        "largest_force": 100.0,  # the table does not give at all: the blow is felt
+        "ki": 10.0, "posture_kp": 25.0, "posture_kd": 10.0,
     }  # fmt: skip
     processes.start("simulator", simulator, {})
     remapped = {"~/commands": "/simulator/commands", "wrench": "/simulator/wrench"}

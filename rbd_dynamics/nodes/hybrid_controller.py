@@ -20,7 +20,15 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.hybrid_engine import Engine, apply, build_engine, check_force, limits_of_task, task_of
+from rbd_dynamics.nodes.hybrid_engine import (
+    Engine,
+    apply,
+    build_engine,
+    check_force,
+    check_gains,
+    limits_of_task,
+    task_of,
+)
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
 from rbd_dynamics.nodes.torque_node import TorqueNode
@@ -39,8 +47,16 @@ class Wrench:
         self.problem = "no wrench received"
 
     def multipliers(self, engine: Engine, q: Array) -> Array | None:
-        """Of the constraints; None before the first reading."""
-        return engine.sensor.multipliers(q, self.numbers - self.bias) if self.stamp else None
+        """Of the constraints; None before the first reading, and where constraints have no rows in that posture."""
+        try:
+            return engine.sensor.multipliers(q, self.reading) if self.stamp else None
+        except ArithmeticError:
+            return None
+
+    @property
+    def reading(self) -> Array:
+        """(m, f) without the bias."""
+        return self.numbers - self.bias
 
 
 class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
@@ -65,6 +81,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
                 self.get_logger().warning("another robot or task: back to holding")
         if old is not None and old.controller.constraints.row_names == engine.controller.constraints.row_names:
             engine.supervisor.desired[:] = old.supervisor.desired
+            engine.supervisor.offset[:] = old.supervisor.offset
         else:
             engine.supervisor.desired[:] = self.params.desired_force or 0.0
         names = engine.reader.names
@@ -90,6 +107,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         )  # fmt: skip
 
     def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
+        check_gains(new)
         if self.building or self.needs_another(new):
             constraints, _ = task_of(new, engine.prefix).sets(engine.model)
             check_force(new.desired_force, constraints)  # what is wrong is said now; the rest is built aside
@@ -116,19 +134,24 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v
         measured = self._wrench.multipliers(engine, q)
-        was = engine.supervisor.mode
+        was, before = engine.supervisor.mode, engine.supervisor.last
         tau = engine.supervisor.torque(reader.stamp, q, v, measured, self._wrench.stamp)
         efforts[:] = tau[engine.joints]
         if engine.supervisor.mode != was:
             self._say_mode(engine)
+        normal = engine.normal
+        if normal is not None and self.params.estimate_normal:
+            if normal.update(q, v, self._wrench.reading, 1e-9 * (reader.stamp - before)):
+                engine.sensor.constraints = engine.controller.constraints
         out = engine.supervisor.output
         if out is None or measured is None:
             return
-        self._errors[0] = max(self._errors[0], float(np.abs(measured - engine.supervisor.force).max()))
+        felt = measured - engine.supervisor.offset
+        self._errors[0] = max(self._errors[0], float(np.abs(felt - engine.supervisor.force).max()))
         error = out.theta - engine.supervisor.motion.state()[0]
         self._errors[1] = max(self._errors[1], float(np.abs(error).max()))
         if self._task_state.get_subscription_count():
-            self._publish_task_state(engine, measured)
+            self._publish_task_state(engine, felt)
 
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         out = engine.supervisor.output
@@ -142,7 +165,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         engine.supervisor.stop("the clock was set back")
         self._wrench.stamp = 0
 
-    def _publish_task_state(self, engine: Engine, measured: Array) -> None:
+    def _publish_task_state(self, engine: Engine, felt: Array) -> None:
         """Task rows: value, velocity; constraint rows: violation, its rate, and multiplier as effort."""
         out, controller = engine.supervisor.output, engine.controller
         assert out is not None
@@ -150,7 +173,15 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, 1_000_000_000)
         message.position = [*out.theta.tolist(), *out.h.tolist()]
         message.velocity = [*out.rate.tolist(), *out.drift.tolist()]
-        message.effort = [*[0.0] * controller.k, *measured.tolist()]
+        message.effort = [*[0.0] * controller.k, *felt.tolist()]
+        if engine.normal is not None and self.params.estimate_normal:
+            message.name = [*message.name, "surface.tilt"]
+            for numbers, value in (
+                (message.position, engine.normal.tilt),
+                (message.velocity, 0.0),
+                (message.effort, 0.0),
+            ):
+                numbers.append(value)
         self._task_state.publish(message)
 
     # --- wrenches, engaging -----------------------------------------------------------------------
@@ -225,6 +256,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             response.success, response.message = False, "not while engaged"
         else:
             self._wrench.bias[:] = self._wrench.numbers
+            if self.engine is not None:
+                self.engine.supervisor.offset[:] = 0.0
             response.success, response.message = True, f"zero is now {self._wrench.bias.round(3).tolist()}"
         return response
 
@@ -255,6 +288,11 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         supervisor = engine.supervisor
         status.values["mode"] = supervisor.mode
         status.values["task rows"] = ", ".join(engine.controller.task.row_names)
+        if supervisor.offset.any():
+            status.values["force in free motion"] = ", ".join(f"{x:.3g}" for x in supervisor.offset)
+        if engine.normal is not None and self.params.estimate_normal:
+            status.values["estimated normal"] = ", ".join(f"{x:.4f}" for x in engine.normal.normal)
+            status.values["estimated tilt"] = f"{np.degrees(engine.normal.tilt):.2f} degrees"
         status.values["desired force"] = ", ".join(f"{x:.3g}" for x in supervisor.desired)
         if supervisor.engaged:
             status.values["desired motion"] = supervisor.motion.mode

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.hybrid_limits import HybridLimits
+from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
 from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
-from rbd_dynamics.control.hybrid_supervisor import HybridLimits, HybridSupervisor
+from rbd_dynamics.control.hybrid_stability import Plant, contact_problem, hold_problem, task_problem
+from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
 from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.safe_stop import SafeStop
@@ -35,6 +38,8 @@ class Engine:
     safe_stop: SafeStop
     reader: JointStateReader
     prefix: Prefix
+    task: HybridTask  # as it was given
+    normal: NormalEstimator | None  # None where there is no surface
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
 
     @property
@@ -50,7 +55,9 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     robot = Robot(model)
-    constraints, task = task_of(params, prefix).sets(model)
+    given = task_of(params, prefix)
+    constraints, task = given.sets(model)
+    check_gains(params)
     inside = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
     joints = single_freedom_indices(robot, inside)
     missing = [name for name in model.joint_names if name not in inside]
@@ -59,33 +66,45 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     progress("hybrid_position_force", 1, 2)
     controller = HybridController(robot, constraints, task, law=params.law, gains=_gains(params))
     progress("multiplier_sensor", 2, 2)
-    sensor = MultiplierSensor(robot, constraints, prefix.inside(params.sensor_frame or params.tool_frame))
+    sensor_frame = prefix.inside(params.sensor_frame or params.tool_frame)
+    sensor = MultiplierSensor(robot, constraints, sensor_frame)
     motion = DesiredMotion(task.row_names, options=params.motion_options)
     supervisor = HybridSupervisor(controller, motion, _limits(params))
+    normal = NormalEstimator(supervisor, sensor_frame) if params.surface != "none" else None
     outside = [prefix.outside(name) for name in model.joint_names]
     reader = JointStateReader(
         outside, outside, missing_velocity=params.missing_velocity, initial=model.start_position()
     )
-    engine = Engine(model, robot, supervisor, sensor, SafeStop(robot, joints=inside), reader, prefix, joints)
+    safe_stop = SafeStop(robot, joints=inside)
+    engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints)
     _tune(engine, params)
-    # the first calls, out of the way
-    controller.step(reader.q, reader.v, np.zeros(controller.k))
-    sensor.multipliers(reader.q, np.zeros(6))
-    robot.compile("inverse_dynamics")
+    robot.compile("inverse_dynamics", "mass_matrix")
     robot.compile_constrained(constraints, "constraint_rows")
+    robot.compile_constrained(task, "constraint_rows")
+    for frame in {sensor_frame, prefix.inside(params.tool_frame)} if normal is not None else ():
+        robot.pose(reader.q, frame), robot.jacobian(reader.q, frame)
+    try:  # the first calls, out of the way; a posture where they have no result is told when engaging
+        sensor.multipliers(reader.q, np.zeros(6))
+        controller.step(reader.q, reader.v, np.zeros(controller.k))
+    except ArithmeticError:
+        pass
     return engine
 
 
 def apply(engine: Engine, params: HybridControllerParameters) -> None:
     """What needs no building. Raises ValueError, and then changes nothing."""
-    sets = task_of(params, engine.prefix).sets(engine.model)
+    given = task_of(params, engine.prefix)
     before = engine.controller.constraints, engine.controller.task
-    engine.controller.move(*sets)
+    moves = given != engine.task  # else an estimated normal stays
+    if moves:
+        engine.controller.move(*given.sets(engine.model))
     try:
         _tune(engine, params)
     except ValueError:
-        engine.controller.move(*before)
+        if moves:
+            engine.controller.move(*before)
         raise
+    engine.task = given
     engine.sensor.constraints = engine.controller.constraints
 
 
@@ -93,16 +112,19 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     """Numbers of the law. Raises ValueError, and then changes nothing."""
     controller, supervisor = engine.controller, engine.supervisor
     check_force(params.desired_force, controller.constraints)
+    check_gains(params)
     chosen = [engine.model.joints[k] for k in engine.joints]
     default = [joint.limits.effort for joint in chosen]
     limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
     engine.safe_stop.check(params.stop_options)
     limits_of_task(engine, params)
-    supervisor.motion.options = params.motion_options
     controller.tune(_gains(params))
     engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
+    supervisor.motion.options = params.motion_options
+    if engine.normal is not None:
+        engine.normal.options = NormalOptions(largest_tilt=params.largest_tilt)
 
 
 def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
@@ -144,11 +166,27 @@ def check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
         raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
 
 
+def check_gains(params: HybridControllerParameters) -> None:
+    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell."""
+    plant = Plant(
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
+    )
+    gains = _gains(params)
+    problem = (
+        contact_problem(gains, plant)
+        or task_problem(gains, params.law, plant)
+        or hold_problem(params.hold_stiffness, params.hold_damping, plant)
+    )
+    if problem:
+        raise ValueError(f"parameter {problem}")
+
+
 def _gains(params: HybridControllerParameters) -> HybridGains:
-    default = HybridGains()
     return HybridGains(
-        kp=params.kp or default.kp,
-        kd=params.kd or default.kd,
+        kp=params.kp or None,
+        kd=params.kd or None,
+        task_ki=params.task_ki,
+        task_integral_limit=params.task_integral_limit,
         ki=params.ki,
         integral_limit=params.integral_limit,
         normal_damping=params.normal_damping,
@@ -162,12 +200,18 @@ def _limits(params: HybridControllerParameters) -> HybridLimits:
         sensor_timeout=params.sensor_timeout,
         state_timeout=params.state_timeout or 1e9,
         contact_force=params.contact_force,
+        contact_debounce=params.contact_debounce,
         contact_timeout=params.contact_timeout,
         largest_force=params.largest_force,
         constraint_tolerance=params.constraint_tolerance,
+        press_tolerance=params.press_tolerance,
         reach=params.reach,
         force_rate=params.force_rate,
         approach_speed=params.approach_speed,
+        approach_force=params.approach_force,
+        approach_distance=params.approach_distance,
+        approach_timeout=params.approach_timeout,
+        tare=params.tare_on_engage,
         hold_stiffness=params.hold_stiffness,
         hold_damping=params.hold_damping,
     )

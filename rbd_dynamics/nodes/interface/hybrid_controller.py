@@ -67,22 +67,61 @@ class HybridControllerParameters(TorqueParameters):
     kp: tuple[float, ...] = parameter(
         (),
         "Position gains of the controlled directions, 1/s^2 (1/s for the gauge-invariant law): one for all or one "
-        "for each. Empty: 100",
+        "for each. Empty: 1200 (30)",
         minimum=0.0,
+        maximum=1e5,
         dynamic=True,
     )
-    kd: tuple[float, ...] = parameter((), "Velocity gains, 1/s, likewise. Empty: 20", minimum=0.0, dynamic=True)
-    ki: float = parameter(5.0, "Gain of the force error's integral, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    kd: tuple[float, ...] = parameter(
+        (), "Velocity gains, 1/s, likewise. Empty: 70 (40)", minimum=0.0, maximum=1000.0, dynamic=True
+    )
+    task_ki: float = parameter(
+        8.0,
+        "Gain of the integral of the controlled directions' error, 1/s: kp (e + task_ki int e). 0: none",
+        minimum=0.0,
+        maximum=1000.0,
+        dynamic=True,
+    )
+    task_integral_limit: float = parameter(
+        20.0,
+        "Largest acceleration that this integral may add, m/s^2 or rad/s^2",
+        minimum=0.0,
+        maximum=1e4,
+        dynamic=True,
+    )
+    ki: float = parameter(
+        5.0,
+        "Gain of the force error's integral, 1/s. Has to be below normal_damping",
+        minimum=0.0,
+        maximum=1000.0,
+        dynamic=True,
+    )
     integral_limit: float = parameter(
-        10.0, "Largest force that the integral may add, N or N m", minimum=0.0, dynamic=True
+        20.0, "Largest force that the integral may add, N or N m", minimum=0.0, maximum=1e4, dynamic=True
     )
     normal_damping: float = parameter(
         30.0, "Damping of motion against the constraints, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
+    )
+    actuator_bandwidth: float = parameter(
+        30.0,
+        "Of the slowest actuator's torque, as a lag of first order, Hz: gains that are not stable with it are refused. "
+        "0: no lag",
+        minimum=0.0,
+        maximum=1e4,
+        dynamic=True,
+    )
+    sensor_delay: float = parameter(
+        0.005,
+        "How late wrench and joint states are, s: gains that are not stable with it are refused",
+        minimum=0.0,
+        maximum=0.05,
+        dynamic=True,
     )
     posture_kp: float = parameter(
         0.0,
         "Stiffness, 1/s^2, of what the task leaves free, towards where it was when it engaged",
         minimum=0.0,
+        maximum=1e5,
         dynamic=True,
     )
     posture_kd: float = parameter(5.0, "Damping of that, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
@@ -96,29 +135,64 @@ class HybridControllerParameters(TorqueParameters):
     sensor_timeout: float = parameter(
         0.05, "Longer without a wrench (s) stops", minimum=1e-3, maximum=10.0, dynamic=True
     )
-    contact_force: float = parameter(1.0, "Less than this is no contact, N", minimum=0.0, dynamic=True)
+    contact_force: float = parameter(
+        1.0, "A reading that rises by this is contact, less is none, N", minimum=0.01, maximum=1e4, dynamic=True
+    )
+    contact_debounce: float = parameter(
+        0.005, "For how long it has to have risen, s", minimum=0.0, maximum=1.0, dynamic=True
+    )
+    tare_on_engage: bool = parameter(
+        True,
+        "What the sensor reads in free motion, on the way to the surface, counts as its zero; false: readings count as "
+        "they are, and contact_force at once is contact",
+        dynamic=True,
+    )
     contact_timeout: float = parameter(0.1, "Longer without contact (s) stops", minimum=0.0, maximum=10.0, dynamic=True)
     largest_force: float = parameter(
         50.0, "More than this stops, and is not taken as a wish, N or N m", minimum=0.0, dynamic=True
     )
     constraint_tolerance: float = parameter(
         0.01,
-        "A constraint that is violated by more (m, rad) is not where it should be, which stops",
+        "A constraint that is violated by more (m, rad) is not where it should be, which stops; of the surface: before "
+        "it is touched",
         minimum=0.0,
+        maximum=10.0,
         dynamic=True,
     )
+    press_tolerance: float = parameter(
+        0.03,
+        "The same of the surface while it is pressed, m: it may give, be tilted or curved by so much",
+        minimum=0.0,
+        maximum=10.0,
+        dynamic=True,
+    )
+    estimate_normal: bool = parameter(
+        False,
+        "Find the surface's normal out of force and motion while the tool moves, and turn the task frame with it",
+        dynamic=True,
+    )
+    largest_tilt: float = parameter(0.35, "By how much it may turn, rad", minimum=0.0, maximum=1.0, dynamic=True)
     reach: float = parameter(
         0.5, "A controlled direction farther from the task frame (m, rad) stops", minimum=0.0, dynamic=True
     )
     force_rate: float = parameter(20.0, "How fast the force changes to the desired one, N/s", minimum=0.0, dynamic=True)
     approach_speed: float = parameter(
-        0.02,
-        "Speed towards a surface that is not touched when the controller is engaged, m/s. 0: that is refused",
+        0.01,
+        "Speed towards a surface that is not touched when the controller is engaged, m/s. 0: that is refused. It hits "
+        "with about speed * sqrt(stiffness * effective mass)",
         minimum=0.0,
         maximum=0.5,
         dynamic=True,
     )
-    hold_stiffness: float = parameter(400.0, "Of holding, 1/s^2", minimum=0.0, dynamic=True)
+    approach_force: float = parameter(
+        20.0, "Largest force with which that speed is held, N: against errors of the model", minimum=0.0, maximum=1e4,
+        dynamic=True,
+    )  # fmt: skip
+    approach_distance: float = parameter(0.1, "Longest way without contact, m", minimum=0.0, maximum=10.0, dynamic=True)
+    approach_timeout: float = parameter(
+        30.0, "Longest time without contact, s", minimum=0.0, maximum=3600.0, dynamic=True
+    )
+    hold_stiffness: float = parameter(400.0, "Of holding, 1/s^2", minimum=0.0, maximum=1e5, dynamic=True)
     hold_damping: float = parameter(40.0, "Of holding, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
     start_tolerance: float = parameter(
         0.01, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
@@ -163,7 +237,7 @@ HYBRID_CONTROLLER = Interface(
     "hybrid_controller",
     "Hybrid position/force control: holds the robot until it is engaged, finds the surface, presses with the desired "
     "force and moves along it. It goes back to holding, and says why, when the sensor or the joint states fall "
-    "silent, contact is lost, the force is too large, or the surface is not where it should be.",
+    "silent, contact is lost, the force is too large, or the surface is not where it should be, or not found.",
     HybridControllerParameters,
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
@@ -180,7 +254,7 @@ HYBRID_CONTROLLER = Interface(
         EFFORT,
         Topic("~/task_state", "sensor_msgs/msg/JointState", True,
               "While engaged: value and speed of the controlled directions; then of each constraint its violation, the "
-              "violation's rate, and the measured force as effort"),
+              "violation's rate, and the measured force as effort; with estimate_normal last `surface.tilt`, rad"),
         DIAGNOSTICS,
     ),
     (

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way to a surface: a speed that is held against errors of the model, and a sensor that is watched meanwhile.
+
+The rows that can be left follow a reference that moves with the wanted speed, by a damper and a spring to it of the
+effective inertia m, m (c (v_ref - hdot) + c^2 / 4 (x_ref - h)): what the model gets wrong ends up in the spring, and
+the speed stays (theory.md section 8). The spring's force is bounded, and so are way and time.
+
+There is contact once the reading has risen by `contact_force` for `contact_debounce`. What it read while the tool
+moved freely is the sensor's offset. A tool that touched from the begin shows within a millimetre: its force changes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.hybrid_limits import HybridLimits
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+RAMP = 0.2  # s, in which the speed is reached
+STUCK = 0.5  # s at the bound of the force
+FREE_WAY = 6e-4  # m, after which a reading that has not changed is no contact's
+FREE_ANYWAY = 1.5e-3  # m/N of contact_force: softer contacts than 1e3 N/m are not known
+FREE_CHANGE = 0.3  # of contact_force
+SMOOTHING = 0.02  # s, of what is compared
+SETTLED = 0.1  # s, after which the zero is known
+#: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
+#: m c^2 / 4 times the speed, does to a hard surface is faster
+DRIFT = 0.1
+MEMORY = 0.25  # s; what counts is the zero of one to two times this ago: a soft contact begins before it is felt
+
+
+class Approach:
+    """One approach. Rows: those of the constraints (m); only `rows` of them, that can be left, count.
+
+    Parameters:
+        rows (m): which are one-sided. inertia (m): kg. push (m): N, with which it begins. h (m): of the constraints.
+        measured (m): what the sensor reads.
+        damping: normal_damping of the controller, 1/s.
+    """
+
+    def __init__(
+        self, rows: Mask, inertia: Array, push: Array, h: Array, measured: Array, damping: float, limits: HybridLimits
+    ) -> None:
+        self.rows, self.limits = rows, limits
+        self.stiffness = np.where(rows, inertia, 0.0) * (0.25 * damping * damping)  # N/m
+        most = limits.approach_force
+        self.push = np.clip(np.where(rows, push, 0.0), -most, most)
+        self.velocity = np.zeros(len(rows))
+        self.free = False  # whether it is known that the tool touched nothing
+        self._zero = np.where(rows, measured, 0.0)  # of the reading, as it drifts
+        self._begin, self._first, self._recent = h.copy(), self._zero.copy(), self._zero.copy()
+        self._before = [self._zero.copy(), self._zero.copy()]
+        self._count = 0
+        self._time = self._above = self._stuck = self._remembered = 0.0
+
+    @property
+    def offset(self) -> Array:
+        """What the sensor read in free motion (m)."""
+        return self._before[0]
+
+    def step(self, h: Array, drift: Array, dt: float) -> str:
+        """Velocity and push for the next state, after violations h (m) and their rates. The reason to stop, or none."""
+        limits, rows = self.limits, self.rows
+        self._time += dt
+        speed = limits.approach_speed * min(1.0, self._time / RAMP)
+        self.velocity[rows] = -speed
+        most = limits.approach_force
+        self.push += self.stiffness * (drift + speed) * dt
+        np.clip(self.push, -most, most, out=self.push)
+        self._stuck = self._stuck + dt if (np.abs(self.push[rows]) >= most).any() else 0.0
+        way = float((self._begin - h)[rows].max())
+        if self._stuck > STUCK:
+            return (
+                f"approach stopped: it needs more than approach_force ({most:g} N) to keep its speed: something is in "
+                f"the way, the sensor does not feel the contact, or the model is wrong by so much"
+            )
+        if way > limits.approach_distance:
+            return f"no contact after {way:.3g} m, more than approach_distance ({limits.approach_distance:g})"
+        if -way > limits.constraint_tolerance:
+            return f"approach stopped: the tool moves away from the surface, by {-way:.3g} m"
+        if self._time > limits.approach_timeout:
+            return f"no contact after {self._time:.3g} s, more than approach_timeout ({limits.approach_timeout:g})"
+        return ""
+
+    def touches(self, h: Array, measured: Array, dt: float) -> bool:
+        """Whether the reading has changed as by contact; watches it where it has not."""
+        limits, rows = self.limits, self.rows
+        reading = np.where(rows, measured, 0.0)
+        if bool((reading[rows] - self._zero[rows] >= limits.contact_force).all()):
+            self._above += dt
+            return self._above >= limits.contact_debounce
+        self._above = 0.0
+        self._count += 1
+        average = 1.0 / self._count
+        if self._time < SETTLED:
+            self._zero += average * (reading - self._zero)
+        else:
+            most = DRIFT * limits.contact_force * dt
+            self._zero += np.clip(reading - self._zero, -most, most)
+        if self._time >= self._remembered + MEMORY:
+            self._remembered = self._time
+            self._before = [self._before[1], self._zero.copy()]
+        self._recent += max(average, min(1.0, dt / SMOOTHING)) * (reading - self._recent)
+        way = float((self._begin - h)[rows].min())
+        if way < 0.1 * FREE_WAY:
+            self._first[:] = self._recent
+            self._before[0][:] = self._before[1][:] = self._zero
+        change = float((self._recent - self._first)[rows].max())
+        if way >= FREE_WAY and change < FREE_CHANGE * limits.contact_force:
+            self.free = True
+        elif way >= FREE_ANYWAY * limits.contact_force:
+            self.free = True
+        return False

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When hybrid position/force control has to stop, and how gently it begins."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+
+@dataclass(frozen=True)
+class HybridLimits:
+    """When to stop, and how gently to begin.
+
+    sensor_timeout, state_timeout: s without a wrench or a joint state. contact_force: N; a reading that has risen by it
+    for contact_debounce s is contact, less than it for contact_timeout s is lost contact. largest_force: N or N m, of
+    any multiplier. constraint_tolerance: m or rad by which the constraints may seem violated before contact;
+    press_tolerance: while pressing, where a surface may give, or be tilted. reach: m or rad, of any task row.
+    force_rate: N/s at which the wanted force is approached. approach_speed: m/s towards a surface that is not touched
+    yet; 0: not allowed. approach_force (N, against errors of the model), approach_distance (m), approach_timeout (s):
+    bounds of that. tare: what the sensor reads in free motion, on the way to the surface, is its zero.
+    hold_stiffness, hold_damping: 1/s^2 and 1/s, of holding.
+    """
+
+    _: KW_ONLY
+    sensor_timeout: float = 0.05
+    state_timeout: float = 0.1
+    contact_force: float = 1.0
+    contact_debounce: float = 0.005
+    contact_timeout: float = 0.1
+    largest_force: float = 50.0
+    constraint_tolerance: float = 0.01
+    press_tolerance: float = 0.03
+    reach: float = 0.5
+    force_rate: float = 20.0
+    approach_speed: float = 0.01
+    approach_force: float = 20.0
+    approach_distance: float = 0.1
+    approach_timeout: float = 30.0
+    tare: bool = True
+    hold_stiffness: float = 400.0
+    hold_damping: float = 40.0

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The normal of a surface, out of force and motion while a tool presses and moves along it.
+
+A tool that touches moves along the surface, n v = 0, and Coulomb's friction pulls against the motion. So what is left
+of the force f on the tool without its part along v,
+
+    f - (f v) v / v^2 = N n,
+
+has the direction of the normal whatever the friction is (theory.md section 8). While the tool stands, friction may pull
+to any side: nothing is learnt then. The surface, and the task frame with it, are turned about the point that touches,
+so that values of the task do not jump, slowly, and not farther than a bound from where they were.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.constraints import WORLD_FRAME, Constraint, PairConstraint, SurfaceConstraint
+from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import rotation_about
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NormalOptions:
+    """largest_tilt: rad, from the surface as it was given. rate: rad/s, at which it is turned. smoothing: s.
+
+    least_speed: m/s, and least_force: N, below which nothing is learnt.
+    """
+
+    _: KW_ONLY
+    largest_tilt: float = math.radians(20.0)
+    rate: float = 0.2
+    smoothing: float = 0.2
+    least_speed: float = 0.005
+    least_force: float = 3.0
+
+
+PERIOD = 0.02  # s between two turns of the task frame
+FREE_SMOOTHING = 0.5  # s, of what the sensor reads in free motion
+
+
+class NormalEstimator:
+    """Turns surface and task frame of a supervisor's controller as they are felt.
+
+    Parameters:
+        supervisor: of a controller with one surface, whose constraints and task are between tool and world, with one
+            common reference placement, as `HybridTask` makes them.
+        sensor_frame: of the wrench.
+        options: see `NormalOptions`; may be replaced between two calls.
+
+    Raises ValueError where there is no such surface, KeyError for an unknown frame.
+
+    Attributes:
+        tilt: rad, by which the surface is turned from where it was given.
+        normal (3): in the world, as it is now.
+    """
+
+    def __init__(self, supervisor: HybridSupervisor, sensor_frame: str, options: NormalOptions | None = None) -> None:
+        self.supervisor, self.frame = supervisor, sensor_frame
+        self.options = options or NormalOptions()
+        self._robot = supervisor.controller.robot
+        self._robot.model.frame(sensor_frame)
+        surfaces = [c for c in self._constraints() if isinstance(c, SurfaceConstraint)]
+        if len(surfaces) != 1:
+            raise ValueError("a normal is estimated of one surface: there is none, or more than one")
+        if any(c.reference != WORLD_FRAME for c in self._pairs()):
+            raise ValueError("a normal is estimated of surfaces that are fixed to the world")
+        self._surface = surfaces[0]
+        self._free, self._count, self._zero = np.zeros(3), 0, np.zeros(3)
+        self.forget()
+
+    def forget(self) -> None:
+        """The surface is where the controller has it now."""
+        self.given = self._placement = self._surface_now().reference_placement
+        self.tilt = 0.0
+        self.normal = np.zeros(3)
+        self._felt: Array | None = None
+        self._since, self._mode = 0.0, "hold"
+
+    def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
+        """After a step at (q, v) with the sensor's wrench (m, f) on the robot; whether the task frame was turned."""
+        mode, before = self.supervisor.mode, self._mode
+        if self._surface_now().reference_placement is not self._placement:
+            self.forget()  # another place was given
+        self._mode = mode
+        if mode == "hold":
+            return False
+        rotation = self._robot.pose(q, self.frame)[:3, :3]
+        force = np.asarray(wrench[3:], dtype=float)
+        if before == "hold":
+            self._count, self._felt = 0, None
+            if mode == "approach" and self.tilt:
+                self._turn_to(self.given)
+                self.tilt = 0.0
+                return True
+        if mode == "approach":
+            self._count += 1
+            self._free += max(1.0 / self._count, min(1.0, dt / FREE_SMOOTHING)) * (force - self._free)
+            return False
+        if before == "approach":
+            self._zero = self._free.copy() if self.supervisor.tared else np.zeros(3)
+        self._learn(self._velocity(q, v), rotation @ (force - self._zero), dt)
+        self._since += dt
+        if self._since < PERIOD or self._felt is None:
+            return False
+        self._since = 0.0
+        return self._turn(self._point(q), PERIOD)
+
+    def _learn(self, velocity: Array, force: Array, dt: float) -> None:
+        options = self.options
+        speed = float(np.linalg.norm(velocity))
+        if speed < options.least_speed:
+            return
+        along = velocity / speed
+        across = force - (force @ along) * along
+        size = float(np.linalg.norm(across))
+        if size < options.least_force:
+            return
+        if self._felt is None:
+            self._felt = across / size
+        self._felt += min(1.0, dt / options.smoothing) * (across / size - self._felt)
+
+    def _turn(self, point: Array, dt: float) -> bool:
+        """One step towards what was felt, within rate and bound."""
+        assert self._felt is not None
+        options, now = self.options, self._normal_at(self._placement, point)
+        given = self._normal_at(self.given, point)
+        wanted = _within(self._felt / np.linalg.norm(self._felt), given, options.largest_tilt)
+        angle = min(_angle(now, wanted), options.rate * dt)
+        self.normal = now
+        if angle < 1e-5:
+            return False
+        turn = _rotation(np.cross(now, wanted), angle)
+        R, p = np.array(self._placement.rotation).reshape(3, 3), np.array(self._placement.p)
+        moved = point + turn @ (p - point)
+        self._turn_to(Transform.of(_orthonormal(turn @ R), (float(moved[0]), float(moved[1]), float(moved[2]))))
+        self.normal = self._normal_at(self._placement, point)
+        self.tilt = _angle(self.normal, given)
+        return True
+
+    def _turn_to(self, placement: Transform) -> None:
+        controller = self.supervisor.controller
+        controller.place(placement)
+        self._placement = self._surface_now().reference_placement
+
+    # --- geometry ---------------------------------------------------------------------------------
+
+    def _constraints(self) -> tuple[Constraint, ...]:
+        return self.supervisor.controller.constraints.constraints
+
+    def _pairs(self) -> list[PairConstraint]:
+        everything = (*self._constraints(), *self.supervisor.controller.task.constraints)
+        return [c for c in everything if isinstance(c, PairConstraint)]
+
+    def _surface_now(self) -> SurfaceConstraint:
+        found = self.supervisor.controller.constraints[self._surface.name]
+        assert isinstance(found, SurfaceConstraint)
+        return found
+
+    def _point(self, q: Array) -> Array:
+        pose = self._robot.pose(q, self._surface.frame)
+        return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._surface_now().placement.p)
+
+    def _velocity(self, q: Array, v: Array) -> Array:
+        """Of the point that touches, in the world."""
+        twist = self._robot.jacobian(q, self._surface.frame) @ v
+        rotation = self._robot.pose(q, self._surface.frame)[:3, :3]
+        return np.asarray(rotation @ (twist[3:] + np.cross(twist[:3], self._surface_now().placement.p)))
+
+    def _normal_at(self, placement: Transform, point: Array) -> Array:
+        """Outward, of the surface placed there."""
+        R = np.array(placement.rotation).reshape(3, 3)
+        x, y, z = R.T @ (point - np.array(placement.p))
+        surface = self._surface_now().surface
+        gradient = np.array(surface.gradient((float(x), float(y), float(z)), surface.numbers), dtype=float)
+        return np.asarray(R @ gradient / np.linalg.norm(gradient))
+
+
+def _angle(a: Array, b: Array) -> float:
+    return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
+
+
+def _within(normal: Array, given: Array, most: float) -> Array:
+    """The unit vector at most so far from `given` that is nearest to `normal`."""
+    angle = _angle(given, normal)
+    return normal if angle <= most else np.asarray(_rotation(np.cross(given, normal), most) @ given)
+
+
+def _rotation(axis: Array, angle: float) -> Array:
+    x, y, z = axis / np.linalg.norm(axis)
+    return np.array(rotation_about((float(x), float(y), float(z)), angle)).reshape(3, 3)
+
+
+def _orthonormal(R: Array) -> tuple[float, ...]:
+    """The rotation nearest to R: many small turns add up."""
+    u, _, vt = np.linalg.svd(R)
+    return tuple((u @ vt).ravel().tolist())
