@@ -16,7 +16,25 @@ NUMBERS = (
     "0", "-0.0", "1", "-1", "1e308", "-1.7e308", "1.8e308", "1e-308", "5e-324", "1e154", "1e300", "1e-300", "1e17",
     "nan", "inf", "-inf", ".nan", ".inf", "1_0", "0x10", "1e", "", "1 2 3", "1 2", "1,5", "9" * 30, "1e99999", "true",
 )  # fmt: skip
-WORDS = ("", "x", "null", "world", "base", "é", "\u0000", "\ud800", "\U0001f916", "a" * 3000, "../..", "%s%n", "-", "~", "]", "<", "&")
+WORDS = (
+    "",
+    "x",
+    "null",
+    "world",
+    "base",
+    "é",
+    "\u0000",
+    "\ud800",
+    "\U0001f916",
+    "a" * 3000,
+    "../..",
+    "%s%n",
+    "-",
+    "~",
+    "]",
+    "<",
+    "&",
+)
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63), 10**400, 0.0, -0.0, 1e308, -1.7e308, 5e-324, 1e-300, 1e154,
     math.nan, math.inf, -math.inf, "", "x", "world", "1", "nan", "a" * 3000, "\udcff", [], {}, [[]], [None], {"x": None},
@@ -94,7 +112,9 @@ def mutated_text(rng: random.Random, text: str, others: Sequence[str] = ()) -> s
             text = text[:at] + text[at + rng.randrange(40) :]
         elif kind == 6:
             at = rng.randrange(len(text) + 1)
-            opening, closing = rng.choice((("[", "]"), ("{a: ", "}"), ("<a>", "</a>"), ("- ", ""), ('"', '"'), ("&a ", "*a")))
+            opening, closing = rng.choice(
+                (("[", "]"), ("{a: ", "}"), ("<a>", "</a>"), ("- ", ""), ('"', '"'), ("&a ", "*a"))
+            )
             depth = rng.choice((1, 2, 60, 3000))
             text = text[:at] + opening * depth + closing * depth + text[at:]
         elif kind == 7 and others:

@@ -116,7 +116,9 @@ def joint_states(count: int) -> list[tuple[int, Any]]:
     for k in range(count):
         stamp = START + k * 10_000_000
         q = np.array([math.sin(0.1 * k), 0.1, 0.02])
-        header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9), "base")
+        header = types["std_msgs/msg/Header"](
+            types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9), "base"
+        )
         found.append((stamp, types["sensor_msgs/msg/JointState"](header, list(JOINTS), q, 0.1 * q, q + 1.0)))
     return found
 
@@ -136,7 +138,9 @@ def joint_state_bytes() -> list[bytes]:
                 for field in ("velocity", "effort"):
                     setattr(message, field, np.arange(float(joints)) if field in fields else np.zeros(0))
                 for little in (True, False):
-                    found.append(bytes(store.serialize_cdr(message, "sensor_msgs/msg/JointState", little_endian=little)))
+                    found.append(
+                        bytes(store.serialize_cdr(message, "sensor_msgs/msg/JointState", little_endian=little))
+                    )
     return found
 
 
@@ -149,14 +153,22 @@ def bags(folder: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     messages = joint_states(8)
     store = get_typestore(Stores.ROS2_JAZZY)
-    for plugin, compression in (("SQLITE3", "NONE"), ("MCAP", "NONE"), ("MCAP", "STORAGE"), ("SQLITE3", "MESSAGE"), ("MCAP", "FILE")):
+    for plugin, compression in (
+        ("SQLITE3", "NONE"),
+        ("MCAP", "NONE"),
+        ("MCAP", "STORAGE"),
+        ("SQLITE3", "MESSAGE"),
+        ("MCAP", "FILE"),
+    ):
         path = folder / f"{plugin}_{compression}"
         writer = Writer(path, version=9, storage_plugin=StoragePlugin[plugin])
         if compression != "NONE":
             writer.set_compression(CompressionMode[compression], CompressionFormat.ZSTD)
         with writer:
             text = writer.add_connection("/robot_description", "std_msgs/msg/String", typestore=store)
-            writer.write(text, START, bytes(store.serialize_cdr(store.types["std_msgs/msg/String"](ARM), "std_msgs/msg/String")))
+            writer.write(
+                text, START, bytes(store.serialize_cdr(store.types["std_msgs/msg/String"](ARM), "std_msgs/msg/String"))
+            )
             states = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
             for stamp, message in messages:
                 writer.write(states, stamp, bytes(store.serialize_cdr(message, "sensor_msgs/msg/JointState")))
@@ -175,7 +187,9 @@ def bags(folder: Path) -> dict[str, bytes]:
             for stamp, message in messages:
                 time = types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9)
                 header = types["std_msgs/msg/Header"](0, time, "base")
-                made = types["sensor_msgs/msg/JointState"](header, message.name, message.position, message.velocity, message.effort)
+                made = types["sensor_msgs/msg/JointState"](
+                    header, message.name, message.position, message.velocity, message.effort
+                )
                 bag.write(states1, stamp, bytes(store1.serialize_ros1(made, "sensor_msgs/msg/JointState")))
         found[f"{compression.lower()}.bag"] = path.read_bytes()
     return found

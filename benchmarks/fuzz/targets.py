@@ -59,7 +59,9 @@ def _sound(model: Any, findings: Callable[[], list[Any]]) -> None:
     try:
         with np.errstate(all="ignore"):
             robot = Robot(model, backend="reference")
-            tau = robot.inverse_dynamics(model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv))
+            tau = robot.inverse_dynamics(
+                model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+            )
         finite = bool(np.isfinite(tau).all())
     except ArithmeticError:
         finite = False
@@ -208,9 +210,14 @@ def _reader_case(rng: random.Random) -> Any:
         names = list(seeds.JOINTS)
         rng.shuffle(names)
         names = names[: rng.choice((1, 2, 3, 3, 3))] + rng.choice(([], [], ["other"], [names[0]]))
-        numbers = lambda n: [rng.choice((0.1, 0.2, math.nan, math.inf, 1e308, -1e308)) if rng.random() < 0.2 else rng.random() for _ in range(n)]  # noqa: E501, E731
+        numbers = lambda n: [
+            rng.choice((0.1, 0.2, math.nan, math.inf, 1e308, -1e308)) if rng.random() < 0.2 else rng.random()
+            for _ in range(n)
+        ]  # noqa: E501, E731
         size = len(names) if rng.random() < 0.8 else rng.randrange(5)
-        entries.append([names, numbers(size), numbers(rng.choice((size, size, 0, 1))), rng.choice((k * 10**7, 0, -(10**9), 2**62))])
+        entries.append(
+            [names, numbers(size), numbers(rng.choice((size, size, 0, 1))), rng.choice((k * 10**7, 0, -(10**9), 2**62))]
+        )
     return entries
 
 
@@ -221,7 +228,10 @@ def _run_trajectory(data: Any) -> None:
 
     names = data["names"]
     points = [
-        Point(float(p["time"]), *(np.array(p[key], float).reshape(-1) for key in ("positions", "velocities", "accelerations")))
+        Point(
+            float(p["time"]),
+            *(np.array(p[key], float).reshape(-1) for key in ("positions", "velocities", "accelerations")),
+        )
         for p in data["points"]
     ]
     motion = DesiredMotion(("a", "b", "c"))
@@ -244,7 +254,10 @@ def _trajectory_case(rng: random.Random) -> Any:
         try:  # of the form that a message has
             assert isinstance(case, dict) and all(isinstance(name, str) for name in case["names"])
             for point in case["points"]:
-                numbers = [point["time"], *(x for key in ("positions", "velocities", "accelerations") for x in point[key])]
+                numbers = [
+                    point["time"],
+                    *(x for key in ("positions", "velocities", "accelerations") for x in point[key]),
+                ]
                 np.array(numbers, dtype=float)
                 assert all(isinstance(x, (int, float)) for x in numbers)
             return case
