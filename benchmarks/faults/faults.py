@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to a node, at times and with numbers that follow from the seed. Each is told to the judge before it is done."""
+"""What is done to a node, with numbers that follow from the seed. Each is told to the judge before it is done."""
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import resource
@@ -19,6 +18,7 @@ import numpy as np
 from benchmarks.faults import hostile
 from benchmarks.faults.desired import Points, SetPoint, Wanted
 from benchmarks.faults.robot import FRAME, JOINTS, MIDDLE, Motion, description
+from benchmarks.faults.sender import OTHER
 
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service
@@ -104,24 +104,29 @@ class Faults:
     def tell(self, kind: str, value: Any = None) -> None:
         self._tell(kind, value)
 
+    def _begins(self) -> float:
+        """From now on states may stay unanswered."""
+        begin = time.time() - 0.2
+        self.tell("excused", (begin, begin + 300.0))
+        return begin
+
     def _excused(self, begin: float, after: float = 1.0) -> None:
-        self.tell("excused", (begin - 0.2, time.time() + after))
+        self.tell("excused", (begin, time.time() + after))
 
     # --- messages ---------------------------------------------------------------------------------
 
     def hostile_state(self) -> None:
         kind, messages = hostile.joint_state(self.rng, self.motion)
         self.tell("note", f"joint state: {kind}")
+        stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in messages if not isinstance(m, bytes)]
+        self.tell("stamps", [stamp for stamp in stamps if stamp % 1000 == OTHER])
         for message in messages:
             self.client.states.publish(message)
 
     def hostile_trajectory(self) -> None:
         kind, message = hostile.trajectory(self.rng)
         self.tell("note", f"trajectory: {kind}")
-        begin = time.time()
         self.client.trajectories.publish(message)
-        if "," in kind:
-            self._excused(begin)
 
     def hostile_wrench(self) -> None:
         kind, message = hostile.wrench(self.rng)
@@ -131,7 +136,7 @@ class Faults:
     def flood(self) -> None:
         what = self.rng.choice(("states", "trajectories", "descriptions"))
         self.tell("note", f"flood of {what}")
-        begin = time.time()
+        begin = self._begins()
         for _ in range(self.rng.choice((200, 1000))):
             if what == "states":
                 for message in hostile.joint_state(self.rng, self.motion)[1][:2]:
@@ -177,7 +182,9 @@ class Faults:
         message = JointTrajectory(joint_names=list(JOINTS))
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(start, 10**9)
         for at, *rows in zip(times.tolist(), q, v, a):
-            point = JointTrajectoryPoint(**dict(zip(("positions", "velocities", "accelerations"), (r.tolist() for r in rows))))
+            point = JointTrajectoryPoint(
+                **dict(zip(("positions", "velocities", "accelerations"), (r.tolist() for r in rows)))
+            )
             point.time_from_start.sec, point.time_from_start.nanosec = divmod(at, 10**9)
             message.points.append(point)
         self.client.trajectories.publish(message)
@@ -233,7 +240,11 @@ class Faults:
             self.tell("payload", None)
         else:
             x = self.rng.uniform(0.001, 0.004)
-            load = (self.rng.uniform(0.1, 2.0), (0.01, self.rng.uniform(-0.05, 0.05), 0.1), (x, 0.0, 0.0, 1.2 * x, 0.0, x))
+            load = (
+                self.rng.uniform(0.1, 2.0),
+                (0.01, self.rng.uniform(-0.05, 0.05), 0.1),
+                (x, 0.0, 0.0, 1.2 * x, 0.0, x),
+            )
             self.tell("payload", load)
         self._attach(load)
 
@@ -255,9 +266,11 @@ class Faults:
 
     def another_description(self) -> None:
         kind = self.rng.choice(("panda", "masses", "masses", "offset", "heavy"))
-        number = {"panda": "", "masses": self.rng.randrange(-30, 40), "offset": self.rng.randrange(1, 4), "heavy": 300}[kind]
+        number = {"panda": "", "masses": self.rng.randrange(-30, 40), "offset": self.rng.randrange(1, 4), "heavy": 300}[
+            kind
+        ]
         key = f"{kind} {number}".strip()
-        begin = time.time()
+        begin = self._begins()
         self._publish_description(description(key), key)
         time.sleep(self.rng.choice((0.0, 1.0)))
         if self.kind == "hybrid_controller":
@@ -276,7 +289,7 @@ class Faults:
     # --- processes, files -------------------------------------------------------------------------
 
     def stopped(self) -> None:
-        begin = time.time()
+        begin = self._begins()
         self.tell("note", "SIGSTOP")
         os.kill(self.process.pid, signal.SIGSTOP)
         time.sleep(self.rng.choice((0.02, 0.08, 0.3, 1.0, 2.5)))
@@ -285,7 +298,7 @@ class Faults:
         self._excused(begin)
 
     def silence(self) -> None:
-        begin = time.time()
+        begin = self._begins()
         self.tell("unsettled")
         self.control[1] = 1.0
         time.sleep(self.rng.choice((0.05, 0.3, 1.2, 3.0)))
@@ -301,7 +314,7 @@ class Faults:
         self.client.call("change_state", request)
 
     def deactivated(self) -> None:
-        begin = time.time()
+        begin = self._begins()
         self.tell("unsettled")
         self._transition(4)
         time.sleep(self.rng.choice((0.0, 0.3)))
@@ -311,7 +324,7 @@ class Faults:
         self._excused(begin)
 
     def cleaned_up(self) -> None:
-        begin = time.time()
+        begin = self._begins()
         self.tell("unsettled")
         for number in (4, 2, 1, 3):
             self._transition(number)
@@ -342,7 +355,7 @@ class Faults:
 
     def full_disk(self) -> None:
         """No file that it writes may grow, for a while in which it gets another description."""
-        begin = time.time()
+        begin = self._begins()
         self.tell("note", "full disk")
         before = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (0, before[1]))
@@ -361,7 +374,7 @@ class Faults:
         self._restart(signal.SIGKILL)
 
     def _restart(self, number: int) -> None:
-        begin = time.time()
+        begin = self._begins()
         self.tell("anew")
         code = self.process.end(number)
         if number == signal.SIGTERM and code != 0:
@@ -393,5 +406,3 @@ class Faults:
         self.control[2] = self.rng.choice((0.0, 100.0))
         time.sleep(0.3)
         self.control[2] = 0.0
-
-

@@ -28,7 +28,7 @@ STATE_TIMEOUT = 0.1  # s, of the nodes
 #: s beyond it that a busy machine may keep a thread from publishing what it has just checked
 ALLOWANCE = 0.05
 FORGOTTEN = 60.0  # s after which a change that never came is not waited for
-SEARCHED = 600  # states among which is the one where a hold began
+SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 200  # violations that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
@@ -119,10 +119,14 @@ class Judge:
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
+        self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
 
     # --- what is done to the node -----------------------------------------------------------------
 
     def event(self, time: float, kind: str, value: Any) -> None:
+        if kind == "stamps":
+            self._others.extend(value)
+            return
         self.recent.append(f"{time:.3f} {kind} {str(value)[:100]}")
         if kind in ("payload", "settings", "desired", "points"):
             self._changes.append(Change(kind, value, time))
@@ -231,11 +235,11 @@ class Judge:
 
     def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
         """A hold that began at one of the latest states, also of a node that has started anew."""
-        count = int(self._ring[-1])
-        size = len(self._ring) - 1
-        stamps = np.array([self._ring[k % size] for k in range(max(0, count - 5000, count - size), count)], np.int64)
-        stamps = stamps[stamps <= stamp][-SEARCHED:]
-        stamps = np.append(stamps, [stamp, *self._answered])
+        ring = np.frombuffer(self._ring, np.int64)
+        count, size = int(ring[-1]), len(ring) - 1
+        searched = SEARCHED if self.now.desired is not None else 10 * SEARCHED  # it may be known late
+        stamps = np.sort(np.take(ring, np.arange(max(0, count - searched), count) % size))
+        stamps = np.concatenate([stamps[stamps <= stamp], np.array([stamp, *self._answered, *self._others], np.int64)])
         q_d = self.motion.positions(stamps)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
         if any(change.part == "anew" for change in self._changes):
@@ -337,7 +341,7 @@ class Judge:
             s = self.now.settings
             expected = s.torque(oracle(self.now.robot, self.now.payload), q, v, self.now.desired, stamp)[0].tolist()
         self._tell({
-            "what": what, "stamp": stamp, "published": published, "age": 1e-9 * (published - stamp),
+            "what": what, "begin": self.motion.begin, "stamp": stamp, "published": published, "age": 1e-9 * (published - stamp),
             "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
             "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
         })  # fmt: skip

@@ -46,7 +46,7 @@ class Watch:
         self._ring, self._seen = ring, 0
         self._open: deque[int] = deque()  # stamps sent
         self._answered: set[int] = set()
-        self.excused: deque[tuple[float, float]] = deque(maxlen=2000)
+        self.excused: dict[float, float] = {}  # begin: end
         self.unanswered = self.unanswered_excused = 0
         self.longest_gap = self.longest_gap_excused = 0.0
         self._last = 0
@@ -112,7 +112,13 @@ class Watch:
             self._answered = {stamp for stamp in self._answered if stamp >= before}
 
     def _is_excused(self, begin: float, end: float) -> bool:
-        return any(first <= end and begin <= last for first, last in self.excused)
+        return any(first <= end and begin <= last for first, last in self.excused.items())
+
+    def excuse(self, begin: float, end: float) -> None:
+        """Between these times (s) states may stay unanswered; `end` may be told later."""
+        self.excused[begin] = end
+        while len(self.excused) > 100:
+            del self.excused[next(iter(self.excused))]
 
     def report(self) -> dict[str, Any]:
         return {
@@ -149,7 +155,7 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], e
             if kind == "end":
                 ended = time.monotonic() + SETTLED + 1.0
             elif kind == "excused":
-                watches[name].excused.append(value)
+                watches[name].excuse(*value)
             elif kind == "report":
                 results.put(("report", {name: each.report() for name, each in watches.items()}))
             else:
@@ -158,6 +164,8 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], e
             each.look()
         time.sleep(PERIOD)
     share = (time.process_time() - busy) / (time.monotonic() - begin)
-    results.put(("end", {name: {**each.report(), "judge's processor": round(share, 3)} for name, each in watches.items()}))
+    results.put(
+        ("end", {name: {**each.report(), "judge's processor": round(share, 3)} for name, each in watches.items()})
+    )
     node.destroy_node()
     rclpy.try_shutdown()
