@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.joint_states.plausibility import Places, Plausibility
+
 Array = NDArray[np.float64]
 MissingVelocity = Literal["differentiate", "refuse"]
 MISSING_VELOCITY = ("differentiate", "refuse")
@@ -22,13 +24,15 @@ class JointStateReader:
     A state is complete when every required joint has been seen since the last complete state; it may
     take several messages. The other joints are where they were last seen, and at rest unless they come
     in the same message as all required ones. `read` answers whether there is a new complete state; if
-    not, `problem` says why.
+    not, `problem` says why, and `implausible` whether that is a number that cannot have been measured: then
+    nothing of the message was taken.
 
     Parameters:
         names: the robot's joints (one number each); they order `q` and `v`.
         required: those without which a state is not complete.
         missing_velocity: "differentiate" the position where a velocity is missing or NaN, or "refuse".
         initial: positions of joints that are never seen; default zero.
+        plausibility: what can have been measured, of `names`; None: anything finite. May be replaced.
     """
 
     def __init__(
@@ -38,7 +42,10 @@ class JointStateReader:
         *,
         missing_velocity: MissingVelocity = "differentiate",
         initial: Array | None = None,
+        plausibility: Plausibility | None = None,
     ) -> None:
+        self.plausibility = plausibility
+        self.implausible = False
         self.names = tuple(names)
         self.q = np.zeros(len(names)) if initial is None else np.array(initial, dtype=float)
         self.v = np.zeros(len(names))
@@ -61,6 +68,7 @@ class JointStateReader:
 
     def read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
         """Take in a message (stamp in ns). True: `q`, `v` and `stamp` are a new complete state."""
+        self.implausible = False
         if names != self._message_names and not self._match(names):
             return False
         count = len(names)
@@ -72,16 +80,23 @@ class JointStateReader:
             if not self._in_order:
                 q, v = q[self._sources], v[self._sources]
             if math.isfinite(sum(q.tolist()) + sum(v.tolist())):
-                if self._in_order:
-                    self.q[:], self.v[:] = q, v
-                else:
-                    self.q[self._targets], self.v[self._targets] = q, v
+                where = slice(None) if self._in_order else self._targets
+                if self.plausibility is not None and not self._plausible(q, v, where, stamp):
+                    return False
+                self.q[where], self.v[where] = q, v
                 self.stamp = stamp
                 if self._first:
                     self._first, self.differentiated = False, ()
                     self._fresh[:], self.seen[self._targets] = False, True
                 return True
         return self._read_with_gaps(position, velocity, stamp)
+
+    def arranged(self, values: Any) -> Array:
+        """Numbers of the message that was read last, in the order of `names`; NaN where it has none."""
+        found = np.full(len(self.names), np.nan)
+        if len(values) == len(self._message_names or ()):
+            found[self._targets] = np.asarray(values, dtype=float)[self._sources]
+        return found
 
     def _match(self, names: list[str]) -> bool:
         """Find the joints of a message; done once for each list of names."""
@@ -104,6 +119,22 @@ class JointStateReader:
         self._message_names = list(names)
         return True
 
+    def _plausible(self, q: Array, v: Array, where: Places, stamp: int) -> bool:
+        """Of joints at `where`; False, and the problem. Velocities may have gaps."""
+        assert self.plausibility is not None
+        before: Array = self.q[where]
+        elapsed: float | Array
+        if self._first:
+            elapsed = np.asarray(1e-9 * (stamp - self._times[where]), dtype=float)
+            before = np.where(self.seen[where] & (np.abs(elapsed) < LONGEST_DIFFERENCE), before, q)
+        else:  # all are of the last state
+            elapsed = 1e-9 * (stamp - self.stamp)
+            before = before if abs(elapsed) < LONGEST_DIFFERENCE else q
+        problem = self.plausibility.problem(q, v, before, elapsed, where)
+        if problem:
+            self.problem, self.implausible = f"joint state refused: {problem}", True
+        return not problem
+
     def _leave_fast_way(self) -> None:
         """Note what it leaves out: the time of each joint's position."""
         if not self._first:
@@ -123,10 +154,18 @@ class JointStateReader:
                 self.problem = f"joint state has no finite position for joint {self.names[target]!r}"
                 return False
         targets, q, v = self._targets[usable], q[usable], v[usable]
+        if np.isinf(v).any():
+            infinite = self.names[targets[int(np.argmax(np.isinf(v)))]]
+            self.problem, self.implausible = f"joint state has an infinite velocity of joint {infinite!r}", True
+            return False
+        if self.plausibility is not None and not self._plausible(q, v, targets, stamp):
+            return False
         v[~self._is_required[targets] & (not self._brings_required)] = 0.0
         self._leave_fast_way()
         if not self._fill_velocities(targets, q, v, stamp):
             return False
+        if self.plausibility is not None and not self._plausible(q, v, targets, stamp):
+            return False  # found by differentiation
         self.q[targets], self.v[targets] = q, v
         self._times[targets], self._fresh[targets], self.seen[targets] = stamp, True, True
         missing = self._required[~self._fresh[self._required]]

@@ -81,9 +81,15 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         if self.engine is not None:
             self.engine.motion.release()
 
-    def parameters_changed(self, engine: Engine, new: FeedforwardParameters) -> None:
+    def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
         _tune(engine.controller, new)
         engine.motion.options = new.motion_options
+
+    def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
+        return engine.controlled
+
+    def effort_limits(self, engine: Engine) -> NDArray[np.float64]:
+        return engine.controller.effort_limits
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion

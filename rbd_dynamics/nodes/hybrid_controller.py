@@ -87,7 +87,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             old.surface, old.constrained, old.controlled, old.law,
         )  # fmt: skip
 
-    def parameters_changed(self, engine: Engine, new: HybridControllerParameters) -> None:
+    def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
         if self.building or self.needs_another(new):
             constraints, _ = task_of(new, engine.prefix).sets(engine.model)
             check_force(new.desired_force, constraints)  # what is wrong is said now; the rest is built aside
@@ -99,6 +99,12 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             engine.supervisor.desired[:] = new.desired_force or 0.0
 
     # --- the hot path -----------------------------------------------------------------------------
+
+    def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
+        return engine.joints
+
+    def effort_limits(self, engine: Engine) -> Array:
+        return engine.controller.effort_limits[engine.joints]
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v

@@ -16,7 +16,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from rbd_dynamics.joint_states.layout import layout_of
+from rbd_dynamics.joint_states.layout import FIELDS, layout_of
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 
 MOST_LAYOUTS = 8  # of as many senders
@@ -32,7 +32,8 @@ class _Layout:
     stamp: int
     position: int
     velocity: int
-    count: tuple[int, int]  # of positions and velocities
+    effort: int
+    count: tuple[int, int, int]  # of positions, velocities and efforts
     fixed: tuple[tuple[slice, bytes], ...]
 
     def fits(self, raw: bytes) -> bool:
@@ -50,17 +51,18 @@ class RawJointStates:
         self._layouts: dict[int, _Layout] = {}
         self._failures = 0  # to find a layout, in a row
 
-    def read(self, raw: bytes) -> tuple[int, list[str], Any, Any]:
-        """Stamp in ns, names, positions, velocities. Equal names are the same list each time."""
+    def read(self, raw: bytes) -> tuple[int, list[str], Any, Any, Any]:
+        """Stamp in ns, names, positions, velocities, efforts. Equal names are the same list each time."""
         layout = self._layouts.get(len(raw))
         if layout is not None and layout.fits(raw):
             seconds, rest = STAMP.unpack_from(raw, layout.stamp)
             q = np.frombuffer(raw, float, layout.count[0], layout.position)
             v = np.frombuffer(raw, float, layout.count[1], layout.velocity)
-            return seconds * SECOND + rest, layout.names, q, v
+            tau = np.frombuffer(raw, float, layout.count[2], layout.effort)
+            return seconds * SECOND + rest, layout.names, q, v, tau
         message = deserialize_message(raw, JointState)
         self._learn(raw, message)
-        return nanoseconds(message.header.stamp), message.name, message.position, message.velocity
+        return nanoseconds(message.header.stamp), message.name, message.position, message.velocity, message.effort
 
     def _learn(self, raw: bytes, message: JointState) -> None:
         if self._failures >= MOST_FAILURES:
@@ -88,5 +90,8 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
         if start > end:
             fixed.append((slice(end, start), raw[end:start]))
         end = stop
-    starts = [fields[name][1] if name in fields else 0 for name in ("sec", "position", "velocity")]
-    return _Layout(list(message.name), starts[0], starts[1], starts[2], found.counts[:2], tuple(fixed))
+    starts = {name: fields[name][1] if name in fields else 0 for name in ("sec", *FIELDS)}
+    return _Layout(
+        list(message.name), starts["sec"], starts["position"], starts["velocity"], starts["effort"], found.counts,
+        tuple(fixed),
+    )  # fmt: skip

@@ -9,79 +9,21 @@ import time
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.ros_nodes import needs_ros, wait_until
+from helpers.torque_talk import Talk
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 
 pytestmark = needs_ros
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
+ANY_STATE = {"plausible_velocity": 0.0}  # these tests jump from state to state
 RNG = np.random.default_rng(7)
-
-
-class Talk(Conversation):
-    """Joint states to a feedforward node, and its answers."""
-
-    def __init__(self, ros, node, joints=JOINTS):
-        from rclpy.qos import qos_profile_sensor_data
-        from sensor_msgs.msg import JointState
-        from std_msgs.msg import Float64MultiArray
-        from trajectory_msgs.msg import JointTrajectory
-
-        super().__init__(ros, node)
-        self.joints = joints
-        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
-        self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
-        self.commands = ros.collect(Float64MultiArray, f"{node.name}/commands", 1000)
-        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-
-    def message(self, q, v, names=None, stamp=None):
-        return joint_state(names or self.joints, q, v, stamp=stamp or self.ros.node.get_clock().now().to_msg())
-
-    def ask(self, q, v, **options):
-        """The effort that answers a state, None if none comes."""
-        message = self.message(q, v, **options)
-        self.states.publish(message)
-        return self.answer(message.header.stamp)
-
-    def answer(self, stamp, timeout=5.0):
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            for effort in reversed(self.efforts):
-                if effort.header.stamp == stamp:
-                    return np.array(effort.effort)
-            time.sleep(0.002)
-        return None
-
-    def silent_for(self, message, seconds=0.3):
-        """No answer to this message."""
-        before = len(self.commands), len(self.efforts)
-        self.states.publish(message)
-        time.sleep(seconds)
-        return (len(self.commands), len(self.efforts)) == before
-
-    def send(self, names, *points, stamp=None):
-        from builtin_interfaces.msg import Duration
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-        message = JointTrajectory(joint_names=list(names))
-        if stamp:
-            message.header.stamp = stamp
-        for t, *rows in points:
-            rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
-            duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
-            message.points.append(
-                JointTrajectoryPoint(
-                    positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration
-                )
-            )
-        self.trajectories.publish(message)
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
 def talk(ros):
-    with ros.start("feedforward", {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0}) as node:
+    with ros.start("feedforward", {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0, **ANY_STATE}) as node:
         yield Talk(ros, node)
 
 
@@ -389,7 +331,7 @@ def test_life_cycle_manager_starts_and_stops_it(ros):
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import JointState
 
-    with ros.start("feedforward", {"robot_description": ARM, "autostart": False}, name="managed"):
+    with ros.start("feedforward", {"robot_description": ARM, "autostart": False, **ANY_STATE}, name="managed"):
         change = ros.client(ChangeState, "managed/change_state")
         state = ros.client(GetState, "managed/get_state")
         assert state().current_state.label == "unconfigured"
@@ -438,6 +380,6 @@ def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, cu
 def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, name, parameters):
     from lifecycle_msgs.srv import GetState
 
-    with ros.start("feedforward", {"robot_description": ARM, **parameters}, name=name) as node:
+    with ros.start("feedforward", {"robot_description": ARM, **ANY_STATE, **parameters}, name=name) as node:
         node.says("cannot configure")
         assert ros.client(GetState, f"{name}/get_state")().current_state.label == "unconfigured"

@@ -153,8 +153,13 @@ def test_controller_holds_the_simulated_robot(ros):
     from sensor_msgs.msg import JointState
 
     start = [0.4, -0.6, 0.05]
-    simulated = {"robot_description": ARM, "initial_joints": JOINTS, "initial_positions": start, "inertia_error": 0.05}
-    controlled = {"robot_description": ARM, "kp": [200.0, 100.0, 300.0], "kd": [20.0, 10.0, 30.0]}
+    # in lockstep: a busy machine would make the control late, and the robot run away
+    simulated = {
+        "robot_description": ARM, "initial_joints": JOINTS, "initial_positions": start, "inertia_error": 0.05,
+        "lockstep": True, "publish_clock": True,
+    }  # fmt: skip
+    gains = {"kp": [200.0, 100.0, 300.0], "kd": [20.0, 10.0, 30.0]}
+    controlled = {"robot_description": ARM, "use_sim_time": True, "state_timeout": 1.0, **gains}
     with (
         ros.start("simulator", simulated) as simulator,
         ros.start("feedforward", controlled, "-r", "~/commands:=simulator/commands") as controller,
@@ -163,13 +168,12 @@ def test_controller_holds_the_simulated_robot(ros):
         controller.is_active()
         states = ros.collect(JointState, "joint_states", 1000)
         reports = ros.collect(DiagnosticArray, "/diagnostics")
-        end = time.monotonic() + 30.0  # discovery takes its time on a busy machine
-        while not any(np.any(state.effort) for state in states[-5:]) and time.monotonic() < end:
-            time.sleep(0.1)
-        assert any(np.any(state.effort) for state in states)
-        time.sleep(2.5)
+        wait_until(lambda: states and np.any(states[-1].effort), "a command", 60.0)
+        begin = states[-1].header.stamp.sec
+        wait_until(lambda: states[-1].header.stamp.sec >= begin + 3, "three simulated seconds", 60.0)
         off = np.abs(np.array(states[-1].position) - start)
         assert (off < [0.05, 0.05, 0.02]).all(), off
         assert (np.abs(states[-1].velocity) < 1e-2).all()
         messages = {status.name: status.message for report in reports for status in report.status}
-        assert messages == {"simulator: simulator": "ok", "feedforward: feedforward": "ok"}
+        assert messages["feedforward: feedforward"] == "ok"
+        assert messages["simulator: simulator"].partition(":")[0] in ("ok", "too slow for real time")

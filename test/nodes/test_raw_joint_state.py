@@ -31,11 +31,12 @@ def check(raw, made, padding=0):
     from rclpy.serialization import serialize_message
 
     data = bytes(serialize_message(made)) + bytes([99] * padding)
-    stamp, names, position, velocity = raw.read(data)
+    stamp, names, position, velocity, effort = raw.read(data)
     assert stamp == made.header.stamp.sec * 10**9 + made.header.stamp.nanosec
     assert list(names) == list(made.name)
     np.testing.assert_array_equal(position, made.position)
     np.testing.assert_array_equal(velocity, made.velocity)
+    np.testing.assert_array_equal(effort, made.effort)
     return names
 
 

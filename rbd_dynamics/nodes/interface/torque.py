@@ -31,6 +31,34 @@ class TorqueParameters(CommonParameters):
         maximum=60.0,
         dynamic=True,
     )
+    plausible_velocity: float = parameter(
+        2.0,
+        "A joint state with a velocity beyond so many times its limit is refused, and one with a position that cannot "
+        "have been reached at that velocity since the last state. 0: any finite state is plausible",
+        minimum=0.0,
+        dynamic=True,
+    )
+    plausible_effort: tuple[float, ...] = parameter(
+        (),
+        "A joint state whose effort is farther from what was commanded during the last tenth of a second is refused, "
+        "N m or N: one for all or one for each joint, 0 for any. Empty: efforts are not looked at",
+        minimum=0.0,
+        dynamic=True,
+    )
+    most_refused: int = parameter(
+        20,
+        "So many implausible joint states in a row end the control: the node deactivates itself. 0: never",
+        minimum=0,
+        maximum=1_000_000,
+        dynamic=True,
+    )
+    effort_rate_limits: tuple[float, ...] = parameter(
+        (),
+        "The most that an effort changes in a second, N m/s or N/s: one for all or one for each joint, 0 for any. "
+        "Empty: any. The first effort after activation is not limited, nor what `on_silence` commands",
+        minimum=0.0,
+        dynamic=True,
+    )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
     interpolation: Interpolation = parameter(
         "smooth",

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can that have been measured? Velocities beyond what a joint does, and positions that it cannot have reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.model.model import Limits
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp] | slice
+JITTER = 0.005  # s by which stamps may be wrong against each other
+UNLIMITED = 1000.0  # rad/s, m/s: of a joint without a velocity limit; none is as fast
+FARTHEST = 1e9  # rad, m: beyond, a float does not tell a small motion any more
+WHOLE_TURN = 2.0 * np.pi
+
+
+class Plausibility:
+    """Bounds on measured positions and velocities, and on the way between two measurements.
+
+    A velocity may be `factor` times its limit. Two positions may be as far apart as that velocity and the
+    time between them allow. A position may be outside its limits by as much as they are apart.
+
+    Parameters:
+        names: the joints, for the reasons.
+        limits: of each; a velocity of zero is none.
+        continuous: joints whose angle counts modulo one turn.
+        factor: zero: anything is plausible. May be changed.
+
+    Raises ValueError for a factor that is no number >= 0.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        limits: Sequence[Limits],
+        continuous: Sequence[bool],
+        *,
+        factor: float = 2.0,
+    ) -> None:
+        self._names = tuple(names)
+        velocity = np.array([each.velocity or np.inf for each in limits])
+        self._velocity = np.where(np.isfinite(velocity), velocity, UNLIMITED)
+        lower, upper = (np.array([getattr(each, side) for each in limits]) for side in ("lower", "upper"))
+        known = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
+        lower, upper = np.where(known, lower, -FARTHEST / 3.0), np.where(known, upper, FARTHEST / 3.0)
+        self._middle, self._farthest = 0.5 * (lower + upper), 1.5 * (upper - lower)
+        self._turning = WHOLE_TURN * np.array(continuous, dtype=float)
+        self._any_turns = bool(self._turning.any())
+        self.factor = factor
+
+    @property
+    def factor(self) -> float:
+        return self._factor
+
+    @factor.setter
+    def factor(self, factor: float) -> None:
+        if not factor >= 0.0:
+            raise ValueError(f"the factor of plausible velocities is {factor}, expected a number >= 0")
+        self._factor = factor
+        most = self._velocity * factor
+        self._bounds = np.array([most, most, self._farthest if factor else most])
+
+    def problem(self, q: Array, v: Array, before: Array, elapsed: float | Array, where: Places) -> str:
+        """Why the joints at `where` cannot have these positions and velocities, empty if they can.
+
+        before: their positions `elapsed` s ago. A velocity that is NaN is passed over.
+        """
+        if not self._factor:
+            return ""
+        found = np.empty((3, len(q)))
+        way, time = found[1], np.abs(elapsed) + JITTER
+        found[0] = v
+        np.subtract(q, before, out=way)
+        if self._any_turns:
+            way -= self._turning[where] * np.round(way / WHOLE_TURN)
+        way /= time
+        np.subtract(q, self._middle[where], out=found[2])
+        np.abs(found, out=found)
+        beyond = found > self._bounds[:, where]
+        if not beyond.any():
+            return ""
+        what, k = (int(x) for x in np.argwhere(beyond)[0])
+        name = self._names[np.arange(len(self._names))[where][k]]
+        most = float(self._bounds[what, where][k])
+        if what == 0:
+            return f"velocity {v[k]:.4g} of joint {name!r} is not plausible: more than {most:.4g}"
+        if what == 1:
+            return (
+                f"position {q[k]:.6g} of joint {name!r} is not plausible: it cannot have moved there from "
+                f"{before[k]:.6g} in {np.broadcast_to(elapsed, way.shape)[k]:.4g} s"
+            )
+        return f"position {q[k]:.6g} of joint {name!r} is not plausible: it is far beyond its limits"

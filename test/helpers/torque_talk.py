@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Talking to a node that answers joint states by torques."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from helpers.arms import JOINTS
+from helpers.ros_nodes import Conversation, joint_state
+
+
+class Talk(Conversation):
+    """Joint states to a feedforward node, and its answers."""
+
+    def __init__(self, ros, node, joints=JOINTS):
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+        from trajectory_msgs.msg import JointTrajectory
+
+        super().__init__(ros, node)
+        self.joints = joints
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
+        self.commands = ros.collect(Float64MultiArray, f"{node.name}/commands", 1000)
+        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
+
+    def message(self, q, v, names=None, stamp=None):
+        return joint_state(names or self.joints, q, v, stamp=stamp or self.ros.node.get_clock().now().to_msg())
+
+    def ask(self, q, v, **options):
+        """The effort that answers a state, None if none comes."""
+        message = self.message(q, v, **options)
+        self.states.publish(message)
+        return self.answer(message.header.stamp)
+
+    def answer(self, stamp, timeout=5.0):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for effort in reversed(self.efforts):
+                if effort.header.stamp == stamp:
+                    return np.array(effort.effort)
+            time.sleep(0.002)
+        return None
+
+    def silent_for(self, message, seconds=0.3):
+        """No answer to this message."""
+        before = len(self.commands), len(self.efforts)
+        self.states.publish(message)
+        time.sleep(seconds)
+        return (len(self.commands), len(self.efforts)) == before
+
+    def send(self, names, *points, stamp=None):
+        from builtin_interfaces.msg import Duration
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        message = JointTrajectory(joint_names=list(names))
+        if stamp:
+            message.header.stamp = stamp
+        for t, *rows in points:
+            rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
+            duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
+            message.points.append(
+                JointTrajectoryPoint(
+                    positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration
+                )
+            )
+        self.trajectories.publish(message)
+        time.sleep(0.1)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot have been measured is refused, and nothing of it is kept."""
+
+from __future__ import annotations
+
+import array
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rbd_dynamics.joint_states.plausibility import FARTHEST, JITTER, UNLIMITED, Plausibility
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Limits
+
+NAMES = ["a", "b", "c"]
+LIMITS = [Limits(lower=-1.0, upper=2.0, velocity=3.0), Limits(velocity=2.0), Limits()]
+MS = 1_000_000
+
+
+def reader(factor=2.0, **options):
+    plausibility = Plausibility(NAMES, LIMITS, [False, True, False], factor=factor)
+    return JointStateReader(NAMES, NAMES, plausibility=plausibility, **options)
+
+
+def read(r, q, v, ms, names=NAMES):
+    return r.read(list(names), array.array("d", map(float, q)), array.array("d", map(float, v)), ms * MS)
+
+
+def refused(r, q, v, ms, reason, names=NAMES):
+    """Refused for that reason, and the state stays."""
+    before = r.q.copy(), r.v.copy(), r.stamp
+    assert not read(r, q, v, ms, names)
+    assert r.implausible
+    assert reason in r.problem
+    np.testing.assert_array_equal(r.q, before[0])
+    np.testing.assert_array_equal(r.v, before[1])
+    assert r.stamp == before[2]
+    return True
+
+
+@pytest.mark.parametrize(
+    ("v", "reason"),
+    [
+        ([6.1, 0, 0], "velocity 6.1 of joint 'a'"),
+        ([0, -4.1, 0], "velocity -4.1 of joint 'b'"),
+        ([1e100, 0, 0], "velocity 1e+100 of joint 'a'"),
+        ([0, 0, 2.1 * UNLIMITED], "velocity 2100 of joint 'c'"),
+        ([math.inf, 0, 0], "infinite velocity of joint 'a'"),
+        ([0, 0, -math.inf], "infinite velocity of joint 'c'"),
+    ],
+)
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+def test_velocities_beyond_a_multiple_of_their_limits(v, reason, seen, order):
+    r = reader()
+    if seen:
+        assert read(r, [0, 0, 0], [6, -4, 2 * UNLIMITED], 1000)
+    names = [NAMES[k] for k in order]
+    assert refused(r, [0, 0, 0], np.array(v, dtype=float)[order], 1002, reason, names)
+    assert read(r, [0, 0, 0], [6, -4, 0], 1004)
+
+
+def test_the_bound_itself_is_plausible_and_counts_time_and_jitter():
+    r = reader()
+    assert read(r, [0, 0, 0], [0, 0, 0], 1000)
+    farthest = 6.0 * (0.010 + JITTER)
+    assert refused(r, [farthest + 1e-9, 0, 0], [0, 0, 0], 1010, "it cannot have moved there from 0 in 0.01 s")
+    assert read(r, [farthest - 1e-9, 0, 0], [0, 0, 0], 1010)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_jump_is_refused_until_there_was_time_for_it(partial):
+    """Also where a state comes in several messages."""
+    r = reader()
+    names = NAMES[1:]
+    assert read(r, [0, 0, 0], [0, 0, 0], 1000)
+    for ms in range(1001, 1000 + round(1000 * (1.0 / 4.0 - JITTER)), 10):
+        if partial:
+            assert refused(r, [1.0, 0.0], [0, 0], ms, "'b' is not plausible", names)
+        else:
+            assert refused(r, [0, 1.0, 0], [0, 0, 0], ms, "'b' is not plausible")
+    assert read(r, [0, 1.0, 0], [0, 0, 0], 1260)
+
+
+def test_continuous_joints_may_jump_by_whole_turns_and_others_not():
+    r = reader()
+    assert read(r, [0, 3.14, 0], [0, 0, 0], 1000)
+    assert read(r, [0, -3.14, 0], [0, 0, 0], 1001)
+    assert read(r, [0, -3.14 + 20 * math.pi, 0], [0, 0, 0], 1002)
+    assert refused(r, [0, 3.14, 8.0 * UNLIMITED * JITTER], [0, 0, 0], 1003, "'c' is not plausible")
+
+
+def test_the_first_state_and_one_after_a_long_time_may_be_anywhere_within_reach():
+    r = reader()
+    assert read(r, [1.9, 100.0, -50.0], [0, 0, 0], 1000)
+    assert read(r, [-0.9, 3.0, 50.0], [0, 0, 0], 3000)
+    assert read(r, [1.9, 1.0, 0.0], [0, 0, 0], 100)  # the clock was set back
+
+
+@pytest.mark.parametrize(("q", "name"), [([5.1, 0, 0], "a"), ([-4.1, 0, 0], "a"), ([0, 2 * FARTHEST, 0], "b"),
+                                         ([0, 0, -1e300], "c")])  # fmt: skip
+def test_positions_far_beyond_their_limits(q, name):
+    assert refused(reader(), q, [0, 0, 0], 1000, f"joint {name!r} is not plausible: it is far beyond its limits")
+
+
+def test_velocities_found_by_differentiation_are_looked_at_as_well():
+    r = reader()
+    assert not read(r, [0, 0, 0], [math.nan] * 3, 1000)
+    assert not r.implausible
+    assert refused(r, [0.02, 0, 0], [math.nan] * 3, 1001, "velocity 20 of joint 'a'")
+    assert read(r, [0.02, 0, 0], [math.nan] * 3, 1010)
+    np.testing.assert_allclose(r.v, [2, 0, 0])
+
+
+def test_nothing_is_looked_at_without_a_factor():
+    r = reader(factor=0.0)
+    assert read(r, [0, 0, 0], [1e100, 0, 0], 1000)
+    assert read(r, [1e100, 0, 0], [1e100, 0, 0], 1001)
+    assert refused(r, [1e100, 0, 0], [math.inf, 0, 0], 1002, "infinite velocity")  # that is no number
+    with pytest.raises(ValueError, match="factor of plausible velocities is nan"):
+        r.plausibility.factor = math.nan
+
+
+@given(
+    st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=40),
+    st.floats(1.0, 10.0),
+    st.integers(1, 100),
+)
+def test_what_a_joint_can_do_is_never_refused(speeds, factor, ms):
+    """Any motion within the velocity limits, sampled at any rate."""
+    r = reader(factor=factor)
+    q, time = 0.5, 1000
+    for speed in speeds:
+        step = float(np.clip(speed * 1e-3 * ms, -1.0 - q, 2.0 - q))
+        q, time = q + step, time + ms
+        assert read(r, [q, 0, 0], [speed, 0, 0], time), r.problem

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `feedforward` over DDS: what cannot have been measured, or is too old, is not answered; rates of efforts."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.torque_talk import Talk
+
+pytestmark = needs_ros
+REST = np.zeros(3)
+GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
+PARAMETERS = {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0}
+
+
+def law(robot, q, v):
+    """Holding at zero, by the library."""
+    return robot.inverse_dynamics(q, v, REST) - np.multiply(GAINS["kp"], q) - np.multiply(GAINS["kd"], v)
+
+
+def begin_at_zero(talk):
+    """The first state is held."""
+    assert talk.ask(REST, REST) is not None
+
+
+@pytest.fixture(scope="module")
+def talk(ros):
+    with ros.start("feedforward", {**PARAMETERS, "most_refused": 0}, name="measured") as node:
+        talk = Talk(ros, node)
+        begin_at_zero(talk)
+        yield talk
+
+
+@pytest.mark.parametrize(
+    ("q", "v", "reason"),
+    [
+        ([0, 0, 0], [1e100, 0, 0], "velocity 1e+100 of joint 'shoulder' is not plausible"),
+        ([0, 0, 0], [0, 0, 2.1], "velocity 2.1 of joint 'slide' is not plausible"),
+        ([0, 0, 0], [0, math.inf, 0], "infinite velocity of joint 'elbow'"),
+        ([2, 0, 0], [0, 0, 0], "position 2 of joint 'shoulder' is not plausible: it cannot have moved there"),
+        ([0, 0, 0.8], [0, 0, 0], "position 0.8 of joint 'slide' is not plausible"),
+        ([0, 1e300, 0], [0, 0, 0], "position 1e+300 of joint 'elbow' is not plausible"),
+    ],
+)
+def test_what_cannot_have_been_measured_is_not_answered(talk, robot, q, v, reason):
+    time.sleep(0.001)
+    np.testing.assert_allclose(talk.ask(REST, REST), law(robot, REST, REST), rtol=1e-12, atol=1e-12)
+    bad = talk.message(q, v)
+    talk.states.publish(bad)
+    talk.diagnosed(reason)
+    assert talk.answer(bad.header.stamp, timeout=0.0) is None
+    np.testing.assert_allclose(talk.ask(REST, REST), law(robot, REST, REST), rtol=1e-12, atol=1e-12)
+
+
+def test_an_effort_far_from_what_was_commanded_is_not_answered(ros, robot):
+    with ros.start("feedforward", {**PARAMETERS, "plausible_effort": [5.0, 0.0, 0.0]}, name="weighed") as node:
+        talk = Talk(ros, node)
+
+        def ask(effort):
+            message = joint_state(JOINTS, REST, REST, effort, talk.ros.node.get_clock().now().to_msg())
+            talk.states.publish(message)
+            return message.header.stamp
+
+        begin_at_zero(talk)
+        commanded = law(robot, REST, REST)
+        for known in (commanded + [4.0, 1000.0, 0.0], [math.nan] * 3, []):
+            talk.ask(REST, REST)
+            assert talk.answer(ask(known)) is not None
+        talk.ask(REST, REST)
+        stamp = ask(commanded + [6.0, 0.0, 0.0])
+        talk.diagnosed("of joint 'shoulder' is not plausible: commanded were")
+        assert talk.answer(stamp, timeout=0.0) is None
+
+
+def test_too_many_implausible_states_in_a_row_end_the_control(ros):
+    from lifecycle_msgs.srv import ChangeState
+
+    with ros.start("feedforward", {**PARAMETERS, "most_refused": 5}, name="ending") as node:
+        talk = Talk(ros, node)
+        begin_at_zero(talk)
+        for _ in range(3):  # never five in a row
+            for _ in range(4):
+                talk.states.publish(talk.message(REST, [99.0, 0, 0]))
+            assert talk.ask(REST, REST) is not None
+        for _ in range(5):
+            talk.states.publish(talk.message(REST, [99.0, 0, 0]))
+        talk.diagnosed("the control has ended: 5 implausible joint states in a row; joint state refused: velocity 99")
+        good = talk.message(REST, REST)
+        talk.states.publish(good)
+        assert talk.answer(good.header.stamp, timeout=0.5) is None
+        transition = ChangeState.Request()
+        transition.transition.id = 3  # activate
+        assert ros.client(ChangeState, "ending/change_state")(transition).success
+        begin_at_zero(talk)
+
+
+class Stream:
+    """States, each another, sent at a rate by a thread; what was published and when the node sent it."""
+
+    def __init__(self, talk, ros, rate, stamped):
+        from std_msgs.msg import Float64MultiArray
+
+        self.sent = {}  # position of the shoulder: when, ns
+        self.published = []  # efforts, when the node sent them
+
+        def on_command(message, info):
+            self.published.append((np.array(message.data), info["source_timestamp"]))
+
+        ros.node.create_subscription(Float64MultiArray, f"{talk.node.name}/commands", on_command, 1000)
+        wait_until(lambda: talk.node.alive and ros.node.count_publishers(f"{talk.node.name}/commands"), "commands")
+        self._talk, self._period, self._stamped = talk, 1.0 / rate, stamped
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def more_answers(self):
+        answered = len(self.published)
+        wait_until(lambda: len(self.published) > answered + 5, "answers")
+
+    def _send(self):
+        while not self._stop.wait(self._period):
+            q = 1e-6 * (len(self.sent) + 1)
+            self.sent[q] = time.time_ns()
+            self._talk.states.publish(joint_state(JOINTS, [q, 0, 0], REST, stamp=self.sent[q] * self._stamped))
+
+    def ages(self, robot):
+        """Of every state at the time that its answer was sent, s."""
+        sent = list(self.sent)
+        expected = np.array([law(robot, np.array([q, 0.0, 0.0]), REST) for q in sent])
+        found = []
+        for efforts, when in self.published:
+            near = np.abs(expected - efforts).max(axis=1)
+            if near.min() < 1e-9:
+                found.append(1e-9 * (when - self.sent[sent[int(near.argmin())]]))
+        return np.array(found)
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, stamped):
+    """Old states wait in its queue; the age is looked at when they are read and again before publishing."""
+    stops, timeout = 6, 0.1
+    with ros.start("feedforward", {**PARAMETERS, "state_timeout": timeout}, name=f"stopped{int(stamped)}") as node:
+        talk = Talk(ros, node)
+        begin_at_zero(talk)
+        with Stream(talk, ros, 100.0, stamped) as stream:
+            for _ in range(stops):
+                stream.more_answers()
+                node.process.send_signal(signal.SIGSTOP)
+                time.sleep(4 * timeout)
+                node.process.send_signal(signal.SIGCONT)
+            stream.more_answers()
+        ages = stream.ages(robot)
+        assert len(ages) > 5 * stops
+        # a stop may fall between the last look at the clock and the sending, some microseconds
+        assert (ages > timeout).sum() <= 1, np.sort(ages)[-10:]
+        talk.diagnosed(
+            "stale joint state" if stamped else "without a stamp: it may be old, for this process stood still"
+        )
+
+
+def test_efforts_change_no_faster_than_allowed(ros, robot):
+    rate = 20.0
+    with ros.start("feedforward", {**PARAMETERS, "effort_rate_limits": rate}, name="gradual") as node:
+        talk = Talk(ros, node)
+        begin_at_zero(talk)
+        target = robot.inverse_dynamics(REST, REST, [4.0, 0.0, 0.0])
+        talk.send(JOINTS, (0.0, REST, REST, [4.0, 0.0, 0.0]))
+
+        def arrived():
+            talk.ask(REST, REST)
+            return np.allclose(talk.efforts[-1].effort, target, atol=1e-9)
+
+        wait_until(arrived, "the wanted effort")
+        stamps = np.array([e.header.stamp.sec + 1e-9 * e.header.stamp.nanosec for e in talk.efforts])
+        efforts = np.array([e.effort for e in talk.efforts])
+        changes = np.abs(np.diff(efforts, axis=0)).max(axis=1)
+        assert (changes <= rate * np.diff(stamps) + 1e-5).all()
+        assert len(efforts) > 5
+        assert np.abs(target - efforts[0]).max() > 1.0
+        talk.diagnosed("rate limit of the effort reached: shoulder")
