@@ -230,7 +230,9 @@ class _Campaign:
             rclpy.try_shutdown()
 
     def _do_faults(self, faults: Faults, node: Node, end: float) -> None:
-        time.sleep(2.0)  # of peace at first
+        ring = self._rings[faults.kind]
+        while ring[RING] < 200 and time.monotonic() < end:  # states come first
+            time.sleep(0.1)
         try:
             while time.monotonic() < end - 3.0:
                 if not node.alive:

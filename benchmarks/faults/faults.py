@@ -149,6 +149,7 @@ class Faults:
                 self._publish_description(self.rng.choice(("<a/>", "", "x")), None)
         if what == "descriptions":
             self._publish_description(description("panda"), "panda")
+        self.deactivated()  # and active anew: what cannot be, too often in a row, ends the control
         self._excused(begin, 2.0)
 
     # --- desired motion ---------------------------------------------------------------------------

@@ -167,20 +167,31 @@ def _run_raw(data: bytes) -> None:
     outcome: Any
     try:
         message = deserialize_message(data, JointState)
-        outcome = nanoseconds(message.header.stamp), list(message.name), message.position, message.velocity
+        outcome = (
+            nanoseconds(message.header.stamp),
+            list(message.name),
+            message.position,
+            message.velocity,
+            message.effort,
+        )
     except Exception as error:
         outcome = type(error)
     for _ in range(2):  # learns, then knows
         try:
-            stamp, names, q, v = reader.read(data)
+            stamp, names, q, v, effort = reader.read(data)
         except Exception as error:
             if outcome is not type(error):
                 raise
             continue
         if isinstance(outcome, type):
             raise Unsound(f"is read, where deserialising raises {outcome.__name__}")
-        if (stamp, list(names)) != outcome[:2] or not _same(q, outcome[2]) or not _same(v, outcome[3]):
-            raise Unsound(f"read as {stamp, names, q, v}, deserialised as {outcome}")
+        if (
+            (stamp, list(names)) != outcome[:2]
+            or not _same(q, outcome[2])
+            or not _same(v, outcome[3])
+            or not _same(effort, outcome[4])
+        ):
+            raise Unsound(f"read as {stamp, names, q, v, effort}, deserialised as {outcome}")
 
 
 @cache
