@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from rbd_dynamics.model.excerpt import excerpt
+
 if TYPE_CHECKING:
     from rcl_interfaces.msg import ParameterDescriptor
     from rclpy.node import Node
@@ -69,18 +71,21 @@ class Parameter:
             if isinstance(value, (float, int)):  # one number stands for a list of one
                 value = [value]
             if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) and not hasattr(value, "tolist"):
-                raise ValueError(f"parameter {self.name!r} must be a list, got {value!r}")
+                raise ValueError(f"parameter {self.name!r} must be a list, got {excerpt(value)}")
             return [self._checked_one(element) for element in list(value)]
         return self._checked_one(value)
 
     def _checked_one(self, value: Value) -> Value:
         kinds = _KINDS[self.kind]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {value!r}")
+            raise ValueError(f"parameter {self.name!r} must be {self.kind}, got {excerpt(value)}")
         if self.choices and value not in self.choices:
-            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {value!r}")
+            raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {excerpt(value)}")
         if float in kinds:
-            value = float(value)  # type: ignore[arg-type]
+            try:
+                value = float(value)  # type: ignore[arg-type]
+            except OverflowError:
+                raise ValueError(f"parameter {self.name!r} is too large for a double: {excerpt(value)}") from None
             if math.isnan(value):
                 raise ValueError(f"parameter {self.name!r} is not a number")
         low, high = self.minimum, self.maximum
