@@ -31,6 +31,7 @@ FORGOTTEN = 60.0  # s after which a change that never came is not waited for
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 200  # violations that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
+GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
 
 
@@ -158,6 +159,8 @@ class Judge:
             counts.above_limits += 1
             self._violation("above limits", stamp, tau, published)
         self._check_age(stamp, tau, published)
+        if self._answered and abs(stamp - self._answered[-1]) > GAP * 1e9:
+            self._unsettled = max(time + UNSETTLED, self._unsettled)  # silence ends a motion
         if stamp % 1000 == REFUSED:
             counts.wrong += 1
             self._violation("answers a state that must be refused", stamp, tau, published)
