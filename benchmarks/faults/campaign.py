@@ -34,6 +34,8 @@ BAD = ("wrong", "non_finite", "above_limits", "stale")
 
 def parameters(kind: str) -> dict[str, Any]:
     common: dict[str, Any] = {"locked_joints": [FINGERS[0]], "state_timeout": 0.1}
+    if kind == "guard":
+        return common
     if kind == "feedforward":
         return {**common, "kp": [50.0], "kd": [5.0], "interpolation": "as_given", "missing_velocity": "refuse"}
     from scipy.spatial.transform import Rotation
@@ -52,12 +54,13 @@ def parameters(kind: str) -> dict[str, Any]:
 class Node:
     """A node's process, which may be ended and started again; and how much memory it takes."""
 
-    def __init__(self, kind: str, folder: Path, cache: Path) -> None:
-        self.kind, self._folder = kind, folder
+    def __init__(self, kind: str, folder: Path, cache: Path, guarding: str = "") -> None:
+        self.kind, self._space = kind, guarding or kind
         self._environment = {**os.environ, "RBD_DYNAMICS_CACHE_DIR": str(cache)}
-        self._file = folder / f"{kind}.yaml"
+        self._remaps = ["-r", f"guard/unguarded_commands:={guarding}/commands"] if guarding else []
+        self._file = folder / f"{guarding}{kind}.yaml"
         self._file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters(kind)}}))
-        self._log = folder / f"{kind}.log"
+        self._log = folder / f"{guarding}{kind}.log"
         self.memory: list[list[tuple[float, float]]] = []  # of each life: time, MB
         self.lock = threading.Lock()
         self.start()
@@ -67,7 +70,7 @@ class Node:
         return self._process.pid
 
     def start(self) -> None:
-        arguments = ["--ros-args", "-r", f"__ns:=/{self.kind}", "--params-file", str(self._file)]
+        arguments = ["--ros-args", "-r", f"__ns:=/{self._space}", "--params-file", str(self._file), *self._remaps]
         command = [sys.executable, "-m", f"rbd_dynamics.nodes.{self.kind}", *arguments]
         with self.lock, self._log.open("ab") as log:
             self._from = log.tell()
@@ -124,7 +127,9 @@ class Node:
         return float(3600.0 * np.dot(x, y) / np.dot(x, x)) if x else None
 
 
-def run(kinds: list[str], seconds: float, rate: float, seed: int, pause: float = 0.5) -> dict[str, Any]:
+def run(
+    kinds: list[str], seconds: float, rate: float, seed: int, pause: float = 0.5, guard: bool = False
+) -> dict[str, Any]:
     """A campaign; its report, of which "good" says whether nothing was wrong."""
     from rbd_dynamics.demo.ros_domain import own_domain
 
@@ -133,11 +138,12 @@ def run(kinds: list[str], seconds: float, rate: float, seed: int, pause: float =
     with tempfile.TemporaryDirectory(prefix="faults_") as name:
         folder = Path(name)
         os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=str(folder / "log"))
-        return _Campaign(kinds, rate, seed, pause, folder).run(seconds)
+        return _Campaign(kinds, rate, seed, pause, folder, guard).run(seconds)
 
 
 class _Campaign:
-    def __init__(self, kinds: list[str], rate: float, seed: int, pause: float, folder: Path) -> None:
+    def __init__(self, kinds: list[str], rate: float, seed: int, pause: float, folder: Path, guard: bool) -> None:
+        self._guard = guard
         self._kinds, self._rate, self._seed, self._pause, self._folder = kinds, rate, seed, pause, folder
         context = multiprocessing.get_context("spawn")
         begin = time.time_ns() // 1000 * 1000
@@ -182,12 +188,15 @@ class _Campaign:
         spinning.start()
         self._judge.start()
         nodes: dict[str, Node] = {}
+        guards: dict[str, Node] = {}
         threads = []
         faults: dict[str, Faults] = {}
         try:
             for kind in self._kinds:
                 cache = self._folder / f"cache_{kind}"
                 nodes[kind] = Node(kind, self._folder, cache)
+                if self._guard:
+                    guards[kind] = Node("guard", self._folder, self._folder / f"cache_guard_{kind}", kind)
                 client = Client(own, kind)
                 client.descriptions.publish(String(data=description("panda")))
                 rng = random.Random(f"{self._seed} {kind}")
@@ -195,8 +204,8 @@ class _Campaign:
                     kind, client, nodes[kind], self._motions[kind], self._controls[kind], cache, rng,
                     lambda event, value, kind=kind: self._tell(kind, event, value),
                 )  # fmt: skip
-            for kind in self._kinds:
-                nodes[kind].wait_until_active()
+            for node in (*nodes.values(), *guards.values()):
+                node.wait_until_active()
             for sender in self._senders:
                 sender.start()
             begin = time.monotonic()
@@ -205,15 +214,15 @@ class _Campaign:
                 thread = threading.Thread(target=self._do_faults, args=(faults[kind], nodes[kind], begin + seconds))
                 thread.start()
                 threads.append(thread)
-            self._follow(nodes, begin + seconds)
+            self._follow([*nodes.values(), *guards.values()], begin + seconds)
             for thread in threads:
                 thread.join()
-            return self._finish(nodes, faults, time.monotonic() - begin)
+            return self._finish(nodes, guards, faults, time.monotonic() - begin)
         finally:
             self._stop.set()
             for control in self._controls.values():
                 control[0] = 1.0
-            for node in nodes.values():
+            for node in (*nodes.values(), *guards.values()):
                 if node.alive:
                     with contextlib.suppress(OSError):
                         os.kill(node.pid, signal.SIGCONT)
@@ -245,13 +254,13 @@ class _Campaign:
         except Exception as error:
             self._problems.append(f"{node.kind}: the campaign ended: {type(error).__name__}: {error}")
 
-    def _follow(self, nodes: dict[str, Node], end: float) -> None:
+    def _follow(self, nodes: list[Node], end: float) -> None:
         """Measure memory, gather violations."""
         due = time.monotonic()
         while time.monotonic() < end:
             if time.monotonic() >= due:
                 due += RSS_PERIOD
-                for node in nodes.values():
+                for node in nodes:
                     node.measure()
             with contextlib.suppress(queue.Empty):
                 self._take(self._results.get(timeout=0.2))
@@ -264,7 +273,9 @@ class _Campaign:
         print(f"{kind}: {value['what']} at {value['stamp']}", file=sys.stderr, flush=True)
         return None
 
-    def _finish(self, nodes: dict[str, Node], faults: dict[str, Faults], elapsed: float) -> dict[str, Any]:
+    def _finish(
+        self, nodes: dict[str, Node], guards: dict[str, Node], faults: dict[str, Faults], elapsed: float
+    ) -> dict[str, Any]:
         for control in self._controls.values():
             control[0] = 1.0
         self._tell("", "end", None)
@@ -281,6 +292,11 @@ class _Campaign:
                 "memory, MB": lives[-5:], "memory slope, MB/h": node.slope(), "lives": len(node.memory),
                 "faults": dict(sorted(faults[kind].done.items())), "notes": faults[kind].notes[:100],
             }  # fmt: skip
+            if kind in guards:
+                counts[kind]["guard's memory, MB"] = [round(mb, 1) for _, mb in guards[kind].memory[-1]][-50:]
+                counts[kind]["guard's memory slope, MB/h"] = guards[kind].slope()
+                if not guards[kind].alive:
+                    self._problems.append(f"the guard of {kind} died; it said:\n{guards[kind].said()[-3000:]}")
         good = all(counts[kind][bad] == 0 for kind in nodes for bad in BAD) and not self._problems
         return {
             "good": good, "seed": self._seed, "seconds": round(elapsed, 1), "rate": self._rate, "nodes": counts,

@@ -49,6 +49,7 @@ class Client:
             "change_state": node.create_client(ChangeState, f"{prefix}/change_state"),
             "engage": node.create_client(SetBool, f"{prefix}/engage"),
             "tare": node.create_client(Trigger, f"{prefix}/tare"),
+            "resume": node.create_client(Trigger, f"/{kind}/guard/resume"),
         }
         try:
             from rbd_dynamics_interfaces.srv import SetPayload
@@ -60,7 +61,7 @@ class Client:
     def call(self, service: str, request: Any) -> Any:
         """The response, None where none came."""
         client = self._services.get(service)
-        if client is None or not client.wait_for_service(2.0):
+        if client is None or not client.wait_for_service(0.0 if service == "resume" else 2.0):
             return None
         future = client.call_async(request)
         done = threading.Event()
@@ -100,6 +101,14 @@ class Faults:
         fault = self.rng.choices([each for each, _ in self._all], [weight for _, weight in self._all])[0]
         self.done[fault.__name__] = self.done.get(fault.__name__, 0) + 1
         fault()
+        if self.rng.random() < 0.3:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Let the guard pass commands on again, if there is one."""
+        from std_srvs.srv import Trigger
+
+        self.client.call("resume", Trigger.Request())
 
     def tell(self, kind: str, value: Any = None) -> None:
         self._tell(kind, value)

@@ -162,19 +162,21 @@ def wrench(rng: random.Random) -> tuple[str, Any]:
 DESCRIPTIONS = {
     "empty": "", "no XML": "panda.urdf", "no robot": "<a/>", "cut off": "<robot name='x'><link name='a'/>",
     "no joints": "<robot name='x'><link name='a'/></robot>", "deep": "<a>" * 5000,
-    "not finite": "<robot name='x'><link name='a'/><link name='b'><inertial><mass value='nan'/><inertia ixx='1' ixy='0' "
-    "ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link><joint name='j' type='revolute'><parent link='a'/>"
+    "not finite": "<robot name='x'><link name='a'/><link name='b'><inertial><mass value='nan'/><inertia ixx='1' "
+    "ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link><joint name='j' type='revolute'><parent link='a'/>"
     "<child link='b'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint></robot>",
 }  # fmt: skip
 PARAMETERS: tuple[dict[str, Any], ...] = (
-    {"kp": [math.inf]}, {"kp": [math.nan]}, {"kp": [-1.0]}, {"kp": [1.0, 2.0]}, {"kd": [math.inf] * 7}, {"terms": ["x"]},
+    {"kp": [math.inf]}, {"kp": [math.nan]}, {"kp": [-1.0]}, {"kp": [1.0, 2.0]}, {"kd": [math.inf] * 7},
+    {"terms": ["x"]},
     {"law": "none"}, {"state_timeout": -1.0}, {"state_timeout": math.nan}, {"effort_limits": [-1.0]},
     {"effort_limits": [math.nan]}, {"effort_limits": [1.0, 2.0, 3.0]}, {"evaluate_at": ""}, {"kp": "text"},
     {"gravity": [0.0, 0.0, 0.0]}, {"joints": ["panda_joint1"]}, {"robot_description": "<a"}, {"unheard_of": 1},
 )  # fmt: skip
 #: mass, com, inertia
 LOADS: tuple[tuple[float, tuple[float, float, float], tuple[float, ...]], ...] = (
-    (math.nan, (0.0, 0.0, 0.0), (0.0,) * 6), (math.inf, (0.0, 0.0, 0.0), (0.0,) * 6), (-1.0, (0.0, 0.0, 0.0), (0.0,) * 6),
-    (1.0, (math.nan, 0.0, 0.0), (0.0,) * 6), (1.0, (0.0, 0.0, 0.0), (-1.0,) * 6), (1e308, (1e308, 0.0, 0.0), (1e308,) * 6),
+    (math.nan, (0.0, 0.0, 0.0), (0.0,) * 6), (math.inf, (0.0, 0.0, 0.0), (0.0,) * 6),
+    (-1.0, (0.0, 0.0, 0.0), (0.0,) * 6), (1.0, (math.nan, 0.0, 0.0), (0.0,) * 6),
+    (1.0, (0.0, 0.0, 0.0), (-1.0,) * 6), (1e308, (1e308, 0.0, 0.0), (1e308,) * 6),
     (1.0, (0.0, 0.0, 0.0), (1.0, 5.0, 0.0, 1.0, 0.0, 1.0)),
 )  # fmt: skip

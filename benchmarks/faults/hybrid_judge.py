@@ -19,7 +19,7 @@ from benchmarks.faults.robot import Motion, oracle
 Array = NDArray[np.float64]
 
 FADING = 3.0  # s: the largest force at force_rate
-#: N m, beyond gravity, at the small motions of the campaign: feedback of the task, posture, and the largest force's share
+#: N m, beyond gravity, at the campaign's small motions: feedback of the task, posture, the largest force's share
 MOST_BEYOND_GRAVITY = 60.0
 HOLDING = Settings(kp=(400.0,), kd=(40.0,), law="computed_torque")  # hold_stiffness, hold_damping
 

@@ -103,6 +103,8 @@ class Counts:
     commands: int = 0
     commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
     commands_safe: int = 0  # of these, gravity with damping, or zero
+    guarded: int = 0  # passed on by the guard
+    guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
 
 
 class Judge:
@@ -321,6 +323,19 @@ class Judge:
         elif self._leaves_safe(tau):
             self.counts.commands_safe += 1
 
+    def guarded(self, tau: Array, published: int, sent: int | None) -> None:
+        """A message of the guard; sent: when the node published the same, ns, None: it never did."""
+        if sent is not None:
+            self.counts.guarded += 1
+            if published - sent > (STATE_TIMEOUT + ALLOWANCE) * 1e9:
+                self.counts.stale += 1
+                self._violation("the guard passed a stale command", 0, tau, published)
+        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau):
+            self.counts.guarded_safe += 1
+        else:
+            self.counts.wrong += 1
+            self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
+
     def _leaves_safe(self, tau: Array) -> bool:
         """Zero, or a part of gravity at one of the latest states with so much damping."""
         if not tau.any():
@@ -344,7 +359,8 @@ class Judge:
             s = self.now.settings
             expected = s.torque(oracle(self.now.robot, self.now.payload), q, v, self.now.desired, stamp)[0].tolist()
         self._tell({
-            "what": what, "begin": self.motion.begin, "stamp": stamp, "published": published, "age": 1e-9 * (published - stamp),
+            "what": what, "begin": self.motion.begin, "stamp": stamp,
+            "published": published, "age": 1e-9 * (published - stamp),
             "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
             "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
         })  # fmt: skip

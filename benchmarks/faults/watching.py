@@ -39,10 +39,12 @@ class Watch:
         prefix = f"/{kind}/{kind}"
         self._efforts = node.create_subscription(JointState, f"{prefix}/effort", ignore, qos)
         self._commands = node.create_subscription(Float64MultiArray, f"{prefix}/commands", ignore, qos)
+        self._guarded = node.create_subscription(Float64MultiArray, f"/{kind}/guard/commands", ignore, qos)
+        self._guards: deque[tuple[int, np.ndarray]] = deque()  # its commands
+        self._sent: dict[bytes, int] = {}  # the node's, and when
         self._tasks = node.create_subscription(JointState, f"{prefix}/task_state", ignore, qos)
         self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
         self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
-        self._matched: deque[np.ndarray] = deque(maxlen=200)
         self._ring, self._seen = ring, 0
         self._open: deque[int] = deque()  # stamps sent
         self._answered: set[int] = set()
@@ -66,6 +68,9 @@ class Watch:
             self._waiting.append((published, stamp, np.array(message.effort)))
         for message, published in self._take(self._commands):
             self._alone.append((published, np.array(message.data)))
+            self._sent[self._alone[-1][1].tobytes()] = published
+        for message, published in self._take(self._guarded):
+            self._guards.append((published, np.array(message.data)))
         for message, _ in self._take(self._tasks):
             self.judge.task_state(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)  # type: ignore[attr-defined]
         self._judge()
@@ -90,6 +95,11 @@ class Watch:
                 else:
                     self.longest_gap = max(self.longest_gap, gap)
             self._last = published
+        while self._guards and self._guards[0][0] < before:
+            at, command = self._guards.popleft()
+            self.judge.guarded(command, at, self._sent.get(command.tobytes()))
+        if len(self._sent) > 4000:
+            self._sent = dict(list(self._sent.items())[-2000:])
         while self._alone and self._alone[0][0] < before - 10**9:
             at, command = self._alone.popleft()
             self.judge.command(command, at, alone=True)

@@ -37,8 +37,9 @@ WORDS = (
 )
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63), 10**400, 0.0, -0.0, 1e308, -1.7e308, 5e-324, 1e-300, 1e154,
-    math.nan, math.inf, -math.inf, "", "x", "world", "1", "nan", "a" * 3000, "\udcff", [], {}, [[]], [None], {"x": None},
-    [0.0, 0.0, 0.0], [1e308] * 3, [0.0] * 6, [0.0, 0.0, 1.0], [1] * 100, "plane", "revolute", "fixed", [["x", 1.0]],
+    math.nan, math.inf, -math.inf, "", "x", "world", "1", "nan", "a" * 3000, "\udcff", [], {}, [[]], [None],
+    {"x": None}, [0.0, 0.0, 0.0], [1e308] * 3, [0.0] * 6, [0.0, 0.0, 1.0], [1] * 100, "plane", "revolute", "fixed",
+    [["x", 1.0]],
 )  # fmt: skip
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 WORD = re.compile(r"[A-Za-z_]\w*")

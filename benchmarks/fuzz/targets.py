@@ -216,15 +216,15 @@ def _run_reader(data: Any) -> None:
 
 
 def _reader_case(rng: random.Random) -> Any:
+    def numbers(count: int) -> list[float]:
+        odd = (0.1, 0.2, math.nan, math.inf, 1e308, -1e308)
+        return [rng.choice(odd) if rng.random() < 0.2 else rng.random() for _ in range(count)]
+
     entries = []
     for k in range(rng.randrange(1, 6)):
         names = list(seeds.JOINTS)
         rng.shuffle(names)
         names = names[: rng.choice((1, 2, 3, 3, 3))] + rng.choice(([], [], ["other"], [names[0]]))
-        numbers = lambda n: [
-            rng.choice((0.1, 0.2, math.nan, math.inf, 1e308, -1e308)) if rng.random() < 0.2 else rng.random()
-            for _ in range(n)
-        ]  # noqa: E501, E731
         size = len(names) if rng.random() < 0.8 else rng.randrange(5)
         entries.append(
             [names, numbers(size), numbers(rng.choice((size, size, 0, 1))), rng.choice((k * 10**7, 0, -(10**9), 2**62))]
@@ -249,7 +249,7 @@ def _run_trajectory(data: Any) -> None:
     rest = np.zeros(3)
     motion.update(10**9, rest, rest)
     waypoints = Waypoints.of(names, points)
-    limits = {name: (-2.0, 2.0) for name in "abc"}
+    limits = dict.fromkeys("abc", (-2.0, 2.0))
     waypoints.check_limits(limits)
     with np.errstate(all="ignore"):
         motion.follow(waypoints, 10**9, 10**9, rest, rest)
@@ -389,27 +389,43 @@ def _urdf_case(rng: random.Random) -> str:
     return mutated_xml(rng, rng.choice((seeds.ARM, seeds.ARM, seeds.FLOATER)), (seeds.ARM, seeds.FLOATER))
 
 
+def _state_case(rng: random.Random) -> bytes:
+    return mutated_bytes(rng, rng.choice(_states()), _states())
+
+
+def _object_case(data: Any) -> Callable[[random.Random], Any]:
+    return lambda rng: mutated_object(rng, data)
+
+
+def _metadata_case(rng: random.Random) -> str:
+    return mutated_text(rng, _bags()["metadata.yaml"].decode())
+
+
+def _entry_case(rng: random.Random) -> bytes:
+    return mutated_bytes(rng, _entry()[3], [_entry()[3]])
+
+
 DATA = (ValueError, KeyError)
 TARGETS = {
     target.name: target
     for target in (
         Target("urdf", _urdf_case, _run_urdf, (ValueError,), 0.10, "text"),
-        Target("model", lambda rng: mutated_object(rng, seeds.MODEL), _run_model, (ValueError,), 0.08, "json"),
+        Target("model", _object_case(seeds.MODEL), _run_model, (ValueError,), 0.08, "json"),
         Target("model_yaml", _text_case(seeds.MODEL), _run_model_text, (ValueError,), 0.04, "text"),
-        Target("scene", lambda rng: mutated_object(rng, seeds.SCENE), _run_scene, DATA, 0.10, "json"),
+        Target("scene", _object_case(seeds.SCENE), _run_scene, DATA, 0.10, "json"),
         Target("scene_yaml", _text_case(seeds.SCENE), _run_scene_text, DATA, 0.03, "text"),
-        Target("layout", lambda rng: mutated_bytes(rng, rng.choice(_states()), _states()), _run_layout, (), 0.15, "bytes"),
-        Target("raw", lambda rng: mutated_bytes(rng, rng.choice(_states()), _states()), _run_raw, (), 0.20, "bytes"),
+        Target("layout", _state_case, _run_layout, (), 0.15, "bytes"),
+        Target("raw", _state_case, _run_raw, (), 0.20, "bytes"),
         Target("reader", _reader_case, _run_reader, (), 0.06, "json"),
         Target("trajectory", _trajectory_case, _run_trajectory, (ValueError,), 0.05, "json"),
-        Target("parameters", lambda rng: mutated_object(rng, seeds.PARAMETERS), _run_parameters, (ValueError,), 0.04, "json"),
+        Target("parameters", _object_case(seeds.PARAMETERS), _run_parameters, (ValueError,), 0.04, "json"),
         Target("mcap", _bag_case(".mcap"), _run_bag(".mcap"), (ValueError,), 0.02, "bytes"),
         Target("db3", _bag_case(".db3"), _run_bag(".db3"), (ValueError,), 0.015, "bytes"),
         Target("bag", _bag_case(".bag"), _run_bag(".bag"), (ValueError,), 0.02, "bytes"),
         Target("zstd", _bag_case(".zstd"), _run_bag(".mcap.zstd"), (ValueError,), 0.005, "bytes"),
-        Target("metadata", lambda rng: mutated_text(rng, _bags()["metadata.yaml"].decode()), _run_metadata, (ValueError,), 0.01, "text"),
-        Target("settings", lambda rng: mutated_object(rng, seeds.SETTINGS), _run_settings, (ValueError,), 0.02, "json"),
-        Target("cache_entry", lambda rng: mutated_bytes(rng, _entry()[3], [_entry()[3]]), _run_entry, (), 0.06, "bytes"),
+        Target("metadata", _metadata_case, _run_metadata, (ValueError,), 0.01, "text"),
+        Target("settings", _object_case(seeds.SETTINGS), _run_settings, (ValueError,), 0.02, "json"),
+        Target("cache_entry", _entry_case, _run_entry, (), 0.06, "bytes"),
     )
 }  # fmt: skip
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -14,10 +13,10 @@ import pytest
 from helpers.paths import ROOT
 from helpers.ros_nodes import needs_ros
 
+from rbd_dynamics.example_robots import robots
+
 pytest.importorskip("pinocchio")
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("example_robot_data") is None, reason="needs the Panda of example-robot-data"
-)
+pytestmark = pytest.mark.skipif("panda" not in robots(), reason="needs the Panda of example-robot-data")
 
 SECONDS, RATE = 45, 250
 BEGIN = 10**18
