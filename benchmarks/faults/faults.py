@@ -57,11 +57,12 @@ class Client:
             pass
         else:
             self._services["set_payload"] = node.create_client(SetPayload, f"{prefix}/set_payload")
+            self._services["guard's set_payload"] = node.create_client(SetPayload, f"/{kind}/guard/set_payload")
 
     def call(self, service: str, request: Any) -> Any:
         """The response, None where none came."""
         client = self._services.get(service)
-        if client is None or not client.wait_for_service(0.0 if service == "resume" else 2.0):
+        if client is None or not client.wait_for_service(0.0 if service in ("resume", "guard's set_payload") else 2.0):
             return None
         future = client.call_async(request)
         done = threading.Event()
@@ -240,6 +241,7 @@ class Faults:
         own.m = mass
         own.com.x, own.com.y, own.com.z = com
         own.ixx, own.ixy, own.ixz, own.iyy, own.iyz, own.izz = inertia
+        self.client.call("guard's set_payload", request)
         return self.client.call("set_payload", request)
 
     def load(self) -> None:

@@ -29,7 +29,7 @@ STATE_TIMEOUT = 0.1  # s, of the nodes
 ALLOWANCE = 0.05
 FORGOTTEN = 60.0  # s after which a change that never came is not waited for
 SEARCHED = 2000  # states among which is the one where a hold began
-KEPT = 200  # violations that are written down
+KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
@@ -342,7 +342,7 @@ class Judge:
             return True
         for stamp in [self._last_good, *list(self._answered)[::8]]:
             q, v = self.motion.state(stamp)
-            for robot, payload, _ in self._combinations():
+            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, None)}:
                 model = oracle(robot, payload)
                 gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
                 part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import asdict
 from typing import Any
 
@@ -146,11 +146,12 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], e
 
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node("judge")
-    told = dict.fromkeys(kinds, 0)
+    told: Counter[tuple[str, str]] = Counter()
 
     def tell(kind: str, violation: dict[str, Any]) -> None:
-        told[kind] += 1
-        if told[kind] <= KEPT:
+        what = kind, violation["what"][:12]
+        told[what] += 1
+        if told[what] <= KEPT:
             results.put((kind, violation))
 
     watches = {
