@@ -148,7 +148,7 @@ class _Campaign:
         context = multiprocessing.get_context("spawn")
         begin = time.time_ns() // 1000 * 1000
         self._motions = {kind: Motion(begin, AMPLITUDE[kind]) for kind in kinds}
-        self._rings = {kind: context.Array("q", RING + 1, lock=False) for kind in kinds}
+        self._rings = {kind: context.Array("q", RING + 2, lock=False) for kind in kinds}
         self._controls = {kind: context.Array("d", 3, lock=False) for kind in kinds}
         theirs, self._events = context.Pipe(duplex=False)
         self._results = context.Queue()

@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # relative to the largest of the terms
 STATE_TIMEOUT = 0.1  # s, of the nodes
-#: s beyond it that a busy machine may keep a thread from publishing what it has just checked
-ALLOWANCE = 0.05
+#: beyond it, s, and of the sender's lateness: a busy machine keeps a thread from publishing what it has just checked
+ALLOWANCE, LATENESS = 0.02, 3.0
+GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
 FORGOTTEN = 60.0  # s after which a change that never came is not waited for
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 50  # violations of a kind that are written down
@@ -119,6 +120,7 @@ class Judge:
         self._unsettled = 0.0  # until when (s) a hold may begin anywhere
         self._stops: list[float] = []  # when the node went on after it was stopped, s
         self._robots: deque[str] = deque(["panda"], maxlen=3)
+        self._loads: deque[Payload | None] = deque([None], maxlen=4)
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
@@ -133,6 +135,8 @@ class Judge:
         self.recent.append(f"{time:.3f} {kind} {str(value)[:100]}")
         if kind in ("payload", "settings", "desired", "points"):
             self._changes.append(Change(kind, value, time))
+            if kind == "payload":
+                self._loads.append(value)
         elif kind == "robot":
             self._changes.append(Change(kind, value, time))
             self._robots.append(value)
@@ -149,7 +153,7 @@ class Judge:
     # --- efforts ----------------------------------------------------------------------------------
 
     def effort(self, stamp: int, tau: Array, published: int) -> None:
-        """An effort that answers the state of `stamp`, written at `published` (both ns)."""
+        """An effort that answers the state of `stamp`; published: when it, or its command, was written (both ns)."""
         counts, time = self.counts, published * 1e-9
         counts.published += 1
         self._changes = [change for change in self._changes if time - change.time < FORGOTTEN]
@@ -241,7 +245,7 @@ class Judge:
     def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
         """A hold that began at one of the latest states, also of a node that has started anew."""
         ring = np.frombuffer(self._ring, np.int64)
-        count, size = int(ring[-1]), len(ring) - 1
+        count, size = int(ring[-2]), len(ring) - 2
         searched = SEARCHED if self.now.desired is not None else 10 * SEARCHED  # it may be known late
         stamps = np.sort(np.take(ring, np.arange(max(0, count - searched), count) % size))
         stamps = np.concatenate([stamps[stamps <= stamp], np.array([stamp, *self._answered, *self._others], np.int64)])
@@ -294,12 +298,18 @@ class Judge:
                 most = np.maximum(most, Settings(effort_limits=change.value["effort_limits"]).limits)
         return most
 
+    @property
+    def _allowance(self) -> float:
+        """s between the node's last look at the clock and the publication: as long as others had to wait for a processor
+        just now, a few times over."""
+        return ALLOWANCE + LATENESS * 1e-9 * float(self._ring[-1])
+
     def _check_age(self, stamp: int, tau: Array, published: int) -> None:
         age = 1e-9 * (published - stamp)
-        if age <= STATE_TIMEOUT + ALLOWANCE:
+        if age <= STATE_TIMEOUT + self._allowance:
             return
         for stop in self._stops:
-            if 0.0 <= published * 1e-9 - stop < ALLOWANCE:
+            if 0.0 <= published * 1e-9 - stop < self._allowance:
                 self._stops.remove(stop)
                 self.counts.in_flight += 1
                 return
@@ -326,8 +336,9 @@ class Judge:
     def guarded(self, tau: Array, published: int, sent: int | None) -> None:
         """A message of the guard; sent: when the node published the same, ns, None: it never did."""
         if sent is not None:
+            old = published - sent > (GUARD_QUEUE + self._allowance) * 1e9
             self.counts.guarded += 1
-            if published - sent > (STATE_TIMEOUT + ALLOWANCE) * 1e9:
+            if old and not self._leaves_safe(tau):
                 self.counts.stale += 1
                 self._violation("the guard passed a stale command", 0, tau, published)
         elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau):
@@ -342,7 +353,8 @@ class Judge:
             return True
         for stamp in [self._last_good, *list(self._answered)[::8]]:
             q, v = self.motion.state(stamp)
-            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, None)}:
+            # the guard keeps its load when the node starts anew
+            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:
                 model = oracle(robot, payload)
                 gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
                 part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)

@@ -12,13 +12,15 @@ import numpy as np
 from benchmarks.faults.robot import JOINTS, TOOL, Motion
 
 RING = 1 << 16  # stamps that are remembered
+LATENESS_KEPT = 2.0  # s
 GOOD, OTHER, REFUSED = 0, 1, 7  # what a stamp's last three digits, in ns, say of a state
 
 
 def send(space: str, rate: float, motion: Motion, ring: Any, control: Any, with_wrench: bool) -> None:
     """Until control[0] is 1. control[1]: pause while it is set. control[2]: force that the sensor feels, N.
 
-    ring: RING stamps of what was sent, then their number.
+    ring: RING stamps of what was sent, their number, and by how much this process was late of late, ns: what a busy
+        machine does to it, it does to the nodes.
     """
     import rclpy
     from geometry_msgs.msg import WrenchStamped
@@ -36,12 +38,19 @@ def send(space: str, rate: float, motion: Motion, ring: Any, control: Any, with_
     wrench = WrenchStamped()
     wrench.header.frame_id = TOOL
     period, count = 1.0 / rate, 0
+    latest, noted = 0.0, 0.0
     due = time.monotonic()
     while not control[0]:
         due += period
-        wait = due - time.monotonic()
+        now = time.monotonic()
+        wait = due - now
+        if -wait > latest or now - noted > LATENESS_KEPT:
+            latest, noted = max(-wait, 0.0), now
+            ring[RING + 1] = int(latest * 1e9)
         if wait > 0.0:
             time.sleep(wait)
+            latest = max(latest, time.monotonic() - due)
+            ring[RING + 1] = int(latest * 1e9)
         elif wait < -0.1:
             due = time.monotonic()  # the machine was busy
         if control[1]:

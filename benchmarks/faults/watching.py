@@ -80,13 +80,15 @@ class Watch:
         before = time.time_ns() - int(DELAY * 1e9)
         while self._waiting and self._waiting[0][0] < before:
             published, stamp, tau = self._waiting.popleft()
+            first = published  # the command, which goes before the effort
             while self._alone and self._alone[0][0] < published + MATCHING * 1e9:
                 at, command = self._alone.popleft()
                 same = command.tobytes() == tau.tobytes() and abs(at - published) < MATCHING * 1e9
                 self.judge.command(command, at, alone=not same)
                 if same:
+                    first = min(at, published)
                     break
-            self.judge.effort(stamp, tau, published)
+            self.judge.effort(stamp, tau, first)
             self._answered.add(stamp)
             if self._last:
                 gap, middle = 1e-9 * (published - self._last), 1e-9 * published

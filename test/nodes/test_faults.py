@@ -26,7 +26,7 @@ def _judge(seen):
     from benchmarks.faults.judge import Judge
     from benchmarks.faults.robot import Motion
 
-    ring = np.zeros(101, np.int64)
+    ring = np.zeros(102, np.int64)
     return Judge(Motion(BEGIN, 0.02), ring, seen.append)
 
 
