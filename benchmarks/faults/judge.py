@@ -105,6 +105,7 @@ class Counts:
     commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
     commands_safe: int = 0  # of these, gravity with damping, or zero
     guarded: int = 0  # passed on by the guard
+    guarded_bounds: int = 0  # while the node's own commands were not seen yet
     guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
 
 
@@ -333,8 +334,11 @@ class Judge:
         elif self._leaves_safe(tau):
             self.counts.commands_safe += 1
 
-    def guarded(self, tau: Array, published: int, sent: int | None) -> None:
-        """A message of the guard; sent: when the node published the same, ns, None: it never did."""
+    def guarded(self, tau: Array, published: int, sent: int | None, unseen: bool) -> None:
+        """A message of the guard; sent: when the node published the same, ns, None: it never did.
+
+        unseen: the node's own commands are not seen here yet: its publisher and this reader have not found each other.
+        """
         if sent is not None:
             old = published - sent > (GUARD_QUEUE + self._allowance) * 1e9
             self.counts.guarded += 1
@@ -343,6 +347,8 @@ class Judge:
                 self._violation("the guard passed a stale command", 0, tau, published)
         elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau):
             self.counts.guarded_safe += 1
+        elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
+            self.counts.guarded_bounds += 1
         else:
             self.counts.wrong += 1
             self._violation("the guard's command is neither the node's nor safe", 0, tau, published)

@@ -46,6 +46,7 @@ class Watch:
         self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
         self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
         self._ring, self._seen = ring, 0
+        self._lateness = 0.0
         self._open: deque[int] = deque()  # stamps sent
         self._answered: set[int] = set()
         self.excused: dict[float, float] = {}  # begin: end
@@ -99,7 +100,8 @@ class Watch:
             self._last = published
         while self._guards and self._guards[0][0] < before:
             at, command = self._guards.popleft()
-            self.judge.guarded(command, at, self._sent.get(command.tobytes()))
+            unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
+            self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
         if len(self._sent) > 4000:
             self._sent = dict(list(self._sent.items())[-2000:])
         while self._alone and self._alone[0][0] < before - 10**9:
@@ -108,6 +110,7 @@ class Watch:
 
     def _count_answers(self) -> None:
         count = int(self._ring[RING])
+        self._lateness = max(self._lateness, 1e-9 * self._ring[RING + 1])
         for k in range(max(self._seen, count - RING), count):
             self._open.append(self._ring[k % RING])
         self._seen = count
@@ -137,6 +140,7 @@ class Watch:
             **asdict(self.judge.counts),
             "unanswered": self.unanswered,
             "unanswered while faults stopped it": self.unanswered_excused,
+            "largest delay of the sender, s": round(self._lateness, 4),
             "longest gap, s": round(self.longest_gap, 4),
             "longest gap while faults stopped it, s": round(self.longest_gap_excused, 4),
         }
