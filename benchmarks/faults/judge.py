@@ -301,8 +301,8 @@ class Judge:
 
     @property
     def _allowance(self) -> float:
-        """s between the node's last look at the clock and the publication: as long as others had to wait for a processor
-        just now, a few times over."""
+        """s between the node's last look at the clock and the publication: a few times what others had to wait for a
+        processor just now."""
         return ALLOWANCE + LATENESS * 1e-9 * float(self._ring[-1])
 
     def _check_age(self, stamp: int, tau: Array, published: int) -> None:
