@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_velocities, motion_of, state_of
+from rbd_dynamics.model.excerpt import shortened
 
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]
@@ -21,7 +22,10 @@ LIMIT_SLACK = 1e-6  # rad, m: so far beyond a limit is rounding
 
 
 class TrajectoryError(ValueError):
-    """A trajectory that cannot be followed; the message names the joint or the point."""
+    """A trajectory that cannot be followed; the message names the joint or the point, and is of bounded length."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class Point(NamedTuple):
