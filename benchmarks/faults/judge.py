@@ -32,6 +32,7 @@ FORGOTTEN = 60.0  # s after which a change that never came is not waited for
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
+LOST = 0.3  # s during which efforts may not have come here
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
 
@@ -238,18 +239,28 @@ class Judge:
                 yield change.value
             elif change.part == "points" and now is not None:
                 points: Points = change.value
-                for at in before:
+                for at in dict.fromkeys([*before, *self._sent(stamp)]):
                     path = Quintics(points, points.start or at, at, now.at(at))
                     if not path.empty:
                         yield path
 
+    def _latest(self, stamp: int, count: int) -> NDArray[np.int64]:
+        """Stamps of the last good states that were sent, up to `stamp`."""
+        ring = np.frombuffer(self._ring, np.int64)
+        sent, size = int(ring[-2]), len(ring) - 2
+        stamps = np.take(ring, np.arange(max(0, sent - count), sent) % size)
+        return stamps[stamps <= stamp]
+
+    def _sent(self, stamp: int) -> list[int]:
+        """Those of the last moments: an effort that answered one may be lost."""
+        stamps = self._latest(stamp, SEARCHED)
+        return [int(x) for x in stamps[stamps > stamp - LOST * 1e9][::-1]]
+
     def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
         """A hold that began at one of the latest states, also of a node that has started anew."""
-        ring = np.frombuffer(self._ring, np.int64)
-        count, size = int(ring[-2]), len(ring) - 2
-        searched = SEARCHED if self.now.desired is not None else 10 * SEARCHED  # it may be known late
-        stamps = np.sort(np.take(ring, np.arange(max(0, count - searched), count) % size))
-        stamps = np.concatenate([stamps[stamps <= stamp], np.array([stamp, *self._answered, *self._others], np.int64)])
+        # where it began may be known late
+        stamps = self._latest(stamp, SEARCHED if self.now.desired is not None else 10 * SEARCHED)
+        stamps = np.append(stamps, [stamp, *self._answered, *self._others])
         q_d = self.motion.positions(stamps)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
         if any(change.part == "anew" for change in self._changes):
