@@ -32,6 +32,7 @@ from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_pose
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.forms import value_of
 from rbd_dynamics.constraints.placements import checked_placement
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.model.open_kinds import OpenKind, ValueOf
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
@@ -110,9 +111,9 @@ class PairConstraint(Constraint):
     def __post_init__(self) -> None:
         for key in ("frame", "reference"):
             if not isinstance(getattr(self, key), str):
-                raise ValueError(f"constraint {self.name!r}: {key} {getattr(self, key)!r} is not a name")
+                raise ValueError(f"constraint {excerpt(self.name)}: {key} {excerpt(getattr(self, key))} is not a name")
         for key in ("placement", "reference_placement"):
-            checked = checked_placement(getattr(self, key), f"constraint {self.name!r}: {key}")
+            checked = checked_placement(getattr(self, key), f"constraint {excerpt(self.name)}: {key}")
             object.__setattr__(self, key, checked)
 
     def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:

@@ -20,7 +20,7 @@ from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configura
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.base import Constraint, PairConstraint
 from rbd_dynamics.constraints.forms import number
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.spatial.jets import rate_of
@@ -60,7 +60,7 @@ class ConstraintSet:
             raise ValueError("a constraint set needs at least one constraint")
         repeated = [name for name, count in Counter(c.name for c in self.constraints).items() if count > 1]
         if repeated:
-            raise ValueError(f"constraint name {repeated[0]!r} occurs twice")
+            raise ValueError(f"constraint name {excerpt(repeated[0])} occurs twice")
         try:
             rate = real_number(stabilization)
         except ValueError as error:
@@ -138,12 +138,12 @@ class ConstraintSet:
             try:
                 rows = constraint.rows(kinematics, iter(own))
             except KeyError as error:  # a frame or joint
-                raise KeyError(f"constraint {constraint.name!r}: {error.args[0]}") from None
+                raise KeyError(f"constraint {excerpt(constraint.name)}: {shortened(str(error.args[0]))}") from None
             names = constraint.row_names
             if any(len(part) != len(names) for part in rows):
                 sizes = "/".join(str(size) for size in sorted({len(part) for part in rows}))
                 raise ValueError(
-                    f"constraint {constraint.name!r}: it returns {sizes} rows, its names are {', '.join(names)}"
+                    f"constraint {excerpt(constraint.name)}: it returns {sizes} rows, its names are {', '.join(names)}"
                 )
             total = total + rows
         return total
@@ -184,4 +184,4 @@ class ConstraintSet:
 
 
 def _numbers(constraint: Constraint) -> list[float]:
-    return [number(x, f"constraint {constraint.name!r}: one of its numbers") for x in constraint.parameters]
+    return [number(x, f"constraint {excerpt(constraint.name)}: one of its numbers") for x in constraint.parameters]

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
@@ -41,7 +42,8 @@ class FrameConstraint(PairConstraint):
         bad = [direction for direction in given if direction not in DIRECTIONS]
         if bad or not given or len(set(given)) != len(given):
             raise ValueError(
-                f"constraint {self.name!r}: directions {list(given)} must be different ones of {', '.join(DIRECTIONS)}"
+                f"constraint {excerpt(self.name)}: directions {excerpt(list(given))} must be different ones of "
+                f"{', '.join(DIRECTIONS)}"
             )
         object.__setattr__(self, "directions", tuple(d for d in DIRECTIONS if d in given))
 
@@ -90,7 +92,7 @@ class DistanceConstraint(PairConstraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self.distance, f"constraint {self.name!r}: distance")
+        check_positive(self.distance, f"constraint {excerpt(self.name)}: distance")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.forms import number
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -34,13 +35,15 @@ class JointCoupling(Constraint):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        where = f"constraint {self.name!r}"
+        where = f"constraint {excerpt(self.name)}"
         given: Any = self.coefficients
         if not given and isinstance(given, Mapping):
             raise ValueError(f"{where}: `coefficients` names no joint")
         if not isinstance(given, Mapping):
-            raise ValueError(f"{where}: coefficients: expected joints with numbers, got {given!r}")
-        checked = {str(joint): _coefficient(c, f"{where}: coefficients of {joint!r}") for joint, c in given.items()}
+            raise ValueError(f"{where}: coefficients: expected joints with numbers, got {excerpt(given)}")
+        checked = {
+            str(joint): _coefficient(c, f"{where}: coefficients of {excerpt(joint)}") for joint, c in given.items()
+        }
         object.__setattr__(self, "coefficients", checked)
         number(self.offset, f"{where}: offset")
 
@@ -71,7 +74,7 @@ class JointCoupling(Constraint):
             joint = kinematics.model.joint(name)
             if not joint.kind.is_coordinate:
                 raise ValueError(
-                    f"constraint {self.name!r}: joint {name!r} is {joint.kind.name}, "
+                    f"constraint {excerpt(self.name)}: joint {name!r} is {joint.kind.name}, "
                     "it has more than one degree of freedom, or a velocity that is not the rate of its position"
                 )
             q, v = kinematics.q[joint.q_index], kinematics.v[joint.v_index]
@@ -139,7 +142,7 @@ class PfaffianRows(Constraint):
         for row in rates:
             if len(row) != kinematics.model.nv:
                 raise ValueError(
-                    f"constraint {self.name!r}: its function returns a row of {len(row)} numbers, "
+                    f"constraint {excerpt(self.name)}: its function returns a row of {len(row)} numbers, "
                     f"the robot has {kinematics.model.nv} degrees of freedom"
                 )
         bias = [sum((x * v for x, v in zip(row, kinematics.v)), 0.0) for row in rates]

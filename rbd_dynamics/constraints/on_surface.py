@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.surfaces import Plane, Surface, check_surface
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Vec3, dot3, scale3
@@ -37,7 +38,7 @@ class SurfaceConstraint(PairConstraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_surface(self.surface, f"constraint {self.name!r}")
+        check_surface(self.surface, f"constraint {excerpt(self.name)}")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
 from rbd_dynamics.constraints.surfaces import Plane, Surface, check_surface
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, less, reciprocal, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform, Vec6
@@ -38,11 +39,12 @@ class RollingBall(PairConstraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_surface(self.surface, f"constraint {self.name!r}")
-        check_positive(self.radius, f"constraint {self.name!r}: radius")
+        check_surface(self.surface, f"constraint {excerpt(self.name)}")
+        check_positive(self.radius, f"constraint {excerpt(self.name)}: radius")
         if not self.surface.is_distance:
             raise ValueError(
-                f"constraint {self.name!r}: a ball rolls on plane, sphere or cylinder, or what else gives a distance"
+                f"constraint {excerpt(self.name)}: a ball rolls on plane, sphere or cylinder, or what else gives a "
+                "distance"
             )
 
     @property
@@ -84,7 +86,7 @@ class RollingDisk(PairConstraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self.radius, f"constraint {self.name!r}: radius")
+        check_positive(self.radius, f"constraint {excerpt(self.name)}: radius")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.passive_forces import friction_torque
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ def checked_terms(terms: Iterable[str]) -> frozenset[str]:
     chosen = list(terms)
     for term in chosen:
         if term not in TERMS:
-            raise ValueError(f"unknown term {term!r}; known: {', '.join(TERMS)}")
+            raise ValueError(f"unknown term {excerpt(term)}; known: {', '.join(TERMS)}")
     return frozenset(chosen)
 
 

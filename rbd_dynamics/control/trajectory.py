@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_velocities, motion_of, state_of
+from rbd_dynamics.model.excerpt import shortened
 
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]
@@ -22,7 +23,10 @@ LONGEST_AWAY = 1e6  # s: up to there, time as a double is exact to the nanosecon
 
 
 class TrajectoryError(ValueError):
-    """A trajectory that cannot be followed; the message names the joint or the point."""
+    """A trajectory that cannot be followed; the message names the joint or the point, and is of bounded length."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class Point(NamedTuple):

@@ -187,7 +187,9 @@ class JointStateReader:
             return False
         elapsed = 1e-9 * (stamp - self._times[targets])
         known = self.seen[targets] & (elapsed > 0.0) & (elapsed < LONGEST_DIFFERENCE)
-        difference = (q - self.q[targets]) / np.where(known, elapsed, 1.0)
+        with np.errstate(over="ignore"):
+            difference = (q - self.q[targets]) / np.where(known, elapsed, 1.0)
+        known &= np.isfinite(difference)  # of absurd positions it is not
         v[gaps] = np.where(known, difference, 0.0)[gaps]
         self.differentiated = tuple(self.names[target] for target in targets[gaps])
         unknown = required & ~known

@@ -100,7 +100,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
         {
             "name": body.name,
             "parent": body_name(body.parent),
-            "joint": _joint_dict(body.joint),
+            "joint": joint_to_dict(body.joint),
             **_pose_dict(body.placement),
             "inertia": _inertia_dict(body.inertia),
         }
@@ -115,7 +115,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     return data
 
 
-def _joint_dict(joint: Joint) -> dict[str, Any]:
+def joint_to_dict(joint: Joint) -> dict[str, Any]:
     data: dict[str, Any] = {"name": joint.name, **joint.kind.to_dict()}
     limits = {key: float(getattr(joint.limits, key)) for key in _LIMITS}
     limits = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
@@ -238,6 +238,8 @@ def _body(name: Any, places: Mapping[str, int], where: str, hint: str = "") -> i
     """Index of a body by its name, None being the world."""
     if name is None:
         return WORLD
+    if not isinstance(name, str):
+        raise ModelError(f"{where}: expected the name of a body, got {excerpt(name)}")
     if name not in places:
         found = unknown("body", str(name), list(places))
         raise ModelError(f"{where}: {found}" + (f" ({hint})" if hint else ""))

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
 from rbd_dynamics.model.description import Description
-from rbd_dynamics.model.errors import Finding, Findings
+from rbd_dynamics.model.dictionary import joint_to_dict
+from rbd_dynamics.model.errors import Finding, Findings, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
 
@@ -18,6 +21,8 @@ GYRATION = (1e-4, 2.0)  # m, radius of gyration of a moving body
 COM_DISTANCE = 2.0  # m, of a centre of mass from its link frame
 LINK_LENGTH = 5.0  # m, from joint to joint
 ANGLE = 4.0 * math.pi + 1e-6  # rad, position limit of a revolute joint
+GRAVITY = 1000.0  # m/s^2
+LARGEST_NUMBER = 1e9  # of anything but limits, SI units
 TRAVEL = 10.0  # m, position limit of a prismatic joint
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
@@ -47,10 +52,15 @@ def _check_model(model: Model, description: Description | None, findings: Findin
     doubted = {finding.element for finding in findings if finding.severity != "note"}
     if not model.bodies:
         findings.note("robot", "has no joint that moves")
+    if math.hypot(*model.gravity) > GRAVITY:
+        findings.warning("robot", f"has a gravity of {math.hypot(*model.gravity):.3g} m/s^2", "is the unit m/s^2?")
     for body in model.bodies:
         if f"link {body.name!r}" not in doubted:
             _check_body(body, findings)
         _check_joint(body.joint, findings)
+        _check_sizes(body, findings)
+        if description is None:  # of a description they are checked link by link
+            _check_lengths(body, findings)
 
 
 def _check_body(body: Body, findings: Findings) -> None:
@@ -92,6 +102,40 @@ def _check_joint(joint: Joint, findings: Findings) -> None:
         findings.warning(where, f"travels up to {reach:g} m", "is the unit m?")
     elif joint.kind.name == "revolute" and reach > ANGLE:
         findings.warning(where, f"turns up to {reach:g} rad", "is the unit rad?")
+
+
+def _check_sizes(body: Body, findings: Findings) -> None:
+    """Numbers that no unit explains, with which the dynamics may not be finite."""
+    joint = body.joint
+    try:
+        data = joint_to_dict(joint)
+    except ModelError:  # of a kind that only Python can express
+        data = {}
+    data.pop("limits", None)  # there a large one is none
+    for key, part in (*data.items(), ("placement", body.placement.p)):
+        largest = max((abs(x) for x in _numbers_in(part)), default=0.0)
+        if largest > LARGEST_NUMBER:
+            findings.warning(f"joint {joint.name!r}", f"has the number {largest:.3g} as {key}", "no unit explains it")
+
+
+def _numbers_in(data: Any) -> Iterator[float]:
+    if isinstance(data, (int, float)):
+        yield float(data)
+    elif isinstance(data, Mapping):
+        for part in data.values():
+            yield from _numbers_in(part)
+    elif isinstance(data, (list, tuple)):
+        for part in data:
+            yield from _numbers_in(part)
+
+
+def _check_lengths(body: Body, findings: Findings) -> None:
+    mass, length = body.inertia.mass, math.hypot(*body.placement.p)
+    distance = math.hypot(*body.inertia.moment) / mass if mass else 0.0
+    if not distance <= COM_DISTANCE:
+        findings.warning(f"link {body.name!r}", f"has its centre of mass {distance:.3g} m away", "is the unit m?")
+    if not length <= LINK_LENGTH:
+        findings.warning(f"joint {body.joint.name!r}", f"is {length:.3g} m from its parent link", "is the unit m?")
 
 
 def _check_description(description: Description, findings: Findings) -> None:

@@ -87,7 +87,10 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise ValueError(f"parameter {self.name!r} must be {self.constraint}; got {excerpt(value)}")
         if float in kinds:
-            value = float(value)  # type: ignore[arg-type]
+            try:
+                value = float(value)  # type: ignore[arg-type]
+            except OverflowError:
+                raise ValueError(f"parameter {self.name!r} is too large for a double: {excerpt(value)}") from None
             if math.isnan(value):
                 raise ValueError(f"parameter {self.name!r} is not a number")
             if math.isinf(value) and not self.infinite:

@@ -170,15 +170,17 @@ def _description(urdf: str | None, source: Source) -> tuple[str | None, str]:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    from rbd_dynamics.replay.settings import Settings
+    from rbd_dynamics.replay.settings import Settings, json_of
 
     given: dict[str, Any] = {}
     if options.settings is not None:
         try:
-            given = json.loads(options.settings.read_text(encoding="utf-8"))
+            given = json_of(options.settings.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{options.settings}: {error}") from error
-        given = given.get("settings", given) if isinstance(given, dict) else {}
+        given = given.get("settings", given)
+        if not isinstance(given, dict):
+            raise ValueError(f"{options.settings}: settings must be a dictionary")
     for name in ("topic", "terms", "cutoff", "rate", "edge", "velocity", "clock"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)

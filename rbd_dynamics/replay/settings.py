@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
+from rbd_dynamics.model.excerpt import excerpt
 
 Clock = Literal["auto", "header", "received"]
 Velocity = Literal["auto", "measured", "differentiated"]
+LARGEST_BLOCK = 1 << 20  # messages
 LARGEST_CUTOFF = 0.45  # of the sample rate
 DEFAULT_CUTOFF = 5.0  # Hz
 
@@ -57,25 +59,29 @@ class Settings:
     def __post_init__(self) -> None:
         _among("clock", self.clock, ("auto", "header", "received"))
         _among("velocity", self.velocity, ("auto", "measured", "differentiated"))
+        if not isinstance(self.topic, str | None):
+            raise ValueError(f"topic must be a text, got {excerpt(self.topic)}")
         for name in ("rate", "cutoff", "max_gap"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
+            if value is not None and not (_is_number(value) and value > 0.0):
+                raise ValueError(f"{name} must be a positive number, got {excerpt(value)}")
         for name in ("edge", "reorder_window"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} must be a number of seconds, got {value!r}")
+            if not (value is None and name == "edge") and not (_is_number(value) and value >= 0.0):
+                raise ValueError(f"{name} must be a number of seconds, got {excerpt(value)}")
         if not (isinstance(self.order, int) and 1 <= self.order <= 10):
-            raise ValueError(f"order must be from 1 to 10, got {self.order!r}")
-        if not (isinstance(self.block, int) and self.block >= 16):
-            raise ValueError(f"block must be at least 16 messages, got {self.block!r}")
-        if isinstance(self.terms, str):
-            raise ValueError(f"terms must be a list of terms, got {self.terms!r}")
+            raise ValueError(f"order must be from 1 to 10, got {excerpt(self.order)}")
+        if not (isinstance(self.block, int) and 16 <= self.block <= LARGEST_BLOCK):
+            raise ValueError(f"block must be from 16 to {LARGEST_BLOCK} messages, got {excerpt(self.block)}")
+        if not isinstance(self.terms, Collection) or isinstance(self.terms, str):
+            raise ValueError(f"terms must be a list of terms, got {excerpt(self.terms)}")
         checked_terms(self.terms)
         object.__setattr__(self, "terms", tuple(self.terms))
+        if not isinstance(self.positions, Mapping):
+            raise ValueError(f"positions must be {{joint: position}}, got {excerpt(self.positions)}")
         for joint, position in self.positions.items():
-            if not math.isfinite(position):
-                raise ValueError(f"position of joint {joint!r} is {position!r}")
+            if not _is_number(position):
+                raise ValueError(f"position of joint {excerpt(joint)} is {excerpt(position)}")
         object.__setattr__(self, "positions", dict(self.positions))
 
     def cutoff_at(self, rate: float) -> float:
@@ -99,7 +105,7 @@ class Settings:
         known = [entry.name for entry in fields(cls)]
         for name in data:
             if name not in known:
-                raise ValueError(f"unknown setting {name!r}; known: {', '.join(known)}")
+                raise ValueError(f"unknown setting {excerpt(name)}; known: {', '.join(known)}")
         return cls(**data)
 
     def to_json(self) -> str:
@@ -107,9 +113,29 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        return cls.from_dict(json.loads(text))
+        """Raises ValueError, also for what is no JSON."""
+        return cls.from_dict(json_of(text))
+
+
+def json_of(text: str) -> dict[str, Any]:
+    """The dictionary that a JSON text holds. Raises ValueError."""
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError("too many lists and dictionaries inside each other") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"expected a dictionary of settings, got {excerpt(data)}")
+    return data
+
+
+def _is_number(value: Any) -> bool:
+    """Real and finite as a float."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _among(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} is {value!r}, must be one of {', '.join(choices)}")
+        raise ValueError(f"{name} is {excerpt(value)}, must be one of {', '.join(choices)}")

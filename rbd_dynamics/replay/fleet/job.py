@@ -115,12 +115,17 @@ def _finished(job: Job, key: str) -> Result | None:
         return None
     try:
         state = json.loads((job.output / DONE).read_text())
-        if state["key"] != key:
+        summary = (job.output / "summary.json").read_text()
+        if (state["key"], state["digest"]) != (key, _digest(summary, state["comparison"])):
             return None
-        summary = json.loads((job.output / "summary.json").read_text())
-        return Result(job, summary=summary, comparison=state["comparison"], resumed=True)
-    except (OSError, ValueError, KeyError, TypeError):
+        return Result(job, summary=json.loads(summary), comparison=state["comparison"], resumed=True)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _digest(summary: str, comparison: Any) -> str:
+    """What was damaged since it was written is done again."""
+    return hashlib.sha256(f"{summary}{json.dumps(comparison)}".encode()).hexdigest()
 
 
 def _done(job: Job, key: str, progress: Progress | None) -> Result:
@@ -146,7 +151,9 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
         outputs.finish(found, summary)
     comparison = found.comparison.to_dict()
     if job.output is not None:
-        write_whole(job.output / DONE, json.dumps({"key": key, "comparison": comparison}) + "\n")
+        digest = _digest((job.output / "summary.json").read_text(), comparison)
+        state = {"key": key, "digest": digest, "comparison": comparison}
+        write_whole(job.output / DONE, json.dumps(state) + "\n")
     return Result(job, summary=summary, comparison=comparison)
 
 

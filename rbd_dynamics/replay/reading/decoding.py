@@ -205,23 +205,23 @@ class MessageTypes:
         default = Stores.ROS1_NOETIC if encoding == "ros1" else stores.get(f"ros2_{distribution}", Stores.ROS2_HUMBLE)
         self._store = usual = get_typestore(default)
         self._type_name = type_name
+        self._is_ros1 = encoding == "ros1"
         #: is the definition the one that `layout_of` knows?
         self.is_usual = True
         if definition:
             try:
-                types = get_types_from_msg(definition, type_name)
-            except Exception:  # rosbags raises what its parser meets
+                own = get_typestore(Stores.EMPTY)
+                own.register(get_types_from_msg(definition, type_name))
+                names = (type_name, "std_msgs/msg/Header") if type_name == JOINT_STATE else (type_name,)
+                self.is_usual = all(_fields(own, name) == _fields(usual, name) for name in names)
+            except Exception:  # rosbags raises what its parser meets: a damaged definition is taken for the usual one
                 return
-            own = get_typestore(Stores.EMPTY)
-            own.register(types)
-            names = (type_name, "std_msgs/msg/Header") if type_name == JOINT_STATE else (type_name,)
-            self.is_usual = all(_fields(own, name) == _fields(usual, name) for name in names)
             self._store = own
-        self._deserialize = self._store.deserialize_ros1 if encoding == "ros1" else self._store.deserialize_cdr
 
     def message(self, data: bytes) -> Any:
         """Raises whatever rosbags raises."""
-        return self._deserialize(data, self._type_name)
+        read = self._store.deserialize_ros1 if self._is_ros1 else self._store.deserialize_cdr
+        return read(data, self._type_name)
 
     def joint_state(self, data: bytes) -> tuple[int, Sequence[str], Any, Any, Any]:
         """Stamp in ns, names, positions, velocities, efforts."""

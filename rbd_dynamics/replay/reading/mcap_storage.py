@@ -61,7 +61,7 @@ class McapStorage(RecordFile):
             if opcode == 0 or length > LARGEST:
                 self._damaged(start, "no record")
                 break
-            content = self._file.read(length)
+            content = self._read_at_most(length)
             whole = len(content) == length
             if opcode == CHUNK:
                 content = self._unpacked(content, start, whole)

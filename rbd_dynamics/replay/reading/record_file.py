@@ -35,6 +35,10 @@ class RecordFile(ABC):
     def close(self) -> None:
         self._file.close()
 
+    def _read_at_most(self, size: int) -> bytes:
+        """The next bytes, fewer at the end of the file: memory is taken for what is there, whatever a length says."""
+        return self._file.read(max(0, min(size, self._size - self._file.tell())))
+
     @abstractmethod
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
         """As in `Storage`; on the way it finds `_topics`."""

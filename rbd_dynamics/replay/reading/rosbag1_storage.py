@@ -32,7 +32,10 @@ class Rosbag1Storage(RecordFile):
         while (record := self._next()) is not None:
             fields, data = record
             if fields["op"][0] == CONNECTION:
-                self._take_connection(fields, data)
+                try:
+                    self._take_connection(fields, data)
+                except KeyError:  # damaged: what the file has is found by reading it
+                    return False
             elif fields["op"][0] == CHUNK_INFO:
                 for k in range(0, len(data) - 7, 8):
                     topic = int.from_bytes(data[k : k + 4], "little")
@@ -53,16 +56,16 @@ class Rosbag1Storage(RecordFile):
                 break
             fields, data = record
             operation = fields["op"][0]
-            if operation == CHUNK:
-                try:
+            try:
+                if operation == CHUNK:
                     self._take_all(decompressed(data, fields["compression"].decode()), wanted, found)
-                except Exception as problem:  # whatever a decompressor raises
-                    self._damaged(start, problem)
-            elif operation == CONNECTION:
-                self._take_connection(fields, data)
-            elif operation == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
-                found.times.append(_time(fields["time"], 0))
-                found.data.append(data)
+                elif operation == CONNECTION:
+                    self._take_connection(fields, data)
+                elif operation == MESSAGE and int.from_bytes(fields["conn"], "little") in wanted:
+                    found.times.append(_time(fields["time"], 0))
+                    found.data.append(data)
+            except Exception as problem:  # whatever a decompressor raises, and fields that are missing
+                self._damaged(start, problem)
             yield from found.full(start / self._size)
         yield from found.full(1.0, everything=True)
 
@@ -78,7 +81,7 @@ class Rosbag1Storage(RecordFile):
         return LENGTH.unpack(self._read(4))[0]
 
     def _read(self, size: int) -> bytes:
-        data = self._file.read(size) if size < LARGEST else b""
+        data = self._read_at_most(size) if size < LARGEST else b""
         if len(data) < size:
             raise EOFError
         return data

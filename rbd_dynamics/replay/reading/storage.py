@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import bz2
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.joint_states.layout import Encoding
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.replay.log import Log
 
 
@@ -70,6 +71,7 @@ def first_bytes(path: Path) -> bytes:
 
 # --- compression ------------------------------------------------------------------------------------------------------
 
+LARGEST_PART = 1 << 30  # bytes of a message or of a chunk of them, unpacked
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -93,16 +95,34 @@ def decompressed(data: bytes, compression: str, partial: bool = False) -> bytes:
     if compression in ("", "none"):
         return data
     if compression == "zstd":
-        return zstd().ZstdDecompressor().decompress(data) if partial else zstd().decompress(data)
+        return _all_frames(zstd().ZstdDecompressor, data, partial)
     if compression == "bz2":
-        return bz2.BZ2Decompressor().decompress(data) if partial else bz2.decompress(data)
+        return _all_frames(bz2.BZ2Decompressor, data, partial)
     if compression == "lz4":
         try:
             from lz4 import frame
         except ImportError:
             raise RecordingError("compressed recordings need rosbags: pip install rosbags") from None
-        return frame.LZ4FrameDecompressor().decompress(data) if partial else frame.decompress(data)
-    raise RecordingError(f"unknown compression {compression!r}")
+        return _all_frames(frame.LZ4FrameDecompressor, data, partial)
+    raise RecordingError(f"unknown compression {excerpt(compression)}")
+
+
+def _all_frames(decompressor: Callable[[], Any], data: bytes, partial: bool) -> bytes:
+    """What frames one after another hold. Raises ValueError where the last is cut off (and not `partial`), or for a
+    few bytes that stand for gigabytes."""
+    found = bytearray()
+    while True:
+        frame = decompressor()
+        found += frame.decompress(data, LARGEST_PART + 1 - len(found))
+        if len(found) > LARGEST_PART:
+            raise ValueError(f"unpacks to more than {LARGEST_PART >> 20} MB")
+        if not frame.eof:
+            if not partial:
+                raise ValueError("the compressed data are cut off")
+            return bytes(found)
+        data = frame.unused_data or b""
+        if not data or partial:
+            return bytes(found)
 
 
 def unpacked(path: Path, folder: Path, log: Log) -> Path:
@@ -130,6 +150,9 @@ def unpacked(path: Path, folder: Path, log: Log) -> Path:
 # --- small things that all need ---------------------------------------------------------------------------------------
 
 
+LATEST = 2**63 - 1  # ns: files have unsigned times
+
+
 class Gatherer:
     """Collects messages one by one, as `times` (ns) and `data`, into blocks."""
 
@@ -141,7 +164,8 @@ class Gatherer:
     def full(self, fraction: float, everything: bool = False) -> Iterator[RawBlock]:
         """A block, if there are enough messages for one, or any at all if `everything`."""
         if len(self.data) >= self._size or (everything and self.data):
-            yield RawBlock(np.array(self.times, dtype=np.int64), list(self.data), fraction)
+            times = np.minimum(np.array(self.times, dtype=np.uint64), np.uint64(LATEST)).astype(np.int64)
+            yield RawBlock(times, list(self.data), fraction)
             self.times.clear()
             self.data.clear()
 

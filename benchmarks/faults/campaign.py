@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of a campaign: nodes, senders of states, the judge; and the threads that do the faults."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from benchmarks.faults.faults import Client, Faults
+from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
+from benchmarks.faults.sender import RING, send
+from benchmarks.faults.watching import watch
+
+NODES = ("feedforward", "hybrid_controller")
+AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001}  # rad; the latter's tool stays where the surface is
+START = 120.0  # s for a node to come up, its kernels compiled
+RSS_PERIOD, WARM_UP = 10.0, 60.0  # s
+BAD = ("wrong", "non_finite", "above_limits", "stale")
+
+
+def parameters(kind: str) -> dict[str, Any]:
+    common: dict[str, Any] = {"locked_joints": [FINGERS[0]], "state_timeout": 0.1}
+    if kind == "guard":
+        return common
+    if kind == "feedforward":
+        return {**common, "kp": [50.0], "kd": [5.0], "interpolation": "as_given", "missing_velocity": "refuse"}
+    from scipy.spatial.transform import Rotation
+
+    tool = oracle("panda", None).tool(MIDDLE)
+    return {
+        **common, "tool_frame": TOOL, "tool_orientation": [np.pi, 0.0, 0.0], "missing_velocity": "refuse",
+        "task_position": tool.translation.tolist(),
+        "task_orientation": Rotation.from_matrix(
+            tool.rotation @ Rotation.from_euler("xyz", [np.pi, 0.0, 0.0]).as_matrix()
+        ).as_euler("xyz").tolist(),
+        "desired_force": [10.0], "kp": [100.0], "kd": [20.0],
+    }  # fmt: skip
+
+
+class Node:
+    """A node's process, which may be ended and started again; and how much memory it takes."""
+
+    def __init__(self, kind: str, folder: Path, cache: Path, guarding: str = "") -> None:
+        self.kind, self._space = kind, guarding or kind
+        self._environment = {**os.environ, "RBD_DYNAMICS_CACHE_DIR": str(cache)}
+        self._remaps = ["-r", f"guard/unguarded_commands:={guarding}/commands"] if guarding else []
+        self._file = folder / f"{guarding}{kind}.yaml"
+        self._file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters(kind)}}))
+        self._log = folder / f"{guarding}{kind}.log"
+        self.memory: list[list[tuple[float, float]]] = []  # of each life: time, MB
+        self.lock = threading.Lock()
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> None:
+        arguments = ["--ros-args", "-r", f"__ns:=/{self._space}", "--params-file", str(self._file), *self._remaps]
+        command = [sys.executable, "-m", f"rbd_dynamics.nodes.{self.kind}", *arguments]
+        with self.lock, self._log.open("ab") as log:
+            self._from = log.tell()
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
+            self._begin = time.monotonic()
+            self.memory.append([])
+
+    def wait_until_active(self) -> None:
+        """And with a robot. Raises RuntimeError with what it said."""
+        end = time.monotonic() + START
+        while "ready for" not in (said := self.said()) or "active" not in said:
+            if time.monotonic() > end or self._process.poll() is not None:
+                raise RuntimeError(f"{self.kind} does not come up:\n{said[-3000:]}")
+            time.sleep(0.05)
+
+    def said(self) -> str:
+        """Of its present life, the last part."""
+        with self._log.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(self._from)
+            text = log.read(1 << 20)
+            if size - self._from > 2 << 20:
+                log.seek(size - (1 << 20))
+                text += log.read()
+        return text.decode(errors="replace")
+
+    def end(self, number: int) -> int:
+        with self.lock:
+            self._process.send_signal(number)
+            try:
+                return self._process.wait(20.0)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                return self._process.wait()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def measure(self) -> None:
+        with contextlib.suppress(OSError, StopIteration), self.lock:
+            lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+            rss = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+            self.memory[-1].append((time.monotonic() - self._begin, rss / 1024.0))
+
+    def slope(self) -> float | None:
+        """MB an hour after the warm-up, of all lives together."""
+        x, y = [], []
+        for life in self.memory:
+            late = np.array([row for row in life if row[0] > WARM_UP])
+            if len(late) > 2:
+                x += (late[:, 0] - late[:, 0].mean()).tolist()
+                y += (late[:, 1] - late[:, 1].mean()).tolist()
+        return float(3600.0 * np.dot(x, y) / np.dot(x, x)) if x else None
+
+
+def run(
+    kinds: list[str], seconds: float, rate: float, seed: int, pause: float = 0.5, guard: bool = False
+) -> dict[str, Any]:
+    """A campaign; its report, of which "good" says whether nothing was wrong."""
+    from rbd_dynamics.demo.ros_domain import own_domain
+
+    if "ROS_DOMAIN_ID" not in os.environ:
+        os.environ["ROS_DOMAIN_ID"] = str(own_domain())
+    with tempfile.TemporaryDirectory(prefix="faults_") as name:
+        folder = Path(name)
+        os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=str(folder / "log"))
+        return _Campaign(kinds, rate, seed, pause, folder, guard).run(seconds)
+
+
+class _Campaign:
+    def __init__(self, kinds: list[str], rate: float, seed: int, pause: float, folder: Path, guard: bool) -> None:
+        self._guard = guard
+        self._kinds, self._rate, self._seed, self._pause, self._folder = kinds, rate, seed, pause, folder
+        context = multiprocessing.get_context("spawn")
+        begin = time.time_ns() // 1000 * 1000
+        self._motions = {kind: Motion(begin, AMPLITUDE[kind]) for kind in kinds}
+        self._rings = {kind: context.Array("q", RING + 2, lock=False) for kind in kinds}
+        self._controls = {kind: context.Array("d", 3, lock=False) for kind in kinds}
+        theirs, self._events = context.Pipe(duplex=False)
+        self._results = context.Queue()
+        arguments = (kinds, self._motions, self._rings, theirs, self._results)
+        self._judge = context.Process(target=watch, args=arguments, daemon=True)
+        self._senders = [
+            context.Process(
+                target=send, daemon=True,
+                args=(k, rate, self._motions[k], self._rings[k], self._controls[k], k == "hybrid_controller"),
+            )
+            for k in kinds
+        ]  # fmt: skip
+        self._lock = threading.Lock()
+        self._violations: list[dict[str, Any]] = []
+        self._problems: list[str] = []
+        self._stop = threading.Event()
+
+    def _tell(self, node: str, kind: str, value: Any) -> None:
+        with self._lock:
+            self._events.send((node, time.time(), kind, value))
+
+    def run(self, seconds: float) -> dict[str, Any]:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from std_msgs.msg import String
+
+        rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
+        own = rclpy.create_node("faults")
+        executor = SingleThreadedExecutor()
+        executor.add_node(own)
+
+        def spin() -> None:
+            while not self._stop.is_set():
+                executor.spin_once(timeout_sec=0.05)
+
+        spinning = threading.Thread(target=spin, daemon=True)
+        spinning.start()
+        self._judge.start()
+        nodes: dict[str, Node] = {}
+        guards: dict[str, Node] = {}
+        threads = []
+        faults: dict[str, Faults] = {}
+        try:
+            for kind in self._kinds:
+                cache = self._folder / f"cache_{kind}"
+                nodes[kind] = Node(kind, self._folder, cache)
+                if self._guard:
+                    guards[kind] = Node("guard", self._folder, self._folder / f"cache_guard_{kind}", kind)
+                client = Client(own, kind)
+                client.descriptions.publish(String(data=description("panda")))
+                rng = random.Random(f"{self._seed} {kind}")
+                faults[kind] = Faults(
+                    kind, client, nodes[kind], self._motions[kind], self._controls[kind], cache, rng,
+                    lambda event, value, kind=kind: self._tell(kind, event, value),
+                )  # fmt: skip
+            for node in (*nodes.values(), *guards.values()):
+                node.wait_until_active()
+            for sender in self._senders:
+                sender.start()
+            begin = time.monotonic()
+            for kind in self._kinds:
+                self._tell(kind, "excused", (0.0, time.time() + 3.0))
+                thread = threading.Thread(target=self._do_faults, args=(faults[kind], nodes[kind], begin + seconds))
+                thread.start()
+                threads.append(thread)
+            self._follow([*nodes.values(), *guards.values()], begin + seconds)
+            for thread in threads:
+                thread.join()
+            return self._finish(nodes, guards, faults, time.monotonic() - begin)
+        finally:
+            self._stop.set()
+            for control in self._controls.values():
+                control[0] = 1.0
+            for node in (*nodes.values(), *guards.values()):
+                if node.alive:
+                    with contextlib.suppress(OSError):
+                        os.kill(node.pid, signal.SIGCONT)
+                    code = node.end(signal.SIGINT)
+                    if code != 0:
+                        self._problems.append(f"{node.kind}: exit code {code} at SIGINT")
+            for process in (*self._senders, self._judge):
+                if process.pid is not None:
+                    process.join(5.0)
+                    process.kill()
+            spinning.join()
+            executor.shutdown()
+            own.destroy_node()
+            rclpy.try_shutdown()
+
+    def _do_faults(self, faults: Faults, node: Node, end: float) -> None:
+        ring = self._rings[faults.kind]
+        while ring[RING] < 200 and time.monotonic() < end:  # states come first
+            time.sleep(0.1)
+        try:
+            while time.monotonic() < end - 3.0:
+                if not node.alive:
+                    self._problems.append(f"{node.kind} died; it said:\n{node.said()[-3000:]}")
+                    self._tell(node.kind, "anew", None)
+                    node.start()
+                    node.wait_until_active()
+                faults.one()
+                time.sleep(min(faults.rng.expovariate(1.0 / self._pause), 5.0))
+        except Exception as error:
+            self._problems.append(f"{node.kind}: the campaign ended: {type(error).__name__}: {error}")
+
+    def _follow(self, nodes: list[Node], end: float) -> None:
+        """Measure memory, gather violations."""
+        due = time.monotonic()
+        while time.monotonic() < end:
+            if time.monotonic() >= due:
+                due += RSS_PERIOD
+                for node in nodes:
+                    node.measure()
+            with contextlib.suppress(queue.Empty):
+                self._take(self._results.get(timeout=0.2))
+
+    def _take(self, result: tuple[str, Any]) -> Any:
+        kind, value = result
+        if kind in ("end", "report"):
+            return value
+        self._violations.append({"node": kind, "seed": self._seed, **value})
+        print(f"{kind}: {value['what']} at {value['stamp']}", file=sys.stderr, flush=True)
+        return None
+
+    def _finish(
+        self, nodes: dict[str, Node], guards: dict[str, Node], faults: dict[str, Faults], elapsed: float
+    ) -> dict[str, Any]:
+        for control in self._controls.values():
+            control[0] = 1.0
+        self._tell("", "end", None)
+        counts = None
+        limit = time.monotonic() + 120.0
+        while counts is None:
+            if time.monotonic() > limit:
+                raise RuntimeError("the judge does not come to an end")
+            with contextlib.suppress(queue.Empty):
+                counts = self._take(self._results.get(timeout=1.0))
+        for kind, node in nodes.items():
+            lives = [[round(mb, 1) for _, mb in life] for life in node.memory]
+            counts[kind] |= {
+                "memory, MB": lives[-5:], "memory slope, MB/h": node.slope(), "lives": len(node.memory),
+                "faults": dict(sorted(faults[kind].done.items())), "notes": faults[kind].notes[:100],
+            }  # fmt: skip
+            if kind in guards:
+                counts[kind]["guard's memory, MB"] = [round(mb, 1) for _, mb in guards[kind].memory[-1]][-50:]
+                counts[kind]["guard's memory slope, MB/h"] = guards[kind].slope()
+                if not guards[kind].alive:
+                    self._problems.append(f"the guard of {kind} died; it said:\n{guards[kind].said()[-3000:]}")
+        good = all(counts[kind][bad] == 0 for kind in nodes for bad in BAD) and not self._problems
+        return {
+            "good": good, "seed": self._seed, "seconds": round(elapsed, 1), "rate": self._rate, "nodes": counts,
+            "problems": self._problems, "violations": self._violations[:400],
+        }  # fmt: skip

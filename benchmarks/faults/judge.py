@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on each effort: does it follow from the state that it answers, by Pinocchio and the judge's own desired
+motions, with one of the settings that may be in force?
+
+What is in force is followed, not asked for: a change that was sent may come at any time from then on, and has come when
+an effort is explained by it and by nothing before it. An effort that nothing explains is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.faults.desired import Desired, Hold, Points, Quintics, SetPoint
+from benchmarks.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
+from benchmarks.faults.sender import REFUSED
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9  # relative to the largest of the terms
+STATE_TIMEOUT = 0.1  # s, of the nodes
+#: beyond it, s, and of the sender's lateness: a busy machine keeps a thread from publishing what it has just checked
+ALLOWANCE, LATENESS = 0.02, 3.0
+GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
+FORGOTTEN = 60.0  # s after which a change that never came is not waited for
+SEARCHED = 2000  # states among which is the one where a hold began
+KEPT = 50  # violations of a kind that are written down
+LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
+LOST = 0.3  # s during which efforts may not have come here
+GAP = 0.02  # s between two states that were answered, after which a motion may have ended
+UNSETTLED = 3.0  # s after an event during which a hold may begin anew
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters that count."""
+
+    kp: tuple[float, ...] = (50.0,)
+    kd: tuple[float, ...] = (5.0,)
+    effort_limits: tuple[float, ...] = ()
+    evaluate_at: str = "measured"
+    law: str = "feedforward"
+    terms: tuple[str, ...] = ("inertia", "coriolis", "gravity")
+
+    @property
+    def limits(self) -> Array:
+        return np.broadcast_to(np.array(self.effort_limits), 7) if self.effort_limits else LIMITS
+
+    def torque(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> tuple[Array, float]:
+        """Without limits, and the size of its terms."""
+        w = desired.at(stamp)
+        feedback = np.array(self.kp) * (w.q - q) + np.array(self.kd) * (w.v - v)
+        a = w.a
+        if self.law == "computed_torque":
+            a, feedback = a + feedback, np.zeros(7)
+        at_q, at_v = (w.q, w.v) if self.evaluate_at == "desired" else (q, v)
+        tau = model.torque(
+            at_q,
+            at_v if "coriolis" in self.terms else np.zeros(7),
+            a if "inertia" in self.terms else np.zeros(7),
+        )
+        scale = max(1.0, float(np.abs(tau).max()), float(np.abs(feedback).max()))
+        if "gravity" not in self.terms:
+            gravity = model.gravity(at_q)
+            scale = max(scale, float(np.abs(gravity).max()))
+            tau = tau - gravity
+        return tau + feedback, scale
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that an effort depends on besides the state."""
+
+    robot: str = "panda"
+    payload: Payload | None = None
+    settings: Settings = field(default_factory=Settings)
+    desired: Desired | None = None  # None: a hold that is not known yet
+
+
+@dataclass
+class Change:
+    """One that was sent. part: of a Situation; "points": a trajectory; "anew": of a node that starts again."""
+
+    part: str
+    value: Any
+    time: float  # s, when it was sent
+
+
+@dataclass
+class Counts:
+    published: int = 0
+    exact: int = 0
+    bounds: int = 0
+    wrong: int = 0
+    non_finite: int = 0
+    above_limits: int = 0
+    stale: int = 0
+    in_flight: int = 0  # stopped between the check of the age and the publication: one for each stop
+    commands: int = 0
+    commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
+    commands_safe: int = 0  # of these, gravity with damping, or zero
+    guarded: int = 0  # passed on by the guard
+    guarded_bounds: int = 0  # while the node's own commands were not seen yet
+    guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
+
+
+class Judge:
+    """Of one node. `publish`: told (kind, text) of each violation."""
+
+    def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.motion, self.counts = motion, Counts()
+        self._ring, self._tell = ring, tell
+        self.now = Situation()
+        self._changes: list[Change] = []
+        self._answered: deque[int] = deque(maxlen=64)  # stamps
+        self._unsettled = 0.0  # until when (s) a hold may begin anywhere
+        self._stops: list[float] = []  # when the node went on after it was stopped, s
+        self._robots: deque[str] = deque(["panda"], maxlen=3)
+        self._loads: deque[Payload | None] = deque([None], maxlen=4)
+        self._start = Situation()  # of a node that starts
+        self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
+        self._last_good = 0
+        self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
+
+    # --- what is done to the node -----------------------------------------------------------------
+
+    def event(self, time: float, kind: str, value: Any) -> None:
+        if kind == "stamps":
+            self._others.extend(value)
+            return
+        self.recent.append(f"{time:.3f} {kind} {str(value)[:100]}")
+        if kind in ("payload", "settings", "desired", "points"):
+            self._changes.append(Change(kind, value, time))
+            if kind == "payload":
+                self._loads.append(value)
+        elif kind == "robot":
+            self._changes.append(Change(kind, value, time))
+            self._robots.append(value)
+        elif kind == "anew":
+            self._changes.append(Change(kind, value, time))
+            self._unsettled = max(time + 60.0, self._unsettled)
+        elif kind == "unsettled":
+            self._unsettled = max(time + UNSETTLED, self._unsettled)
+        elif kind == "continued":
+            self._stops.append(time)
+            del self._stops[:-5]
+            self._unsettled = max(time + UNSETTLED, self._unsettled)
+
+    # --- efforts ----------------------------------------------------------------------------------
+
+    def effort(self, stamp: int, tau: Array, published: int) -> None:
+        """An effort that answers the state of `stamp`; published: when it, or its command, was written (both ns)."""
+        counts, time = self.counts, published * 1e-9
+        counts.published += 1
+        self._changes = [change for change in self._changes if time - change.time < FORGOTTEN]
+        if not np.isfinite(tau).all() or tau.shape != (7,):
+            counts.non_finite += 1
+            self._violation("not finite", stamp, tau, published)
+            return
+        if (np.abs(tau) > self._largest_limits() * (1.0 + 1e-12)).any():
+            counts.above_limits += 1
+            self._violation("above limits", stamp, tau, published)
+        self._check_age(stamp, tau, published)
+        if self._answered and abs(stamp - self._answered[-1]) > GAP * 1e9:
+            self._unsettled = max(time + UNSETTLED, self._unsettled)  # silence ends a motion
+        if stamp % 1000 == REFUSED:
+            counts.wrong += 1
+            self._violation("answers a state that must be refused", stamp, tau, published)
+        elif self.explained(stamp, tau, time):
+            self._answered.append(stamp)
+            self._last_good = stamp
+        else:
+            counts.wrong += 1
+            self._violation("wrong", stamp, tau, published)
+
+    def explained(self, stamp: int, tau: Array, time: float) -> bool:
+        """Whether something makes it so; that is then in force. Counts how well it was judged."""
+        q, v = self.motion.state(stamp)
+        for situation in self._situations(stamp, q, v, time):
+            if situation.desired is None:
+                continue
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        if time < self._unsettled or self.now.desired is None:
+            for situation in self._anchored(stamp, q, v, tau, time):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        return False
+
+    def _fits(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
+        assert situation.desired is not None
+        settings = situation.settings
+        expected, scale = settings.torque(oracle(situation.robot, situation.payload), q, v, situation.desired, stamp)
+        expected = np.clip(expected, -settings.limits, settings.limits)
+        return float(np.abs(tau - expected).max()) <= TOLERANCE * scale
+
+    def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
+        """What may be in force, the likeliest first."""
+        yield self.now
+        for robot, payload, settings in self._combinations():
+            base = replace(self.now, robot=robot, payload=payload, settings=settings)
+            for desired in self._desired(stamp, time):
+                yield replace(base, desired=desired)
+
+    def _combinations(self) -> Iterator[tuple[str, Payload | None, Settings]]:
+        def options(part: str) -> list[Any]:
+            there = [getattr(self.now, part)]
+            return there + [change.value for change in self._changes if change.part == part]
+
+        settings = [self.now.settings]
+        for change in self._changes:  # one after the other, or some of them
+            if change.part == "settings":
+                settings += [replace(known, **change.value) for known in settings[:4]]
+        yield from product(options("robot"), options("payload"), settings)
+
+    def _desired(self, stamp: int, time: float) -> Iterator[Desired]:
+        now = self.now.desired
+        before = list(self._answered)[-20:][::-1]
+        if now is not None:
+            yield now
+            if isinstance(now, SetPoint):  # they stopped: it is held, or the robot where it is
+                yield Hold(now.wanted.q)
+                for at in (stamp, *before[:3]):
+                    yield Hold(self.motion.state(at)[0])
+            elif time < self._unsettled:
+                for at in before[:3]:  # hold from now on
+                    yield Hold(now.at(at).q)
+        for change in self._changes:
+            if change.part == "desired":
+                yield change.value
+            elif change.part == "points" and now is not None:
+                points: Points = change.value
+                for at in dict.fromkeys([*before, *self._sent(stamp)]):
+                    path = Quintics(points, points.start or at, at, now.at(at))
+                    if not path.empty:
+                        yield path
+
+    def _latest(self, stamp: int, count: int) -> NDArray[np.int64]:
+        """Stamps of the last good states that were sent, up to `stamp`."""
+        ring = np.frombuffer(self._ring, np.int64)
+        sent, size = int(ring[-2]), len(ring) - 2
+        stamps = np.take(ring, np.arange(max(0, sent - count), sent) % size)
+        return stamps[stamps <= stamp]
+
+    def _sent(self, stamp: int) -> list[int]:
+        """Those of the last moments: an effort that answered one may be lost."""
+        stamps = self._latest(stamp, SEARCHED)
+        return [int(x) for x in stamps[stamps > stamp - LOST * 1e9][::-1]]
+
+    def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
+        """A hold that began at one of the latest states, also of a node that has started anew."""
+        # where it began may be known late
+        stamps = self._latest(stamp, SEARCHED if self.now.desired is not None else 10 * SEARCHED)
+        stamps = np.append(stamps, [stamp, *self._answered, *self._others])
+        q_d = self.motion.positions(stamps)
+        bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
+        if any(change.part == "anew" for change in self._changes):
+            bases += [replace(self._start, robot=robot) for robot in self._robots]
+        for base in bases:
+            s, model = base.settings, oracle(base.robot, base.payload)
+            feedback = np.array(s.kp) * (q_d - q) - np.array(s.kd) * v
+            if s.law == "computed_torque" and s.evaluate_at == "measured":
+                inner = model.torque(q, v, np.zeros(7))
+                guesses = inner + feedback @ model.mass_matrix(q)
+            elif s.law == "feedforward" and s.evaluate_at == "measured":
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + np.array(s.kd) * v + feedback
+            else:
+                guesses = np.array([s.torque(model, q, v, Hold(row), stamp)[0] for row in q_d])
+            off = np.abs(np.clip(guesses, -s.limits, s.limits) - tau).max(axis=1)
+            for k in np.argsort(off)[:3]:
+                situation = replace(base, desired=Hold(q_d[k]))
+                if self._fits(situation, stamp, q, v, tau):
+                    yield situation
+
+    def _now_is(self, new: Situation) -> None:
+        """Forget the changes that have come, and those before them."""
+        if new is self.now:
+            return
+        old, self.now = self.now, new
+        for part in ("robot", "payload", "settings", "desired"):
+            if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
+                continue
+            kinds = ("desired", "points") if part == "desired" else (part,)
+            for k, change in enumerate(self._changes):
+                if change.part not in kinds:
+                    continue
+                came = replace(old.settings, **change.value) == new.settings if part == "settings" else (
+                    change.value is getattr(new, part) or change.value == getattr(new, part)
+                    if part != "desired" else change.value is new.desired or isinstance(new.desired, Quintics)
+                )  # fmt: skip
+                if came:
+                    self._changes = [c for i, c in enumerate(self._changes) if c.part not in kinds or i > k]
+                    break
+
+    def _largest_limits(self) -> Array:
+        most = self.now.settings.limits
+        for change in self._changes:
+            if change.part == "anew":
+                most = np.maximum(most, LIMITS)
+            elif change.part == "settings" and "effort_limits" in change.value:
+                most = np.maximum(most, Settings(effort_limits=change.value["effort_limits"]).limits)
+        return most
+
+    @property
+    def _allowance(self) -> float:
+        """s between the node's last look at the clock and the publication: a few times what others had to wait for a
+        processor just now."""
+        return ALLOWANCE + LATENESS * 1e-9 * float(self._ring[-1])
+
+    def _check_age(self, stamp: int, tau: Array, published: int) -> None:
+        age = 1e-9 * (published - stamp)
+        if age <= STATE_TIMEOUT + self._allowance:
+            return
+        for stop in self._stops:
+            if 0.0 <= published * 1e-9 - stop < self._allowance:
+                self._stops.remove(stop)
+                self.counts.in_flight += 1
+                return
+        self.counts.stale += 1
+        self._violation(f"stale by {age:.3f} s", stamp, tau, published)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def command(self, tau: Array, published: int, alone: bool) -> None:
+        """A message on ~/commands; `alone`: no effort says the same."""
+        self.counts.commands += 1
+        if not alone:
+            return
+        self.counts.commands_alone += 1
+        if not np.isfinite(tau).all() or tau.shape != (7,):
+            self.counts.non_finite += 1
+            self._violation("a command is not finite", 0, tau, published)
+        elif (np.abs(tau) > self._largest_limits() * (1.0 + 1e-12)).any():
+            self.counts.above_limits += 1
+            self._violation("a command is above limits", 0, tau, published)
+        elif self._leaves_safe(tau):
+            self.counts.commands_safe += 1
+
+    def guarded(self, tau: Array, published: int, sent: int | None, unseen: bool) -> None:
+        """A message of the guard; sent: when the node published the same, ns, None: it never did.
+
+        unseen: the node's own commands are not seen here yet: its publisher and this reader have not found each other.
+        """
+        if sent is not None:
+            old = published - sent > (GUARD_QUEUE + self._allowance) * 1e9
+            self.counts.guarded += 1
+            if old and not self._leaves_safe(tau):
+                self.counts.stale += 1
+                self._violation("the guard passed a stale command", 0, tau, published)
+        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau):
+            self.counts.guarded_safe += 1
+        elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
+            self.counts.guarded_bounds += 1
+        else:
+            self.counts.wrong += 1
+            self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
+
+    def _leaves_safe(self, tau: Array) -> bool:
+        """Zero, or a part of gravity at one of the latest states with so much damping."""
+        if not tau.any():
+            return True
+        for stamp in [self._last_good, *list(self._answered)[::8]]:
+            q, v = self.motion.state(stamp)
+            # the guard keeps its load when the node starts anew
+            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:
+                model = oracle(robot, payload)
+                gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
+                part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
+                if (np.abs(tau - part * gravity) <= LARGEST_DAMPING * np.abs(model.mass_matrix(q) @ v) + 0.5).all():
+                    return True
+        return False
+
+    # --- violations -------------------------------------------------------------------------------
+
+    def _violation(self, what: str, stamp: int, tau: Array, published: int) -> None:
+        q, v = self.motion.state(stamp)
+        expected: Any = None
+        if self.now.desired is not None and stamp:
+            s = self.now.settings
+            expected = s.torque(oracle(self.now.robot, self.now.payload), q, v, self.now.desired, stamp)[0].tolist()
+        self._tell({
+            "what": what, "begin": self.motion.begin, "stamp": stamp,
+            "published": published, "age": 1e-9 * (published - stamp),
+            "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
+            "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
+        })  # fmt: skip

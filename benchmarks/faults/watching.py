@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's process: takes what the nodes publish, with the time at which it was written, and judges it on line."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from benchmarks.faults.hybrid_judge import HybridJudge
+from benchmarks.faults.judge import KEPT, Judge
+from benchmarks.faults.robot import Motion
+from benchmarks.faults.sender import RING
+
+PERIOD = 0.004  # s between two looks
+DELAY = 0.1  # s until an effort is judged: what was told of it by other ways is there then
+SETTLED = 5.0  # s after which a state counts as not answered
+MATCHING = 0.05  # s between a command and the effort that says the same
+
+
+class Watch:
+    """One node: its topics, its judge, and which states it has answered."""
+
+    def __init__(self, node: Any, kind: str, motion: Motion, ring: Any, tell: Any) -> None:
+        from rclpy.qos import QoSProfile
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+
+        self.kind = kind
+        self.judge = (HybridJudge if kind == "hybrid_controller" else Judge)(motion, ring, tell)
+        qos = QoSProfile(depth=5000)
+
+        def ignore(message: Any) -> None:
+            """Taken by hand."""
+
+        prefix = f"/{kind}/{kind}"
+        self._efforts = node.create_subscription(JointState, f"{prefix}/effort", ignore, qos)
+        self._commands = node.create_subscription(Float64MultiArray, f"{prefix}/commands", ignore, qos)
+        self._guarded = node.create_subscription(Float64MultiArray, f"/{kind}/guard/commands", ignore, qos)
+        self._guards: deque[tuple[int, np.ndarray]] = deque()  # its commands
+        self._sent: dict[bytes, int] = {}  # the node's, and when
+        self._tasks = node.create_subscription(JointState, f"{prefix}/task_state", ignore, qos)
+        self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
+        self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
+        self._ring, self._seen = ring, 0
+        self._lateness = 0.0
+        self._open: deque[int] = deque()  # stamps sent
+        self._answered: set[int] = set()
+        self.excused: dict[float, float] = {}  # begin: end
+        self.unanswered = self.unanswered_excused = 0
+        self.longest_gap = self.longest_gap_excused = 0.0
+        self._last = 0
+
+    @staticmethod
+    def _take(subscription: Any) -> Any:
+        while True:
+            with subscription.handle:
+                taken = subscription.handle.take_message(subscription.msg_type, False)
+            if taken is None:
+                return
+            yield taken[0], taken[1]["source_timestamp"]
+
+    def look(self) -> None:
+        for message, published in self._take(self._efforts):
+            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+            self._waiting.append((published, stamp, np.array(message.effort)))
+        for message, published in self._take(self._commands):
+            self._alone.append((published, np.array(message.data)))
+            self._sent[self._alone[-1][1].tobytes()] = published
+        for message, published in self._take(self._guarded):
+            self._guards.append((published, np.array(message.data)))
+        for message, _ in self._take(self._tasks):
+            self.judge.task_state(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)  # type: ignore[attr-defined]
+        self._judge()
+        self._count_answers()
+
+    def _judge(self) -> None:
+        before = time.time_ns() - int(DELAY * 1e9)
+        while self._waiting and self._waiting[0][0] < before:
+            published, stamp, tau = self._waiting.popleft()
+            first = published  # the command, which goes before the effort
+            while self._alone and self._alone[0][0] < published + MATCHING * 1e9:
+                at, command = self._alone.popleft()
+                same = command.tobytes() == tau.tobytes() and abs(at - published) < MATCHING * 1e9
+                self.judge.command(command, at, alone=not same)
+                if same:
+                    first = min(at, published)
+                    break
+            self.judge.effort(stamp, tau, first)
+            self._answered.add(stamp)
+            if self._last:
+                gap, middle = 1e-9 * (published - self._last), 1e-9 * published
+                if self._is_excused(middle - gap, middle):
+                    self.longest_gap_excused = max(self.longest_gap_excused, gap)
+                else:
+                    self.longest_gap = max(self.longest_gap, gap)
+            self._last = published
+        while self._guards and self._guards[0][0] < before:
+            at, command = self._guards.popleft()
+            unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
+            self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
+        if len(self._sent) > 4000:
+            self._sent = dict(list(self._sent.items())[-2000:])
+        while self._alone and self._alone[0][0] < before - 10**9:
+            at, command = self._alone.popleft()
+            self.judge.command(command, at, alone=True)
+
+    def _count_answers(self) -> None:
+        count = int(self._ring[RING])
+        self._lateness = max(self._lateness, 1e-9 * self._ring[RING + 1])
+        for k in range(max(self._seen, count - RING), count):
+            self._open.append(self._ring[k % RING])
+        self._seen = count
+        before = time.time_ns() - int(SETTLED * 1e9)
+        while self._open and self._open[0] < before:
+            stamp = self._open.popleft()
+            if stamp in self._answered:
+                self._answered.discard(stamp)
+            elif self._is_excused(1e-9 * stamp, 1e-9 * stamp):
+                self.unanswered_excused += 1
+            else:
+                self.unanswered += 1
+        if len(self._answered) > 20_000:
+            self._answered = {stamp for stamp in self._answered if stamp >= before}
+
+    def _is_excused(self, begin: float, end: float) -> bool:
+        return any(first <= end and begin <= last for first, last in self.excused.items())
+
+    def excuse(self, begin: float, end: float) -> None:
+        """Between these times (s) states may stay unanswered; `end` may be told later."""
+        self.excused[begin] = end
+        while len(self.excused) > 100:
+            del self.excused[next(iter(self.excused))]
+
+    def report(self) -> dict[str, Any]:
+        return {
+            **asdict(self.judge.counts),
+            "unanswered": self.unanswered,
+            "unanswered while faults stopped it": self.unanswered_excused,
+            "largest delay of the sender, s": round(self._lateness, 4),
+            "longest gap, s": round(self.longest_gap, 4),
+            "longest gap while faults stopped it, s": round(self.longest_gap_excused, 4),
+        }
+
+
+def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], events: Any, results: Any) -> None:
+    """Until the event "end". events: (node, time, kind, value); results: violations, then a report."""
+    import rclpy
+
+    rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
+    node = rclpy.create_node("judge")
+    told: Counter[tuple[str, str]] = Counter()
+
+    def tell(kind: str, violation: dict[str, Any]) -> None:
+        what = kind, violation["what"][:12]
+        told[what] += 1
+        if told[what] <= KEPT:
+            results.put((kind, violation))
+
+    watches = {
+        kind: Watch(node, kind, motions[kind], rings[kind], lambda violation, kind=kind: tell(kind, violation))
+        for kind in kinds
+    }
+    ended = 0.0
+    busy, begin = time.process_time(), time.monotonic()
+    while not ended or time.monotonic() < ended:
+        while events.poll():
+            name, at, kind, value = events.recv()
+            if kind == "end":
+                ended = time.monotonic() + SETTLED + 1.0
+            elif kind == "excused":
+                watches[name].excuse(*value)
+            elif kind == "report":
+                results.put(("report", {name: each.report() for name, each in watches.items()}))
+            else:
+                watches[name].judge.event(at, kind, value)
+        for each in watches.values():
+            each.look()
+        time.sleep(PERIOD)
+    share = (time.process_time() - busy) / (time.monotonic() - begin)
+    results.put(
+        ("end", {name: {**each.report(), "judge's processor": round(share, 3)} for name, each in watches.items()})
+    )
+    node.destroy_node()
+    rclpy.try_shutdown()
