@@ -164,10 +164,17 @@ class Gatherer:
     def full(self, fraction: float, everything: bool = False) -> Iterator[RawBlock]:
         """A block, if there are enough messages for one, or any at all if `everything`."""
         if len(self.data) >= self._size or (everything and self.data):
-            times = np.minimum(np.array(self.times, dtype=np.uint64), np.uint64(LATEST)).astype(np.int64)
-            yield RawBlock(times, list(self.data), fraction)
+            yield RawBlock(_stamps(self.times), list(self.data), fraction)
             self.times.clear()
             self.data.clear()
+
+
+def _stamps(times: list[int]) -> NDArray[np.int64]:
+    try:
+        return np.array(times, dtype=np.int64)
+    except (OverflowError, TypeError, ValueError):  # of a damaged file: unsigned ones of 64 bits, or no numbers at all
+        kept = [time if isinstance(time, int) else 0 for time in times]
+        return np.array([min(max(time, -LATEST), LATEST) for time in kept], dtype=np.int64)
 
 
 def ros2_type(name: str) -> str:
