@@ -180,7 +180,7 @@ class DesiredMotion:
 
     # --- set-points -------------------------------------------------------------------------------
 
-    def set_point(self, waypoints: Waypoints, now: int, q: Array | None = None) -> None:
+    def set_point(self, waypoints: Waypoints, now: int, *, q: Array | None = None) -> None:
         """Take one streamed set-point at once. Raises TrajectoryError, and then changes nothing.
 
         It may be no farther than the set-point tolerance from what was wanted before, within the limits, and set-points

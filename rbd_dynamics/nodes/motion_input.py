@@ -114,7 +114,7 @@ class MotionInput:
         if not _is_set_point(waypoints, message.stamp, now, motion.options.setpoint_timeout):
             return False
         motion.limits = scene.limits
-        motion.set_point(waypoints, now, scene.q if fresh else None)
+        motion.set_point(waypoints, now, q=scene.q if fresh else None)
         return True
 
     # --- trajectories -----------------------------------------------------------------------------

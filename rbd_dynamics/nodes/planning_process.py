@@ -12,6 +12,7 @@ import contextlib
 import mmap
 import os
 import pickle
+import signal
 import socket
 import struct
 import subprocess
@@ -245,4 +246,4 @@ def _end_with(parent: int) -> None:
     wait = threading.Event()
     while os.getppid() == parent:
         wait.wait(0.5)
-    os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)

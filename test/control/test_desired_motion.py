@@ -100,7 +100,7 @@ def limited(**options):
 
 def step(desired, by, now):
     position = desired.state()[0] + by
-    desired.set_point(Waypoints.of(["a", "b"], [Point(0, position)]), now, Q)
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, position)]), now, q=Q)
 
 
 def test_set_point_farther_than_the_tolerance_is_refused_and_changes_nothing():
@@ -140,8 +140,8 @@ def test_first_set_point_counts_from_the_measured_position():
     with pytest.raises(TrajectoryError, match="no joint states"):
         desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q)]), MS)
     with pytest.raises(TrajectoryError, match="setpoint_tolerance"):
-        desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.1)]), MS, Q)
-    desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.01)]), MS, Q)
+        desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.1)]), MS, q=Q)
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, Q + 0.01)]), MS, q=Q)
 
 
 def far_motion(desired, end=1.0):
