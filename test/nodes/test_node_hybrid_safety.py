@@ -50,12 +50,23 @@ def rig(node_and_rig):
     rig.plant = pressing.scene(pressing.Case()).plant
     rig.soft = None
     rig.bias, rig.noise, rig.sensor_works = np.zeros(3), 0.0, True
-    rig.engage(False)
-    rig.plant.reset(start(0.005))
     put(rig, **DEFAULTS)
-    rig.run(0.05)
+    placed(rig, rig.plant, 0.005)
     rig.forces.clear()
     return rig
+
+
+def placed(rig, plant, height):
+    """So high above the surface, held there: holding is from where the node was disengaged."""
+    rig.engage(False)
+    rig.plant.reset(start(0.01))
+    rig.step()
+    answer = rig.engage()
+    assert answer.success, answer.message
+    rig.engage(False)
+    plant.reset(start(height))
+    rig.soft = plant if plant is not rig.plant else None
+    rig.run(0.05)
 
 
 def put(rig, **parameters):
@@ -88,9 +99,8 @@ def on_a_surface(rig, **surroundings):
     robot = pressing.scene(pressing.Case()).robot
     x, y, z = pressing.scene(pressing.Case()).position
     around = Surroundings(sensor_delay=0.0, state_delay=0.0, **surroundings)
-    rig.soft = CompliantPlant(robot, pressing.TOOL, pressing.BALL, np.array([x, y, z]), around, 4.0)
-    rig.soft.reset(start(0.003))
-    rig.run(0.05)
+    soft = CompliantPlant(robot, pressing.TOOL, pressing.BALL, np.array([x, y, z]), around, 4.0)
+    placed(rig, soft, 0.003)
 
 
 @pytest.mark.parametrize("arm", ["ur5_robot", "ur10_robot"])
@@ -139,8 +149,8 @@ def test_a_model_that_is_a_kilogram_wrong_touches_at_the_wanted_speed(rig, missi
         links[0].mass[0] *= max(0.0, 1.0 - min(1.0, lighter))
         left = 1.0 - min(1.0, 1.0 / lighter)
         links[1].mass[0] -= max(0.0, left)
-    rig.plant.reset(start(0.015))  # holding, it sinks or rises
-    rig.run(0.4)
+    placed(rig, rig.plant, 0.015)
+    rig.run(0.4)  # holding, it sinks or rises
     assert rig.forces[-1] == 0.0
     answer = rig.engage()
     assert answer.success, answer.message
@@ -254,7 +264,6 @@ def test_a_tilted_surface_is_followed_when_its_normal_is_estimated(rig):
 def test_an_offset_of_the_sensor_is_no_contact(rig, bias):
     rig.bias[:] = 0.5, -0.5, -bias  # the tool points down
     rig.noise = 0.2
-    rig.plant.reset(start(0.005))
     rig.run(0.05)
     answer = rig.engage()
     assert answer.success and answer.message == "approach"
