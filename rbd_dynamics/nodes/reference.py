@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/nodes.md and config/*.yaml from the tables in `interface`:  python -m rbd_dynamics.nodes.reference"""
+"""Writes docs/nodes.md and config/ from the tables in `interface`:  python -m rbd_dynamics.nodes.reference"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from rbd_dynamics.nodes.interface import INTERFACES, Interface
 from rbd_dynamics.nodes.parameters import Parameter
+from rbd_dynamics.nodes.policies import policy
 
 #: what the YAML of ROS parameter files takes for a boolean
 AMBIGUOUS = ("y", "n", "yes", "no", "on", "off", "true", "false")
@@ -115,6 +116,7 @@ def main() -> None:
     Path("docs", "nodes.md").write_text(markdown())
     for interface in INTERFACES:
         Path("config", f"{interface.executable}.yaml").write_text(config(interface))
+        Path("config", "security", f"{interface.executable}.policy.xml").write_text(policy(interface))
 
 
 if __name__ == "__main__":

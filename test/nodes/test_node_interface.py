@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import math
 import py_compile
 import re
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 from helpers.arms import ARM
 from helpers.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
 
-from rbd_dynamics.nodes import parameter_files, reference
+from rbd_dynamics.nodes import parameter_files, policies, reference
 from rbd_dynamics.nodes.interface import INTERFACES, SIMULATOR
 from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
 from rbd_dynamics.nodes.parameters import Parameter
@@ -40,6 +42,12 @@ def test_documentation_is_what_the_tables_say():
     assert (ROOT / "docs" / "nodes.md").read_text() == reference.markdown(), (
         "write it anew with: python -m rbd_dynamics.nodes.reference"
     )
+
+
+@each_node
+def test_policy_file_is_that_of_the_interface(interface):
+    text = (ROOT / "config" / "security" / f"{interface.executable}.policy.xml").read_text()
+    assert text == policies.policy(interface), "write it anew with: python -m rbd_dynamics.nodes.reference"
 
 
 @each_node
@@ -290,6 +298,25 @@ class TestRunningNodes:
             while (found := self.shown(ros, name)) != expected and time.monotonic() < end:
                 time.sleep(0.1)
             assert found == expected
+            self.check_policy(ros, interface)
+
+    def check_policy(self, ros, interface):
+        """The access control policy allows what the node does, and what it allows the node does; /clock on demand."""
+        from rclpy.action import get_action_server_names_and_types_by_node
+
+        name, policy = interface.executable, ElementTree.fromstring(policies.policy(interface))
+        doing = {
+            "publish": ros.node.get_publisher_names_and_types_by_node,
+            "subscribe": ros.node.get_subscriber_names_and_types_by_node,
+            "reply": ros.node.get_service_names_and_types_by_node,
+            "execute": functools.partial(get_action_server_names_and_types_by_node, ros.node),
+        }
+        on_demand = {"/clock", "/parameter_events", f"/{name}/get_type_description"}
+        for what, ask in doing.items():
+            allowed = {self.absolute(one.text, name) for one in policy.iterfind(f".//*[@{what}='ALLOW']/*")}
+            found = {topic for topic, _ in ask(name, "/") if "/_action/" not in topic}
+            assert allowed - on_demand == found - on_demand, what
+            assert found <= allowed
 
     @staticmethod
     def absolute(name, node):

@@ -121,7 +121,7 @@ def test_setup_and_manifest_agree() -> None:
 
 def test_everything_that_belongs_in_share_is_installed() -> None:
     installed = {name for _, names in setup_arguments()["data_files"] for name in names}  # type: ignore[attr-defined]
-    for folder, pattern in (("launch", "*"), ("config", "*"), (".", "package.xml"), ("resource", "*")):
+    for folder, pattern in (("launch", "*"), ("config", "**/*"), (".", "package.xml"), ("resource", "*")):
         files = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob(pattern) if path.is_file()}
         assert files <= installed, f"{sorted(files - installed)} would not be installed"
 
@@ -226,7 +226,10 @@ def test_all_services_are_generated() -> None:
 @pytest.mark.parametrize("distro", ["jazzy", "kilted"])
 def test_lock_file_holds_every_pinned_requirement(distro: str) -> None:
     folder = ROOT / "requirements"
-    locked = {line.split(" ;")[0] for line in (folder / f"lock-{distro}.txt").read_text().splitlines()}
+    text = (folder / f"lock-{distro}.txt").read_text()
+    entries = re.findall(r"^(\S+==\S+).*\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.MULTILINE)
+    assert all(hashes for _, hashes in entries), "an entry has no hashes: run scripts/lock"
+    locked = {entry for entry, _ in entries}
     names = {line.split("==")[0] for line in locked}
     for file in ("library", "test", "compare", "build", f"ros-{distro}"):
         for line in (folder / f"{file}.txt").read_text().splitlines():
