@@ -90,6 +90,11 @@ def test_states_in_any_order_with_other_joints_and_without_velocity(talk, robot)
 def test_trajectory_is_followed_in_time(talk, robot):
     set_point(talk, np.zeros((3, 3)))
     at_rest, ahead = np.zeros(3), 3_000_000_000  # ns: it is planned by then
+    talk.ask(at_rest, at_rest)
+    talk.send(JOINTS, (0.1, at_rest))  # whoever plans it has started then
+    said = "trajectory of 2 points, 0.100 s"
+    wait_until(lambda: talk.ask(at_rest, at_rest) is not None and said in talk.node.log, said)
+    set_point(talk, np.zeros((3, 3)))
     start = time.time_ns() + ahead
     talk.ask(at_rest, at_rest, stamp=stamp_of(start - ahead))
     goal = np.array([0.4, -0.3, 0.1])
