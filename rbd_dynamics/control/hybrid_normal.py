@@ -62,7 +62,9 @@ class NormalEstimator:
         normal (3): in the world, as it is now.
     """
 
-    def __init__(self, supervisor: HybridSupervisor, sensor_frame: str, options: NormalOptions | None = None) -> None:
+    def __init__(
+        self, supervisor: HybridSupervisor, sensor_frame: str, *, options: NormalOptions | None = None
+    ) -> None:
         self.supervisor, self.frame = supervisor, sensor_frame
         self.options = options or NormalOptions()
         self._robot = supervisor.controller.robot

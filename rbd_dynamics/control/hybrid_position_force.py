@@ -186,7 +186,7 @@ class HybridController:
         """Forget the integrals of force and task error."""
         self.preset()
 
-    def preset(self, force: ArrayLike = 0.0, acceleration: ArrayLike | None = 0.0) -> None:
+    def preset(self, *, force: ArrayLike = 0.0, acceleration: ArrayLike | None = 0.0) -> None:
         """Let the integrals begin with what is known already, so that nothing jumps.
 
         force (m): what the force error's integral adds to the commanded multipliers. acceleration (k): what the task

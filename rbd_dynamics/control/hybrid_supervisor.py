@@ -208,7 +208,7 @@ class HybridSupervisor:
             most = np.minimum(most, self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         # in contact from the begin, part of the push was this force already
-        self.controller.preset(approach.push - (0.0 if approach.free else self.force), acceleration=None)
+        self.controller.preset(force=approach.push - (0.0 if approach.free else self.force), acceleration=None)
         self.mode = "press"
 
     def _held_by(self, q: Array, v: Array) -> tuple[Array, Array, Array]:

@@ -190,6 +190,30 @@ def test_integral_stops_at_its_limit(press):
     np.testing.assert_allclose(out.force, FORCE + 2.0)
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_what_the_integral_of_the_task_adds(press, law):
+    """The acceleration of the rows differs by what it was preset to, and not by more than its limit."""
+    wanted, accelerations = np.array([0.3, -0.2, 0.1, 1.0, -2.0, 0.5]), []
+    controller = press.controller(law, task_ki=5.0, task_integral_limit=1.5)
+    for extra in (0.0 * wanted, wanted):
+        controller.preset(acceleration=extra)
+        out = controller.step(press.q, np.zeros(7), np.zeros(6), force=FORCE)
+        a = press.robot.constrained_forward_dynamics(press.q, np.zeros(7), out.wanted, press.constraints).a
+        accelerations.append(press.terms(press.q, np.zeros(7))[5] @ a)
+    np.testing.assert_allclose(accelerations[1] - accelerations[0], np.clip(wanted, -1.5, 1.5), atol=1e-8)
+
+
+def test_the_integral_of_the_task_does_not_grow_where_a_torque_is_cut_off(press):
+    gains = HybridGains(kp=100.0, kd=20.0, task_ki=5.0)
+    for limit, grows in ((np.inf, True), (1.0, False)):
+        limits = np.full(7, min(limit, 1e4))
+        controller = HybridController(press.robot, press.constraints, press.task, gains=gains, effort_limits=limits)
+        goal = np.full(6, 0.1)
+        for _ in range(3):
+            out = controller.step(press.q, np.zeros(7), goal, force=FORCE, dt=1e-3)
+        assert bool(np.abs(out.task_integral).max() > 0.0) == grows
+
+
 def test_the_two_laws_differ_by_what_the_coriolis_terms_act_on(press):
     """theory.md section 8: tau_geometric - tau_gauge = P_w (M Jdot + C J) (e' + K_p e) exactly."""
     rng, kp = np.random.default_rng(5), 6.0
