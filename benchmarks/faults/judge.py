@@ -189,6 +189,11 @@ class Judge:
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
+        for situation in self._planned_aside(stamp, q, v, tau):
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
         if time < self._unsettled or self.now.desired is None:
             for situation in self._anchored(stamp, q, v, tau, time):
                 self._now_is(situation)
@@ -243,6 +248,30 @@ class Judge:
                     path = Quintics(points, points.start or at, at, now.at(at))
                     if not path.empty:
                         yield path
+
+    def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
+        """A trajectory that took over between two states, as one does that was planned in another process.
+
+        When is found by bisection, to a ns: the longer ago, the farther is it from what was wanted before.
+        """
+        now = self.now.desired
+        paths = [change.value for change in self._changes if change.part == "points"]
+        for points, (robot, payload, settings) in product(paths, self._combinations()):
+            if now is None:
+                return
+            base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
+            before = settings.torque(model, q, v, now, stamp)[0]
+            early, late = stamp - int(LOST * 1e9), stamp
+            while late - early > 1:
+                at = (early + late) // 2
+                path = Quintics(points, points.start or at, at, now.at(at))
+                if path.empty:
+                    break
+                away = np.linalg.norm(settings.torque(model, q, v, path, stamp)[0] - before)
+                early, late = (at, late) if away > np.linalg.norm(tau - before) else (early, at)
+            path = Quintics(points, points.start or late, late, now.at(late))
+            if not path.empty:
+                yield replace(base, desired=path)
 
     def _latest(self, stamp: int, count: int) -> NDArray[np.int64]:
         """Stamps of the last good states that were sent, up to `stamp`."""

@@ -60,7 +60,7 @@ class Sqlite3Storage:
 
     def _read_topics(self) -> list[Topic]:
         rows = self._connection.execute("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
-        found = [row for row in rows if row[3] == "cdr"]
+        found = [row for row in rows if row[3] == "cdr" and isinstance(row[1], str) and isinstance(row[2], str)]
         definitions: dict[str, str] = {}
         try:
             query = "SELECT topic_type, encoded_message_definition FROM message_definitions WHERE encoding = 'ros2msg'"
@@ -78,6 +78,10 @@ class Sqlite3Storage:
         found = Gatherer(size)
         for rows in self._rows(topics, min(size, ROWS), last):
             times, data, _ = zip(*rows)
+            if set(map(type, times)) | set(map(type, data)) != {int, bytes}:  # SQLite keeps anything in any column
+                good = [row for row in rows if isinstance(row[0], int) and isinstance(row[1], bytes)]
+                self._log.count("undecodable messages", number=len(rows) - len(good))
+                times, data, _ = zip(*good) if good else ((), (), ())
             found.times += times
             found.data += data
             yield from found.full(rows[-1][2] / last if last else 0.0)

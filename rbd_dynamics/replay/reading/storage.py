@@ -172,9 +172,8 @@ class Gatherer:
 def _stamps(times: list[int]) -> NDArray[np.int64]:
     try:
         return np.array(times, dtype=np.int64)
-    except (OverflowError, TypeError, ValueError):  # of a damaged file: unsigned ones of 64 bits, or no numbers at all
-        kept = [time if isinstance(time, int) else 0 for time in times]
-        return np.array([min(max(time, -LATEST), LATEST) for time in kept], dtype=np.int64)
+    except OverflowError:
+        return np.array([min(time, LATEST) for time in times], dtype=np.int64)
 
 
 def ros2_type(name: str) -> str:
