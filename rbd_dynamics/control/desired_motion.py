@@ -75,7 +75,7 @@ class DesiredMotion:
 
     def update(self, now: int, q: Array, v: Array) -> None:
         """Bring `motion` and `since` to the time `now` (ns), given the measured state of `joints`."""
-        gap, self._seen = now - self._seen, now
+        gap, self._seen = now - (self._seen or now), now
         if self.mode == "none":
             self._stand(q)
             return

@@ -149,7 +149,7 @@ class MotionInput:
         if not answer.stamp and scene.motion.mode == "hold":  # it stands: any time will do
             takes_over = start = scene.now + 1
         if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q):
-            self._say(f"trajectory of {len(trajectory.times)} points, {trajectory.end:.3f} s")
+            self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s")
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
             self._refuse("trajectory refused: the motion changed while it was being planned")
         else:

@@ -221,7 +221,7 @@ def test_no_trajectory_begins_while_states_are_silent(standing):
 
 def test_100_000_points_are_followed_without_a_jump(standing):
     standing.trajectories.publish(long_trajectory())
-    wait_until(lambda: "trajectory of 100001 points, 20.000 s" in standing.node.log, "the long trajectory", 60.0)
+    wait_until(lambda: "trajectory of 100000 points, 20.000 s" in standing.node.log, "the long trajectory", 60.0)
     wait_until(lambda: standing.wanted[-1][1][0] > 0.02, "a motion")
     steps, times = standing.steps()
     assert (np.abs(steps) <= 0.05 * times + 1e-6).all()  # its top is 0.047 per second
@@ -276,7 +276,7 @@ def test_planning_process_that_is_killed_is_said_and_replaced(standing):
     os.kill(worker, signal.SIGKILL)
     standing.diagnosed("the planning process ended")
     standing.trajectories.publish(long_trajectory(count=5000))
-    wait_until(lambda: "trajectory of 5001 points" in standing.node.log, "the next trajectory", 40.0)
+    wait_until(lambda: "trajectory of 5000 points" in standing.node.log, "the next trajectory", 40.0)
     standing.goes_on()
 
 
