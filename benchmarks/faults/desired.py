@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,6 +58,13 @@ class Quintics:
         self.times = [elapsed, *times[ahead].tolist()]
         self._nodes = [present, *(Wanted(*row) for row in zip(points.q[ahead], points.v[ahead], points.a[ahead]))]
         self._pieces: dict[int, Array] = {}
+        self.shift = 0  # ns, of `shifted`
+
+    def shifted(self, by: int) -> Quintics:
+        """The same, so many ns later."""
+        other = copy.copy(self)
+        other.start, other.shift = self.start + by, self.shift + by
+        return other
 
     @property
     def empty(self) -> bool:

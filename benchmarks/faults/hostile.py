@@ -74,7 +74,7 @@ def joint_state(rng: random.Random, motion: Motion) -> tuple[str, list[Any]]:
         data = bytearray(serialize_message(message(REFUSED)))
         if kind == "cut off":
             return kind, [bytes(data[: rng.randrange(1, len(data))])]
-        for _ in range(rng.randrange(1, 6)):
+        while _names_of(bytes(data)) == list(JOINTS):  # there are bytes that mean nothing
             data[rng.randrange(12, len(data) - 112)] = rng.randrange(256)
         return kind, [bytes(data), rng.randbytes(rng.randrange(300))][:1]
     if kind == "old":
@@ -86,6 +86,17 @@ def joint_state(rng: random.Random, motion: Motion) -> tuple[str, list[Any]]:
     if kind == "twice":
         return kind, [message(OTHER)] * 2
     return kind, [message(OTHER, -40_000_000)]
+
+
+def _names_of(data: bytes) -> list[str] | None:
+    """Of a serialised joint state; None where it is none."""
+    from rclpy.serialization import deserialize_message
+    from sensor_msgs.msg import JointState
+
+    try:
+        return list(deserialize_message(data, JointState).name)
+    except Exception:  # rclpy has no public one of its own
+        return None
 
 
 def trajectory(rng: random.Random) -> tuple[str, Any]:

@@ -101,9 +101,12 @@ class DesiredMotion:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
         return state_of(self.motion, float(self.since[0]))
 
-    def release(self) -> None:
-        """Forget everything: hold where the robot is when it is seen next."""
+    def release(self, why: str = "") -> None:
+        """Forget everything: hold where the robot is when it is seen next. why: said of a motion that this ends."""
+        moving = self.mode == "trajectory" or self._next is not None
         self._begin("none")
+        if moving and why:
+            self.problem = f"{why} while a trajectory ran: it is ended, the robot held where it is"
 
     def hold(self) -> None:
         """Stand still at the present desired position."""

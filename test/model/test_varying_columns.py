@@ -207,6 +207,7 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
 
 #: what computes nothing of a state, or is a part of all of the above
 NO_DYNAMICS = {
+    "carrying",
     "body_wrenches", "compile", "compile_constrained", "constrained", "constrained_kernel", "custom_kernel",
     "inertia_input", "inertial_parameters", "set_payload",
 }  # fmt: skip

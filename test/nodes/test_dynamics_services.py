@@ -134,7 +134,7 @@ def test_loads_count_for_both_robots(engine, model, state):
     from rbd_dynamics.nodes.payload import Payloads
 
     q, v, a, _ = state
-    Payloads().set(engine.robots, "tip", (2.0, (0.0, 0.0, 0.1), None))
+    Payloads().set(engine.robots, "tip", (2.0, (0.0, 0.0, 0.1), None), lambda robot: None)
     loaded = Robot(model, friction=engine.moving.friction)
     loaded.set_payload("tip", 2.0, com=(0.0, 0.0, 0.1))
     answer = ask(engine, "inverse_dynamics", positions=q, velocities=v, accelerations=a)

@@ -19,7 +19,9 @@ from helpers.paths import ROOT
 INTERFACES = "rbd_dynamics_interfaces"
 BOTH = {"rbd_dynamics": "(ros.ament_python)", INTERFACES: "(ros.ament_cmake)"}
 COMMAND = "rbd_dynamics"
-NODES = {path.stem for path in (ROOT / "rbd_dynamics" / "nodes").glob("*.py") if "process.run(" in path.read_text()}
+NODES = {
+    path.stem for path in (ROOT / "rbd_dynamics" / "nodes").glob("*.py") if "sys.exit(process.run(" in path.read_text()
+}
 EXECUTABLES = {*NODES, "replay"}
 PATIENCE = 300.0  # s for a build that takes three
 

@@ -424,7 +424,7 @@ def test_settings_go_to_json_and_back():
         ({"cutoff": float("nan")}, "cutoff must be a positive number"),
         ({"edge": -1.0}, "edge must be a number of seconds"),
         ({"order": 0}, "order must be from 1 to 10"),
-        ({"block": 1}, "block must be at least 16"),
+        ({"block": 1}, "block must be from 16"),
         ({"terms": ["drag"]}, "unknown term 'drag'"),
         ({"terms": "gravity"}, "terms must be a list"),
         ({"positions": {"finger": float("inf")}}, "position of joint 'finger' is inf"),
