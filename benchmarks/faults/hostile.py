@@ -73,7 +73,8 @@ def joint_state(rng: random.Random, motion: Motion) -> tuple[str, list[Any]]:
     if kind in ("garbage", "cut off"):
         data = bytearray(serialize_message(message(REFUSED)))
         if kind == "cut off":
-            return kind, [bytes(data[: rng.randrange(1, len(data))])]
+            # the last bytes may be what the middleware fills up with
+            return kind, [bytes(data[: rng.randrange(1, len(data) - 16)])]
         while _names_of(bytes(data)) == list(JOINTS):  # there are bytes that mean nothing
             data[rng.randrange(12, len(data) - 112)] = rng.randrange(256)
         return kind, [bytes(data), rng.randbytes(rng.randrange(300))][:1]

@@ -101,7 +101,7 @@ class DesiredMotion:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
         return state_of(self.motion, float(self.since[0]))
 
-    def release(self, why: str = "") -> None:
+    def release(self, *, why: str = "") -> None:
         """Forget everything: hold where the robot is when it is seen next. why: said of a motion that this ends."""
         moving = self.mode == "trajectory" or self._next is not None
         self._begin("none")

@@ -133,7 +133,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def silent(self, engine: Engine, reason: str) -> None:
         super().silent(engine, reason)
-        engine.motion.release(reason)
+        engine.motion.release(why=reason)
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.motion.release()

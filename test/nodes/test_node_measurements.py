@@ -177,7 +177,7 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
 
 
 def test_efforts_change_no_faster_than_allowed(ros, robot):
-    rate = 20.0
+    rate = 4.0
     with ros.start(
         "feedforward", {**PARAMETERS, "effort_rate_limits": rate, "state_timeout": 60.0}, name="gradual"
     ) as node:
@@ -195,6 +195,6 @@ def test_efforts_change_no_faster_than_allowed(ros, robot):
         efforts = np.array([e.effort for e in talk.efforts])
         changes = np.abs(np.diff(efforts, axis=0)).max(axis=1)
         assert (changes <= rate * np.diff(stamps) + 1e-5).all()
-        assert len(efforts) > 5
+        assert len(efforts) > 3
         assert np.abs(target - efforts[0]).max() > 1.0
         talk.diagnosed("rate limit of the effort reached: shoulder")
