@@ -275,9 +275,10 @@ class Judge:
                     break
                 away = np.linalg.norm(settings.torque(model, q, v, path, stamp)[0] - before)
                 early, late = (at, late) if away > np.linalg.norm(tau - before) else (early, at)
-            path = Quintics(points, points.start or late, late, now.at(late))
-            if not path.empty:
-                yield replace(base, desired=path)
+            for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
+                path = Quintics(points, points.start or at, at, now.at(at))
+                if not path.empty:
+                    yield replace(base, desired=path)
 
     def _refined(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory whose begin was found while it hardly moved, told better now that it does."""
