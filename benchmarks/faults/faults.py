@@ -149,7 +149,8 @@ class Faults:
         begin = self._begins()
         for _ in range(self.rng.choice((200, 1000))):
             if what == "states":
-                for message in hostile.joint_state(self.rng, self.motion)[1][:2]:
+                kind, messages = hostile.joint_state(self.rng, self.motion)
+                for message in messages[:2] if kind != "garbage" else ():  # two damaged ones may make a whole one
                     self.client.states.publish(message)
             elif what == "trajectories":
                 kind, message = hostile.trajectory(self.rng)

@@ -106,8 +106,6 @@ class TestCampaign:
         for counts in found["nodes"].values():
             assert counts["published"] > 100, shown
             assert counts["exact"] > 0, shown
-            assert (counts["non_finite"], counts["above_limits"]) == (0, 0), shown
-            # on a busy machine some are old, or not told yet: docs/benchmarks.md; the command itself fails for one
-            assert counts["wrong"] <= counts["published"] // 1000, shown
+            assert (counts["wrong"], counts["non_finite"], counts["above_limits"]) == (0, 0, 0), shown
             if counts["largest delay of the sender, s"] < BUSY:  # else the machine may have made the nodes late
-                assert counts["stale"] <= counts["published"] // 1000, shown
+                assert counts["stale"] == 0, shown
