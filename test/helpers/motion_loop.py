@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from helpers.arms import JOINTS
-from helpers.ros_nodes import Conversation, joint_state, wait_until
+from helpers.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
 
 KP = 100.0
 #: torque = gravity + kp (wanted - measured): the wanted position can be read from it
@@ -81,20 +81,7 @@ class MotionLoop(Conversation):
 
     def send(self, names, *points, stamp=0):
         """Points are (s, positions, velocities, accelerations)."""
-        from builtin_interfaces.msg import Duration
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-        message = JointTrajectory(joint_names=list(names))
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        for t, *rows in points:
-            rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
-            duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
-            message.points.append(
-                JointTrajectoryPoint(
-                    positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration
-                )
-            )
-        self.trajectories.publish(message)
+        self.trajectories.publish(joint_trajectory(names, points, stamp))
 
     def steps(self):
         """How far the wanted position went from each answer to the next (n, 3), and the times between them (n, 1)."""

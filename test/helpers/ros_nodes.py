@@ -238,6 +238,25 @@ def joint_state(names: Any, position: Any = (), velocity: Any = (), effort: Any 
     return message
 
 
+def joint_trajectory(names: Any, points: Any, stamp: Any = None) -> Any:
+    """A JointTrajectory; points are (s, positions, velocities, accelerations), the stamp is a message or in ns."""
+    from builtin_interfaces.msg import Duration
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    message = JointTrajectory(joint_names=list(names))
+    if isinstance(stamp, int):
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+    elif stamp is not None:
+        message.header.stamp = stamp
+    for t, *rows in points:
+        rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
+        duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
+        message.points.append(
+            JointTrajectoryPoint(positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration)
+        )
+    return message
+
+
 def wait_until(condition: Callable[[], Any], what: str, timeout: float = PATIENCE) -> None:
     """Wait for a condition. AssertionError after the time-out."""
     end = time.monotonic() + timeout

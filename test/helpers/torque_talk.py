@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from helpers.arms import JOINTS
-from helpers.ros_nodes import Conversation, joint_state
+from helpers.ros_nodes import Conversation, joint_state, joint_trajectory
 
 
 class Talk(Conversation):
@@ -53,19 +53,6 @@ class Talk(Conversation):
         return (len(self.commands), len(self.efforts)) == before
 
     def send(self, names, *points, stamp=None):
-        from builtin_interfaces.msg import Duration
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-        message = JointTrajectory(joint_names=list(names))
-        if stamp:
-            message.header.stamp = stamp
-        for t, *rows in points:
-            rows = [list(map(float, row)) for row in rows] + [[]] * (3 - len(rows))
-            duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
-            message.points.append(
-                JointTrajectoryPoint(
-                    positions=rows[0], velocities=rows[1], accelerations=rows[2], time_from_start=duration
-                )
-            )
-        self.trajectories.publish(message)
+        """Points are (s, positions, velocities, accelerations)."""
+        self.trajectories.publish(joint_trajectory(names, points, stamp))
         time.sleep(0.1)
