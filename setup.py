@@ -14,10 +14,11 @@ NAME = "rbd_dynamics"
 VERSION = re.search(r'^__version__ = "(.+)"$', Path(NAME, "__init__.py").read_text(), re.MULTILINE).group(1)
 
 PLOTS = ["matplotlib"]
-REPLAY = ["rosbags", "matplotlib", "plotly"]
+REPLAY = ["rosbags", "matplotlib", "plotly", "trimesh", "pycollada"]
 PARQUET = ["pyarrow"]
 FLEET = ["distributed"]
 COMPILED = ["llvmlite"]
+MODELS = ["xacro", "mujoco"]
 TEST = ["pytest", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
@@ -67,7 +68,9 @@ setup(
     maintainer="rbd_dynamics maintainers",
     maintainer_email="maintainers@rbd-dynamics.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "replay/report/page.*", "replay/fleet/fleet.html"]},
+    package_data={
+        NAME: ["py.typed", "replay/report/page.*", "replay/report/*.js", "scene/*.js", "replay/fleet/fleet.html"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -83,7 +86,8 @@ setup(
         "replay": REPLAY,
         "parquet": PARQUET,
         "fleet": FLEET,
-        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET}),
+        "models": MODELS,
+        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS}),
         "test": TEST,
     },
     zip_safe=False,

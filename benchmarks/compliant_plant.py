@@ -24,7 +24,8 @@ class Surroundings:
     """stiffness: N/m. damping_ratio: of the contact with the arm's effective mass. friction: coefficient.
 
     bandwidth: of the actuators, Hz; 0: no lag. sensor_delay, state_delay: s, of wrench and joint states. tilt: rad, of
-    the plane, about the world's y axis through the point that is touched first.
+    the plane, about the world's y axis through the point that is touched first. shape: "plane", "sphere", or a
+    "cylinder" along the world's y axis, of `radius` (m), with that point on top; turned about that point by `tilt`.
     """
 
     _: KW_ONLY
@@ -35,6 +36,8 @@ class Surroundings:
     sensor_delay: float = 0.005
     state_delay: float = 0.001
     tilt: float = 0.0
+    shape: str = "plane"
+    radius: float = 0.3
 
 
 class Reading(NamedTuple):
@@ -61,6 +64,7 @@ class CompliantPlant:
     ) -> None:  # fmt: skip
         self.robot, self.tool, self.ball, self.point, self.around = robot, tool, ball, point, around
         self.normal = np.array([-math.sin(around.tilt), 0.0, math.cos(around.tilt)])
+        self._middle = np.asarray(point) - around.radius * self.normal
         self.damping = 2.0 * around.damping_ratio * math.sqrt(around.stiffness * effective_mass)
         self.tangential = min(around.stiffness, 1e5)
         self.period, self.substep = period, substep
@@ -82,10 +86,20 @@ class CompliantPlant:
         state, force = self._past[-1 - self._late[0]], self._past[-1 - self._late[1]]
         return Reading(state.q, state.v, force.force)
 
+    def normal_at(self, position: Array) -> tuple[Array, float]:
+        """Outward, and how far the surface is from the position (m, negative: inside)."""
+        if self.around.shape == "plane":
+            return self.normal, float((position - self.point) @ self.normal)
+        away = position - self._middle
+        if self.around.shape == "cylinder":
+            away = away * [1.0, 0.0, 1.0]
+        distance = float(np.linalg.norm(away))
+        return away / distance, distance - self.around.radius
+
     @property
     def normal_force(self) -> float:
         """As it is, N."""
-        return float(self.force @ self.normal)
+        return float(self.force @ self.normal_at(self.position)[0])
 
     @property
     def position(self) -> Array:
@@ -105,8 +119,9 @@ class CompliantPlant:
         self._past.append(self._now())
 
     def _contact(self, position: Array, velocity: Array, h: float) -> Array:
-        n, around = self.normal, self.around
-        gap = float((position - self.point) @ n) - self.ball
+        around = self.around
+        n, distance = self.normal_at(position)
+        gap = distance - self.ball
         if gap >= 0.0:
             self.bristle[:] = 0.0
             return np.zeros(3)

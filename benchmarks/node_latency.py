@@ -15,12 +15,8 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,56 +24,22 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from rbd_dynamics.demo.ros_domain import own_domain
-from rbd_dynamics.model.model import Model
+from benchmarks.turns import ProcessTime, TurnDriver, Turns, processes, relay, robot
 
 NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press"}  # and what they should do
 TOOL = "panda_hand_tcp"
 FORCE = 10.0  # N
 WARM_UP = 1.0  # s of each node's first turn that do not count
-GAP = 0.3  # s between turns
 BOUND = 1.15
 
 
-@dataclass
-class Turns:
-    """What one node did in all its turns."""
-
-    latencies: list[np.ndarray] = field(default_factory=list)
-    sent: int = 0
-    answered: int = 0
-    processor: float = 0.0
-    elapsed: float = 0.0
-
-    @property
-    def median(self) -> float:
-        return float(np.median(np.concatenate(self.latencies)))
-
-    def row(self) -> tuple[str, ...]:
-        all_latencies = np.concatenate(self.latencies)
-        medians = [np.median(turn) for turn in self.latencies]
-        return (
-            f"{self.median:.0f}", f"{min(medians):.0f} to {max(medians):.0f}",
-            f"{np.percentile(all_latencies, 99):.0f}",
-            f"{self.sent - self.answered}", f"{100 * self.processor / self.elapsed:.0f}",
-        )  # fmt: skip
-
-
-class Driver:
-    """Sends joint states at a fixed rate and times the answers."""
+class Driver(TurnDriver):
+    """Sends joint states, and to hybrid_controller wrenches."""
 
     def __init__(self, names: list[str], position: np.ndarray, executor: str) -> None:
-        import rclpy
         from diagnostic_msgs.msg import DiagnosticArray
-        from rclpy.signals import SignalHandlerOptions
 
-        from rbd_dynamics.nodes.process import choose_executor
-
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("latency_driver")
-        self._executor, self._spin = choose_executor(self.node, executor)
-        self._sent: list[int] = []
-        self._received: list[int] = []
+        super().__init__(executor)
         self._publishers: dict[str, Any] = {}
         self.names, self.position = names, position
         self.modes: set[str] = set()  # of the nodes, as they report them
@@ -98,17 +60,9 @@ class Driver:
         """To the node in that name space. Waits until it is there."""
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
-        from std_msgs.msg import Float64MultiArray
 
-        self.node.create_subscription(Float64MultiArray, f"/{space}/{answers}", self._on_answer, 100)
         topic = f"/{space}/joint_states"
-        self._publishers[space] = self.node.create_publisher(JointState, topic, qos_profile_sensor_data)
-        end = time.monotonic() + 120.0
-        answer = f"/{space}/{answers}"
-        while not self._publishers[space].get_subscription_count() or not self.node.count_publishers(answer):
-            if time.monotonic() > end:
-                raise SystemExit(f"the {space} node did not come up")
-            self._spin(0.05)
+        self._publishers[space] = self.connect_to(JointState, topic, qos_profile_sensor_data, f"/{space}/{answers}")
 
     def connect_sensor(self) -> None:
         """Of hybrid_controller."""
@@ -134,52 +88,14 @@ class Driver:
         values = {entry.key: entry.value for status in message.status for entry in status.values}
         self.modes.add(values.get("mode", values.get("desired motion", "")))
 
-    def _on_answer(self, message: Any) -> None:
-        self._received.append(time.perf_counter_ns())
 
-    def turn(self, space: str, rate: float, seconds: float) -> tuple[np.ndarray, int, int]:
-        """(round trips in us, sent, answered)."""
-        self._sent.clear()
-        self._received.clear()
-        count = round(rate * seconds)
-
-        def tick() -> None:
-            if len(self._sent) < count:
-                self.send(space)
-
-        timer = self.node.create_timer(1.0 / rate, tick)
-        end = time.monotonic() + 2.0 * seconds + 2.0
-        while len(self._received) < count and time.monotonic() < end:
-            self._spin(0.05)
-        self.node.destroy_timer(timer)
-        self._spin(GAP)
-        sent, received = np.array(self._sent), np.array(self._received)
-        if len(sent) == len(received):  # answers come in order
-            latency = received - sent
-        else:  # some are lost: each answer belongs to the last message before it
-            latency = received - sent[np.searchsorted(sent, received) - 1]
-        return latency * 1e-3, len(sent), len(received)
-
-    def close(self) -> None:
-        import rclpy
-
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.try_shutdown()
-
-
-def relay(executor: str) -> int:
-    """The node to compare with: JointState in, its positions out as Float64MultiArray."""
-    import rclpy
-    from rclpy.signals import SignalHandlerOptions
+def relay_states(node: Any) -> None:
+    """JointState in, its positions out as Float64MultiArray."""
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
     from rbd_dynamics.nodes.messages import JOINT_STATES
-    from rbd_dynamics.nodes.process import choose_executor
 
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node("relay", namespace="relay")
     publisher = node.create_publisher(Float64MultiArray, "commands", 10)
     answer = Float64MultiArray()
 
@@ -188,16 +104,6 @@ def relay(executor: str) -> int:
         publisher.publish(answer)
 
     node.create_subscription(JointState, "joint_states", on_state, JOINT_STATES)
-    stop: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.append(1))
-    events, spin = choose_executor(node, executor)
-    while not stop:
-        spin(0.1)
-    events.shutdown()
-    node.destroy_node()
-    rclpy.try_shutdown()
-    return 0
 
 
 def start_trajectory(driver: Driver, seconds: float) -> None:
@@ -238,25 +144,6 @@ def engage(driver: Driver) -> None:
         raise SystemExit(f"hybrid_controller does not engage: {answer.result().message}")
 
 
-def processor_time(pid: int) -> float:
-    """Seconds that a process has used so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def robot() -> tuple[str, Model, np.ndarray]:
-    """Description and model of the robot of this benchmark, and a position within its limits."""
-    from rbd_dynamics.example_robots import robots
-    from rbd_dynamics.model.urdf import load_urdf
-
-    found = robots()
-    if "panda" not in found:
-        raise SystemExit("needs the package example-robot-data: pip install example-robot-data")
-    model = load_urdf(found["panda"])
-    middle = np.array([0.5 * (joint.limits.lower + joint.limits.upper) for joint in model.joints])
-    return found["panda"].read_text(), model, middle
-
-
 def parameters(executor: str) -> dict[str, dict[str, Any]]:
     """Of each node. hybrid_controller's surface is where the tool is."""
     from rbd_dynamics.robot import Robot
@@ -291,13 +178,7 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
     """Run all nodes and give each of them its turns."""
     _, model, position = robot()
     results = {node: Turns() for node in NODES}
-    with tempfile.TemporaryDirectory() as folder:
-        if "ROS_DOMAIN_ID" not in os.environ:
-            os.environ["ROS_DOMAIN_ID"] = str(own_domain())
-        os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=folder)
-        processes = {
-            node: subprocess.Popen(command(node, executor, folder), stderr=subprocess.DEVNULL) for node in NODES
-        }
+    with processes(lambda folder: {node: command(node, executor, folder) for node in NODES}) as running:
         driver = Driver(model.joint_names, position, executor)
         try:
             for node in NODES:
@@ -311,22 +192,14 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
                     elif node == "hybrid_controller":
                         engage(driver)
                     driver.modes.clear()
-                    before, begin = processor_time(processes[node].pid), time.monotonic()
-                    latency, sent, answered = driver.turn(node, rate, seconds if turn else WARM_UP)
+                    used = ProcessTime(running[node].pid)
+                    timed = driver.turn(node, rate, seconds if turn else WARM_UP)
                     if mode and mode not in driver.modes:
                         raise SystemExit(f"{node}: {' '.join(driver.modes)} in place of {mode}")
                     if turn:
-                        result = results[node]
-                        result.latencies.append(latency)
-                        result.sent, result.answered = result.sent + sent, result.answered + answered
-                        result.processor += processor_time(processes[node].pid) - before
-                        result.elapsed += time.monotonic() - begin - GAP
+                        results[node].take(timed, used)
         finally:
             driver.close()
-            for process in processes.values():
-                process.send_signal(signal.SIGINT)
-            for process in processes.values():
-                process.wait(10.0)
     return results
 
 
@@ -357,7 +230,7 @@ def main() -> int:
     parser.add_argument("--relay", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.relay:
-        return relay(options.executor)
+        return relay(options.executor, relay_states)
     results = measure(options.rate, options.seconds, options.rounds, options.executor)
     table(f"Round trip at {options.rate:g} Hz, executor {options.executor}", results)
     print(f"memory of the largest process: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from benchmarks.mujoco_plant import MujocoPlant
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Plane, Sphere, SurfaceConstraint
+from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_law import Law
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains
+from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial.se3 import Transform
@@ -182,11 +183,14 @@ def main() -> None:
     parser.add_argument(
         "--contacts", action="store_true", help="instead: arms, laws, contacts, actuators and sensors, all with all"
     )
+    parser.add_argument("--most", type=int, metavar="N", help="with --contacts: only N of the 192")
+    parser.add_argument("--seed", type=int, default=0, help="with --contacts: of their order")
     arguments = parser.parse_args()
     if arguments.contacts:
         from benchmarks.pressing_cell import ARMS, grid
 
-        grid(list(ARMS), (1e3, 1e4, 1e5, 1e6), (0.0, 100.0, 30.0), (0.001, 0.005))
+        stiffnesses, lags, delays = (1e3, 1e4, 1e5, 1e6), (0.0, 100.0, 30.0), (0.001, 0.005)
+        grid(list(ARMS), stiffnesses, lags, delays, seed=arguments.seed, most=arguments.most)
         return
     print(f"{FORCE:g} N, a circle of {1e3 * RADIUS:g} mm radius in {PERIOD:g} s, control at 1 kHz\n")
     print("| case | force error, mean | largest | tracking error, largest |")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import product
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from benchmarks.compliant_plant import CompliantPlant, Surroundings
+from rbd_dynamics.constraints import SurfaceConstraint
 from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_law import LAWS, Law
 from rbd_dynamics.control.hybrid_limits import HybridLimits
 from rbd_dynamics.control.hybrid_normal import NormalEstimator
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains
+from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
 from rbd_dynamics.control.trajectory import Point, Waypoints
@@ -29,6 +32,7 @@ BALL = 0.01  # m
 MS = 1_000_000  # ns
 DEFAULTS = HybridGains(ki=5.0, normal_damping=30.0, task_ki=8.0)  # what the node has
 ROWS = ("rx", "ry", "rz", "x", "y")
+ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # axes whose z is the world's y
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Setting:
     estimate_normal: bool = False
     noise: float = 0.0  # N
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)  # N, of the sensor, in the tool's axes turned to the world's
+    misplaced: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m, where the controller has the surface, from where it is
 
 
 class Cell:
@@ -80,9 +85,16 @@ class Cell:
         pose = true.pose(q, arm.tool)
         point = pose[:3, 3] - [0.0, 0.0, BALL + setting.height]
         upright = self._upright = pose[:3, :3].T  # the tool's axes are the world's where it starts
+        turned, place, controlled = np.eye(3), point + setting.misplaced, ROWS
+        if around.shape != "plane":
+            place = place - [0.0, 0.0, around.radius]
+        if around.shape == "cylinder":  # the task's z axis is the world's y
+            turned, controlled = ALONG_Y, ("rx", "ry", "rz", "x", "z")
         task = HybridTask(
-            arm.tool, tool_orientation=_rpy(upright), task_position=tuple(point), contact_offset=BALL, controlled=ROWS
-        )
+            arm.tool, tool_orientation=_rpy(upright @ turned), task_position=tuple(place),
+            task_orientation=_rpy(turned), surface=around.shape, surface_radius=around.radius, contact_offset=BALL,
+            controlled=controlled,
+        )  # fmt: skip
         constraints, moved = task.sets(model)
         controller = HybridController(self.robot, constraints, moved, law=setting.law, gains=setting.gains)
         self.supervisor = HybridSupervisor(controller, DesiredMotion(moved.row_names), setting.limits)
@@ -105,7 +117,7 @@ class Cell:
             force = force + self.setting.noise * self._rng.standard_normal(3)
         rotation = self.robot.pose(q, self.arm.tool)[:3, :3]
         force = force + rotation @ self._upright @ self.setting.bias
-        measured = np.array([self._normal_of() @ force])
+        measured = np.array([self.normal_of(q) @ force])
         tau = supervisor.torque(self.now, q, v, measured, self.now).copy()
         if self.normal is not None:
             wrench = np.concatenate([np.zeros(3), rotation.T @ force])
@@ -117,13 +129,19 @@ class Cell:
         after = plant.position
         out = supervisor.output
         error = np.zeros(5) if out is None else out.theta - supervisor.motion.state()[0]
-        gap = float((after - plant.point) @ plant.normal) - BALL
+        gap = plant.normal_at(after)[1] - BALL
         self.seen.append((plant.normal_force, gap, float((after - before)[2] / 1e-3), float(np.hypot(*error[3:]))))
         self.now += MS
 
-    def _normal_of(self) -> Array:
-        placement = self.supervisor.controller.constraints["surface"].reference_placement  # type: ignore[attr-defined]
-        return np.array(placement.rotation).reshape(3, 3)[:, 2]
+    def normal_of(self, q: Array) -> Array:
+        """Of the surface as the controller has it, where the tool is."""
+        surface = self.supervisor.controller.constraints["surface"]
+        assert isinstance(surface, SurfaceConstraint)
+        placement, shape = surface.reference_placement, surface.surface
+        R = np.array(placement.rotation).reshape(3, 3)
+        x, y, z = R.T @ (self.robot.pose(q, self.arm.tool)[:3, 3] - np.array(placement.p))
+        gradient = np.array(shape.gradient((float(x), float(y), float(z)), shape.numbers), dtype=float)
+        return np.asarray(R @ gradient / np.linalg.norm(gradient))
 
     def run(self, seconds: float) -> Cell:
         for _ in range(round(1000 * seconds)):
@@ -133,7 +151,7 @@ class Cell:
     def engage(self) -> Cell:
         q, _, force = self.plant.read()
         force = force + self.robot.pose(q, self.arm.tool)[:3, :3] @ self._upright @ self.setting.bias
-        self.supervisor.engage(self.now, np.array([self._normal_of() @ force]), self.now)
+        self.supervisor.engage(self.now, np.array([self.normal_of(q) @ force]), self.now)
         return self
 
     def move(self, *points: tuple[float, float, float]) -> Cell:
@@ -219,12 +237,25 @@ def circle_points(radius: float, seconds: float, points: int = 40) -> list[tuple
     return found
 
 
-def grid(arms: Sequence[str], stiffnesses: Sequence[float], lags: Sequence[float], delays: Sequence[float]) -> None:
-    """Print a table of both laws with the node's gains on all of these. lags: Hz, 0: none. delays: s, of sensors."""
+def grid(
+    arms: Sequence[str],
+    stiffnesses: Sequence[float],
+    lags: Sequence[float],
+    delays: Sequence[float],
+    *,
+    seed: int = 0,
+    most: int | None = None,
+) -> None:
+    """Print a table of both laws with the node's gains on all of these, or on `most` of them, in the order of a seed.
+
+    lags: Hz, 0: none. delays: s, of sensors.
+    """
     print("| arm | law | stiffness [N/m] | actuators [Hz] | sensors late [ms] | speed [mm/s] | blow [N] | v sqrt(k m) "
           "[N] | force at rest [N] | off by [N] | along, friction 0.3 [mm] | |")  # fmt: skip
     print("|---" * 12 + "|")
-    for arm, law, stiffness, lag, delay in product(arms, LAWS, stiffnesses, lags, delays):
+    combinations = list(product(arms, LAWS, stiffnesses, lags, delays))
+    random.Random(seed).shuffle(combinations)  # a run that is ended early is a sample of all
+    for arm, law, stiffness, lag, delay in combinations[:most]:
         around = Surroundings(
             stiffness=stiffness, bandwidth=lag, sensor_delay=delay, state_delay=delay, friction=0.3
         )  # fmt: skip

@@ -5,10 +5,11 @@
 
 Joint states of a Panda are sent by one process, the heavy messages by another; gaps are between the arrivals of
 torques here, and between those of the answers of a node that only relays, which gets the same states at the same time
-and none of the messages: what both have is the machine's, and the last column is how much a gap was longer
-than the relay's at that time. Each message is sent once a second. With --realtime the two
-nodes and this process, not the one that sends the messages, run under SCHED_FIFO, as control loops do; that needs the
-right to do so, and takes out what else runs on the machine.
+and none of the messages: what both have is the machine's, and a column says how much a gap was longer than the relay's
+at that time. The last one is the most processor time that the thread of the torques used between two of them in a
+second, in the median of the seconds: that is the node's own, however busy the machine. Each message is sent once a
+second. With --realtime the two nodes and this process, not the one that sends the messages, run under SCHED_FIFO, as
+control loops do; that needs the right to do so, and takes out what else runs on the machine.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from rbd_dynamics.demo.ros_domain import own_domain
 
 KINDS = (
     "idle", "set-points, 500 Hz", "40 points", "10,000 points", "100,000 points", "100,001 points", "30,000 names",
-    "10 MB trajectory", "joint state of 200 kB", "description of 10 MB", "parameters of 1 MB", "payload, 10 MB",
+    "10 MB trajectory", "joint state of 200 kB", "joint state of 10 MB", "description of 10 MB", "parameters of 1 MB",
+    "payload, 10 MB", "parameter text of 0.5 MB", "parameter text of 10 MB", "set 70 parameters", "15,000 parameters",
+    "parameter asked for 5,000 times", "all parameters", "label of 10 MB",
 )  # fmt: skip
 BOUND = 1.0  # ms beyond the relay's gaps: two between torques
 PRIORITY = 10
@@ -80,15 +83,21 @@ class Sender:
             self._send()
 
     def _prepare(self) -> Any:
-        from rcl_interfaces.msg import Parameter, ParameterType
-        from rcl_interfaces.srv import SetParameters
+        from lifecycle_msgs.msg import Transition
+        from lifecycle_msgs.srv import ChangeState
+        from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+        from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
         from rclpy.serialization import serialize_message
         from sensor_msgs.msg import JointState
         from std_msgs.msg import String
         from trajectory_msgs.msg import JointTrajectory
 
-        if self.kind == "joint state of 200 kB":
+        from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
+
+        if self.kind.startswith("joint state"):
             state = JointState(name=[f"joint_{k}" for k in range(5000)], position=[0.0] * 5000)
+            if "10 MB" in self.kind:
+                state.effort = [0.0] * 1_250_000
             return self._publisher(JointState, "/feedforward/joint_states", serialize_message(state))
         if self.kind == "description of 10 MB":
             from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -102,6 +111,36 @@ class Sender:
             parameter.value.type = ParameterType.PARAMETER_DOUBLE_ARRAY
             parameter.value.double_array_value = [1.0] * 125_000
             return self._caller(client, SetParameters.Request(parameters=[parameter]))
+        if self.kind.startswith("parameter text") or self.kind == "15,000 parameters":
+            client = self.node.create_client(SetParameters, "/feedforward/feedforward/set_parameters")
+            value = ParameterValue(type=ParameterType.PARAMETER_STRING)
+            if "text" in self.kind:
+                value.string_value = "x" * int(1e6 * float(self.kind.split()[-2]))
+            parameter = Parameter(name="robot_description", value=value)
+            count = 1 if "text" in self.kind else 15_000
+            return self._caller(client, SetParameters.Request(parameters=[parameter] * count))
+        if self.kind == "parameter asked for 5,000 times":
+            client = self.node.create_client(GetParameters, "/feedforward/feedforward/get_parameters")
+            return self._caller(client, GetParameters.Request(names=["kp"] * 5000))
+        if self.kind == "set 70 parameters":
+            parameter = Parameter(name="kp", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE_ARRAY))
+            parameter.value.double_array_value = [10.0]
+            client = self.node.create_client(SetParameters, "/feedforward/feedforward/set_parameters")
+            return self._caller(client, SetParameters.Request(parameters=[parameter] * 70))
+        if self.kind == "all parameters":
+            names = [each.name for each in FEEDFORWARD.parameters]
+            get = self._caller(
+                self.node.create_client(GetParameters, "/feedforward/feedforward/get_parameters"),
+                GetParameters.Request(names=names),
+            )
+            describe = self._caller(
+                self.node.create_client(DescribeParameters, "/feedforward/feedforward/describe_parameters"),
+                DescribeParameters.Request(names=names),
+            )
+            return lambda: (get(), describe())
+        if self.kind == "label of 10 MB":
+            client = self.node.create_client(ChangeState, "/feedforward/feedforward/change_state")
+            return self._caller(client, ChangeState.Request(transition=Transition(label="x" * 10_000_000)))
         if self.kind == "payload, 10 MB":
             from rbd_dynamics_interfaces.srv import SetPayload
 
@@ -145,7 +184,7 @@ class Sender:
 class Gauge:
     """Sends joint states at a fixed rate to both nodes and notes when their answers come."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Path) -> None:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
         from sensor_msgs.msg import JointState
@@ -156,6 +195,7 @@ class Gauge:
         rclpy.init()
         self.node = rclpy.create_node("gauge")
         self.arrivals: dict[str, list[int]] = {"feedforward": [], "relay": []}
+        self._notes = notes
         _, model, position = robot()
         self._message = JointState(name=model.joint_names, position=position.tolist(), velocity=[0.0] * len(position))
         self._publishers = []
@@ -168,6 +208,12 @@ class Gauge:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._end = threading.Event()
+
+    def _used(self, since: int) -> np.ndarray:
+        """The most processor time between two torques, ms, in each second from a time of the steady clock (ns) on."""
+        times, used = np.fromfile(self._notes, np.int64).reshape(-1, 2).T
+        gaps, seconds = 1e-6 * np.diff(used), (times[1:] - since) // 10**9
+        return np.array([gaps[seconds == k].max() for k in range(int(seconds.max(initial=0)))])
 
     def _send(self, rate: float) -> None:
         begin, k = time.perf_counter(), 0
@@ -186,11 +232,15 @@ class Gauge:
         self._spin(time.monotonic() + 1.0, lambda: False)
         for found in self.arrivals.values():
             found.clear()
+        begin = time.monotonic_ns()
         self._spin(time.monotonic() + 300.0, until)
         self._end.set()
         sender.join()
         own, relay = (np.array(self.arrivals[space]) * 1e-6 for space in ("feedforward", "relay"))
-        return {"feedforward": np.diff(own), "relay": np.diff(relay), "own": beyond(own, relay)}
+        return {
+            "feedforward": np.diff(own), "relay": np.diff(relay), "own": beyond(own, relay),
+                 "used": self._used(begin),
+        }  # fmt: skip
 
     def _spin(self, end: float, until: Any) -> None:
         while time.monotonic() < end and not until():
@@ -213,8 +263,11 @@ def measure(rate: float, seconds: float, kinds: list[str]) -> dict[str, dict[str
         text.write_text(own.pop("robot_description"))
         node = command("feedforward", "auto", folder)
         Path(folder, "feedforward.yaml").write_text(yaml.safe_dump({"/**": {"ros__parameters": own}}))
+        notes = Path(folder, "notes")
+        node[node.index("rbd_dynamics.nodes.feedforward")] = "benchmarks.timed_feedforward"
+        os.environ["NOTES"] = str(notes)
         processes = [subprocess.Popen(each) for each in (node, command("relay", "auto", folder))]
-        gauge = Gauge()
+        gauge = Gauge(notes)
         try:
             describe(gauge, text.read_text())
             gauge.wait()
@@ -261,7 +314,7 @@ def row(kind: str, gaps: dict[str, np.ndarray]) -> str:
     for space in ("feedforward", "relay"):
         found = gaps[space]
         cells += [f"{np.percentile(found, p):.2f}" for p in (50, 99, 99.9)] + [f"{found.max(initial=0.0):.2f}"]
-    cells.append(f"{gaps['own'].max(initial=0.0):.2f}")
+    cells += [f"{gaps['own'].max(initial=0.0):.2f}", f"{np.median(gaps['used']):.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -283,8 +336,8 @@ def main() -> int:
             Sender(options.send).run(options.seconds)
         return 0
     print("| message, once a second | median, ms | p99 | p99.9 | longest | relay: median | p99 | p99.9 | longest "
-          "| most beyond the relay |")  # fmt: skip
-    print("|---" * 10 + "|", flush=True)
+          "| most beyond the relay | most processor time |")  # fmt: skip
+    print("|---" * 11 + "|", flush=True)
     results = measure(options.rate, options.seconds, options.kinds)
     print(f"\nload of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}")
     return int(any(gaps["own"].max(initial=0.0) > BOUND for gaps in results.values()))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rigid-body dynamics for torque-controlled robots, with and without ROS 2.
 
-`load_urdf`, `load_yaml` and `ModelBuilder` make a `Model`; `Robot` computes with it, under a `ConstraintSet`
-too. Beside them, each imported when it is first used:
+`load`, of any format, `load_urdf`, `load_yaml` and `ModelBuilder` make a `Model`; `Robot` computes with it, under a
+`ConstraintSet` too. Beside them, each imported when it is first used:
 
 - `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
+from rbd_dynamics.early_signals import heed_early_signals
+
+heed_early_signals()  # before all that takes time
+
 from rbd_dynamics import constraints, spatial
 from rbd_dynamics.constraints import Constrained, ConstraintSet
+from rbd_dynamics.formats import load
 from rbd_dynamics.model import (
     Coulomb,
     Damping,
@@ -62,6 +67,7 @@ __all__ = [
     "control",
     "joint_states",
     "joints",
+    "load",
     "load_urdf",
     "load_yaml",
     "model_from_dict",

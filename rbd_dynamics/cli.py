@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `rbd_dynamics info`, `check`, `replay` and `demo`. Works without ROS; only the demo needs it."""
+"""The command line: `rbd_dynamics info`, `check`, `replay`, `excite`, `rehearse`; `play` and `demo` need ROS."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from rbd_dynamics import __version__
-from rbd_dynamics.replay.command import add_replay
+from rbd_dynamics.replay.command import add_replay, known_load
+from rbd_dynamics.replay.excitation.command import add_excite
+from rbd_dynamics.replay.rehearsal.command import add_rehearse
 
 if TYPE_CHECKING:
     from rbd_dynamics.model.errors import Finding
     from rbd_dynamics.model.model import Joint, Model
 
 URDF_HELP = (
-    "path of a URDF or of a model as YAML, - for standard input, or the name of a robot of example-robot-data (panda, "
-    "ur5_robot...)"
+    "path of a URDF, xacro, SDF, MJCF or of a model as YAML, - for standard input, or the name of a robot of "
+    "example-robot-data (panda, ur5_robot...)"
 )
 COLORS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 #: kernels whose size `info --kernels` tells
 KERNELS = ("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "bias", "gravity")
-GRAVITY = (0.0, 0.0, -9.81)
 FILE_WIDTH = 200  # columns, where the output is no terminal
 
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (UsageError, ValueError, OSError) as error:
+    except (UsageError, ValueError, KeyError, ArithmeticError, OSError) as error:
         print(f"rbd_dynamics: {_one_line(error)}", file=sys.stderr)
         return 2
 
@@ -88,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument(
         "--joints", metavar="NAMES", type=_names, help="keep these joints (comma-separated) and lock all others at zero"
     )
-    info.add_argument("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, default=GRAVITY, help="m/s^2")
+    info.add_argument("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, help="m/s^2")
     info.add_argument("--kernels", action="store_true", help="also count the operations of the specialised algorithms")
     info.add_argument("--json", action="store_true", help="print JSON in place of tables")
     info.set_defaults(run=run_info)
@@ -103,7 +104,24 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
     check.set_defaults(run=run_check)
 
-    add_replay(commands, _source, _name_and_position)
+    add_replay(commands, _file_or_text, _name_and_position)
+    add_excite(commands, _load, URDF_HELP, _name_and_position)
+    add_rehearse(commands, _load, URDF_HELP, _name_and_position, known_load)
+
+    play = commands.add_parser(
+        "play",
+        help="send a motion to a node that follows it (needs ROS 2)",
+        description="Publish a JointTrajectory of a YAML file, as `excite` writes it, once somebody subscribes. The "
+        "robot moves as soon as it arrives; whether the node follows it, its diagnostics say.",
+    )
+    play.add_argument("file", metavar="FILE", type=Path, help="trajectory_msgs/JointTrajectory as YAML")
+    play.add_argument(
+        "--topic",
+        default="/feedforward/joint_trajectory",
+        help="where to; default: that of feedforward, /feedforward/joint_trajectory",
+    )
+    play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
+    play.set_defaults(run=run_play)
 
     demo = commands.add_parser(
         "demo",
@@ -141,12 +159,9 @@ def run_info(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    from rbd_dynamics.model import load_yaml, preflight
+    from rbd_dynamics.formats import check
 
-    source = _source(options.urdf)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the findings say it
-        findings = preflight(load_yaml(source) if _is_yaml(source) else source)
+    findings = check(_source(options.urdf))
     if options.quiet:
         findings = [finding for finding in findings if finding.severity != "note"]
     errors = sum(finding.severity == "error" for finding in findings)
@@ -158,6 +173,21 @@ def run_check(options: argparse.Namespace) -> int:
     else:
         _print_findings(findings)
     return 1 if errors else 0
+
+
+def run_play(options: argparse.Namespace) -> int:
+    try:
+        from rbd_dynamics.nodes.play import play
+    except ImportError as error:
+        raise UsageError(
+            f"play needs ROS 2 (no module named {error.name!r}): source a ROS installation first"
+        ) from error
+
+    found = play(options.file, options.topic, patience=options.patience)
+    print(
+        f"sent to {options.topic}: {len(found.times)} points of {len(found.joint_names)} joints, {found.times[-1]:g} s"
+    )
+    return 0
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -319,54 +349,31 @@ def _print_findings(findings: Sequence[Finding]) -> None:
 
 
 def _load(options: argparse.Namespace) -> Model:
-    """The robot with the options of `info`."""
-    from rbd_dynamics.model import load_urdf, load_yaml
+    """The robot with the options of `info` and `excite`."""
+    from rbd_dynamics.formats import load
 
-    source = _source(options.urdf)
-    if not _is_yaml(source):
-        return load_urdf(
-            source,
-            base="floating" if options.floating else "fixed",
-            gravity=tuple(options.gravity),
-            joints=options.joints,
-            locked=dict(options.lock) or None,
-        )
-    if options.floating or options.lock or options.joints or tuple(options.gravity) != GRAVITY:
-        raise UsageError("--floating, --lock, --joints and --gravity are for a URDF: a YAML file has them in it")
-    return load_yaml(source)
+    return load(
+        _source(options.urdf),
+        base="floating" if options.floating else None,
+        gravity=options.gravity,
+        joints=options.joints,
+        locked=dict(options.lock) or None,
+    )
 
 
-def _is_yaml(source: str | Path) -> bool:
-    return isinstance(source, Path) and source.suffix in (".yaml", ".yml")
+def _source(urdf: str) -> str:
+    """What `load` takes: a text from standard input, or a path or name. Raises UsageError."""
+    if Path(urdf).is_dir():
+        raise UsageError(f"{urdf} is a directory, expected a file that describes a robot")
+    return sys.stdin.read() if urdf == "-" else urdf
 
 
-def _source(urdf: str) -> str | Path:
-    """What `load_urdf` takes: XML text from standard input, or a path. Raises UsageError."""
-    if urdf == "-":
-        return sys.stdin.read()
-    path = Path(urdf)
-    if path.is_file():
-        return path
-    if path.exists():
-        raise UsageError(f"{urdf} is a directory, expected a URDF file")
-    if path.suffix or len(path.parts) > 1:
-        raise UsageError(f"no such file: {urdf}")
-    return _example_robot(urdf)
+def _file_or_text(urdf: str) -> str | Path:
+    """The text from standard input, or the file that a path or name stands for. Raises UsageError, ModelError."""
+    from rbd_dynamics.formats.source import read_source
 
-
-def _example_robot(name: str) -> Path:
-    import difflib
-
-    from rbd_dynamics.example_robots import PACKAGE, robots
-
-    known = robots()
-    if name in known:
-        return known[name]
-    if not known:
-        raise UsageError(f"no such file: {name} (robots are known by name where {PACKAGE} is installed)")
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or [n for n in known if n.startswith(name[:2])][:3]
-    hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise UsageError(f"{name} is neither a file nor one of the {len(known)} robots of {PACKAGE}{hint}")
+    source = _source(urdf)
+    return source if urdf == "-" else read_source(source).path or source
 
 
 def _name_and_position(text: str) -> tuple[str, float]:
@@ -387,4 +394,5 @@ def _names(text: str) -> list[str]:
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return " ".join(str(text).split()) or type(error).__name__

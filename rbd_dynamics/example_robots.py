@@ -24,6 +24,11 @@ def robots() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def shares() -> list[Path]:
+    """Folders that the package lies in, where its descriptions look for their meshes."""
+    return [folder.parents[1] for folder in _folders() if folder.is_dir()]
+
+
 def _folders() -> Iterator[Path]:
     """From PyPI (whose wheel keeps a prefix of its own inside site-packages), from ROS, from the system."""
     try:

@@ -20,6 +20,8 @@ from rbd_dynamics.constraints.constrained import (
     ConstraintRows,
     Constraints,
 )
+from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
+from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.evaluation import Evaluation, check_outputs
 from rbd_dynamics.model.model import Model
@@ -59,6 +61,7 @@ class Robot(BoundModel):
         self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
         self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
         self._constrained_last: Constrained | None = None
+        self._contact_last: tuple[Contacts, ContactDynamics] | None = None
         self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
 
     def _evaluation(self, name: str) -> Evaluation:
@@ -276,7 +279,7 @@ class Robot(BoundModel):
         return self._run("potential_energy", (q, self._inertia, self._fixed), out)
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Centre of mass of the whole robot in the world, (3,) in m."""
+        """Centre of mass of the whole robot in the world, (3,) in m; what is fixed to the world counts, too."""
         return self._run("center_of_mass", (q, self._inertia, self._fixed), out)
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -288,16 +291,20 @@ class Robot(BoundModel):
         return self._run("center_of_mass_jacobian_dot", (q, v, self._inertia, self._fixed), out)
 
     def momentum(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
-        """(6,): angular momentum about the centre of mass, linear momentum; world axes."""
-        return self._run("momentum", (q, v, self._inertia), out)
+        """(6,): angular momentum about `center_of_mass`, linear momentum; world axes.
+
+        Pinocchio leaves what is fixed to the world out of the centre of mass: there the angular part differs
+        by the moment of the linear one about this other point.
+        """
+        return self._run("momentum", (q, v, self._inertia, self._fixed), out)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """A (6, nv) with momentum = A v."""
-        return self._run("centroidal_momentum_matrix", (q, self._inertia), out)
+        return self._run("centroidal_momentum_matrix", (q, self._inertia, self._fixed), out)
 
     def centroidal_momentum_bias(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Adot v (6,): the rate of the momentum is A a + Adot v."""
-        return self._run("centroidal_momentum_bias", (q, v, self._inertia), out)
+        return self._run("centroidal_momentum_bias", (q, v, self._inertia, self._fixed), out)
 
     # --- under constraints ------------------------------------------------------------------------
 
@@ -367,6 +374,33 @@ class Robot(BoundModel):
     def constraint_wrenches(self, q: ArrayLike, constraints: Constraints, multipliers: ArrayLike) -> dict[str, Array]:
         """{constraint: wrench on its frame}: `Constrained.wrenches`."""
         return self.constrained(constraints).wrenches(q, multipliers)
+
+    # --- in contact -------------------------------------------------------------------------------
+
+    def in_contact(self, contacts: Contacts) -> ContactDynamics:
+        """This robot with unilateral contacts: a `ContactSet`, or a sequence of contacts.
+
+        The methods below are those of `ContactDynamics`; for speed make the set once, and give the same object.
+        """
+        if self._contact_last is None or self._contact_last[0] is not contacts:
+            self._contact_last = (contacts, ContactDynamics(self, contacts))
+        return self._contact_last[1]
+
+    def contact_forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, contacts: Contacts, **options: Any
+    ) -> ContactMotion:
+        """Acceleration and forces: `ContactDynamics.forward_dynamics`; options f_ext, touching, still."""
+        return self.in_contact(contacts).forward_dynamics(q, v, tau, **options)
+
+    def contact_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, contacts: Contacts, **options: Any
+    ) -> ContactTorque:
+        """Torques and forces: `ContactDynamics.inverse_dynamics`; options actuated, f_ext, touching, still."""
+        return self.in_contact(contacts).inverse_dynamics(q, v, a, **options)
+
+    def contact_impulse(self, q: ArrayLike, v: ArrayLike, contacts: Contacts, **options: Any) -> ContactImpulse:
+        """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
+        return self.in_contact(contacts).impulse(q, v, **options)
 
 
 def _refuse(*arrays: Any) -> None:

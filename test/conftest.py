@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from helpers.browser import Browser
 from helpers.paths import EXAMPLES
 
 
@@ -14,3 +15,10 @@ def example(monkeypatch):
     """Import a script of examples/ by its name."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     return importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """For pages; mark the test with `needs_browser`."""
+    with Browser(tmp_path_factory.mktemp("profile")) as one:
+        yield one

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import queue
@@ -14,6 +15,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ NODES = ("feedforward", "hybrid_controller")
 AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001}  # rad; the latter's tool stays where the surface is
 START = 120.0  # s for a node to come up, its kernels compiled
 RSS_PERIOD, WARM_UP = 10.0, 60.0  # s
+LIVES = 10  # of a node in a campaign, at most
 BAD = ("wrong", "non_finite", "above_limits", "stale")
 
 
@@ -54,8 +58,10 @@ def parameters(kind: str) -> dict[str, Any]:
 class Node:
     """A node's process, which may be ended and started again; and how much memory it takes."""
 
-    def __init__(self, kind: str, folder: Path, cache: Path, guarding: str = "") -> None:
-        self.kind, self._space = kind, guarding or kind
+    def __init__(
+        self, kind: str, folder: Path, cache: Path, started: Callable[[int], None], guarding: str = ""
+    ) -> None:
+        self.kind, self._space, self._started = kind, guarding or kind, started
         self._environment = {**os.environ, "RBD_DYNAMICS_CACHE_DIR": str(cache)}
         self._remaps = ["-r", f"guard/unguarded_commands:={guarding}/commands"] if guarding else []
         self._file = folder / f"{guarding}{kind}.yaml"
@@ -77,6 +83,7 @@ class Node:
             self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
             self._begin = time.monotonic()
             self.memory.append([])
+        self._started(self._process.pid)
 
     def wait_until_active(self) -> None:
         """And with a robot. Raises RuntimeError with what it said."""
@@ -105,6 +112,11 @@ class Node:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 return self._process.wait()
+
+    @property
+    def age(self) -> float:
+        """s"""
+        return time.monotonic() - self._begin
 
     @property
     def alive(self) -> bool:
@@ -194,15 +206,18 @@ class _Campaign:
         try:
             for kind in self._kinds:
                 cache = self._folder / f"cache_{kind}"
-                nodes[kind] = Node(kind, self._folder, cache)
+                nodes[kind] = Node(kind, self._folder, cache, partial(self._tell, kind, "pid"))
                 if self._guard:
-                    guards[kind] = Node("guard", self._folder, self._folder / f"cache_guard_{kind}", kind)
+                    guards[kind] = Node(
+                        "guard", self._folder, self._folder / f"cache_guard_{kind}",
+                        partial(self._tell, kind, "guard's pid"), kind,
+                    )  # fmt: skip
                 client = Client(own, kind)
                 client.descriptions.publish(String(data=description("panda")))
                 rng = random.Random(f"{self._seed} {kind}")
                 faults[kind] = Faults(
                     kind, client, nodes[kind], self._motions[kind], self._controls[kind], cache, rng,
-                    lambda event, value, kind=kind: self._tell(kind, event, value),
+                    lambda event, value, kind=kind: self._tell(kind, event, value), shortest_life=seconds / LIVES,
                 )  # fmt: skip
             for node in (*nodes.values(), *guards.values()):
                 node.wait_until_active()
@@ -258,6 +273,8 @@ class _Campaign:
         """Measure memory, gather violations."""
         due = time.monotonic()
         while time.monotonic() < end:
+            if not self._judge.is_alive():
+                raise RuntimeError("the judge has died")
             if time.monotonic() >= due:
                 due += RSS_PERIOD
                 for node in nodes:
@@ -270,7 +287,7 @@ class _Campaign:
         if kind in ("end", "report"):
             return value
         self._violations.append({"node": kind, "seed": self._seed, **value})
-        print(f"{kind}: {value['what']} at {value['stamp']}", file=sys.stderr, flush=True)
+        print(json.dumps(self._violations[-1]), file=sys.stderr, flush=True)
         return None
 
     def _finish(

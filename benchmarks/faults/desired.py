@@ -51,7 +51,7 @@ class Quintics:
     """Through the points ahead, from a state at a time."""
 
     def __init__(self, points: Points, start: int, now: int, present: Wanted) -> None:
-        self.start, self.after = start, Hold(points.q[-1])
+        self.points, self.start, self.after = points, start, Hold(points.q[-1])
         elapsed = (now - start) * 1e-9
         times = points.times * 1e-9
         ahead = times > elapsed

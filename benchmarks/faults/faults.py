@@ -74,14 +74,19 @@ class Client:
 
 
 class Faults:
-    """All faults of one node. tell: kind and value of an event for the judge, see `Judge.event`."""
+    """All faults of one node.
+
+    tell: kind and value of an event for the judge, see `Judge.event`. shortest_life: s that a process lives at least,
+    so that its memory can be watched.
+    """
 
     def __init__(
         self, kind: str, client: Client, process: Any, motion: Motion, control: Any, cache: Path, rng: random.Random,
-        tell: Callable[[str, Any], None],
+        tell: Callable[[str, Any], None], *, shortest_life: float = 0.0,
     ) -> None:  # fmt: skip
         self.kind, self.client, self.process, self.motion, self.control = kind, client, process, motion, control
         self.cache, self.rng, self._tell = cache, rng, tell
+        self._shortest_life = shortest_life
         self.done: dict[str, int] = {}
         self.notes: list[str] = []
         self._loaded = False
@@ -104,6 +109,7 @@ class Faults:
         fault()
         if self.rng.random() < 0.3:
             self._resume()
+            self._transition(3)  # where too many implausible states in a row ended the control
 
     def _resume(self) -> None:
         """Let the guard pass commands on again, if there is one."""
@@ -150,7 +156,8 @@ class Faults:
         for _ in range(self.rng.choice((200, 1000))):
             if what == "states":
                 kind, messages = hostile.joint_state(self.rng, self.motion)
-                for message in messages[:2] if kind != "garbage" else ():  # two damaged ones may make a whole one
+                # damaged ones, or parts of which one is lost, may make a whole state
+                for message in messages[:2] if kind not in ("garbage", "in two parts") else ():
                     self.client.states.publish(message)
             elif what == "trajectories":
                 kind, message = hostile.trajectory(self.rng)
@@ -222,8 +229,11 @@ class Faults:
             ("evaluate_at", "measured"), ("evaluate_at", "desired"), ("terms", ["inertia", "coriolis", "gravity"]),
             ("terms", ["inertia", "gravity"]), ("terms", ["inertia", "coriolis"]),
         ))  # fmt: skip
-        self.tell("settings", {name: tuple(value) if isinstance(value, list) else value})
-        self._set({name: value})
+        sent = {name: tuple(value) if isinstance(value, list) else value}
+        self.tell("settings", sent)
+        answer = self._set({name: value})
+        if answer is not None and not all(result.successful for result in answer.results):
+            self.tell("refused", ("settings", sent))
 
     def absurd_parameters(self) -> None:
         values = self.rng.choice(hostile.PARAMETERS)
@@ -259,7 +269,9 @@ class Faults:
                 (x, 0.0, 0.0, 1.2 * x, 0.0, x),
             )
             self.tell("payload", load)
-        self._attach(load)
+        answer = self._attach(load)
+        if answer is not None and not answer.success:
+            self.tell("refused", ("payload", load if load[0] else None))
 
     def absurd_load(self) -> None:
         if "set_payload" not in self.client._services:
@@ -387,6 +399,8 @@ class Faults:
         self._restart(signal.SIGKILL)
 
     def _restart(self, number: int) -> None:
+        if self.process.age < self._shortest_life:
+            return
         begin = self._begins()
         self.tell("anew")
         code = self.process.end(number)

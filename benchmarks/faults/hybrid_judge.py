@@ -43,10 +43,11 @@ class HybridJudge(Judge):
         engaged = stamp in self.engaged
         if engaged:
             self._engaged_at = max(stamp, self._engaged_at)
-        elif super().explained(stamp, tau, time):
-            return True
         elif stamp - self._engaged_at > FADING * 1e9:
-            return False
+            return super().explained(stamp, tau, time)
+        elif self.now.desired is not None and self._fits(self.now, stamp, *self.motion.state(stamp), tau):
+            self.counts.exact += 1
+            return True
         self._unsettled = max(time + FADING, self._unsettled)
         q, _ = self.motion.state(stamp)
         for robot, payload, _ in self._combinations():

@@ -20,16 +20,19 @@ from numpy.typing import NDArray
 from benchmarks.faults.desired import Desired, Hold, Points, Quintics, SetPoint
 from benchmarks.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from benchmarks.faults.sender import REFUSED
+from benchmarks.faults.waits import Waits
 
 Array = NDArray[np.float64]
 
 CLOSE = 1000  # ns by which the begin of a trajectory, found from its first efforts, may be wrong
 TOLERANCE = 1e-9  # relative to the largest of the terms
 STATE_TIMEOUT = 0.1  # s, of the nodes
-#: beyond it, s, and of the sender's lateness: a busy machine keeps a thread from publishing what it has just checked
-ALLOWANCE, LATENESS = 0.02, 3.0
+ALLOWANCE = 0.02  # s beyond it, for the write
 GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
-FORGOTTEN = 60.0  # s after which a change that never came is not waited for
+TRIED = 300  # combinations of changes
+LATEST = 10  # changes of a kind that are told apart
+#: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
+FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 60.0, "payload": 60.0, "robot": 300.0, "anew": 60.0}
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
@@ -52,6 +55,9 @@ class Settings:
     @property
     def limits(self) -> Array:
         return np.broadcast_to(np.array(self.effort_limits), 7) if self.effort_limits else LIMITS
+
+    def limited(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> Array:
+        return np.clip(self.torque(model, q, v, desired, stamp)[0], -self.limits, self.limits)
 
     def torque(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> tuple[Array, float]:
         """Without limits, and the size of its terms."""
@@ -103,6 +109,8 @@ class Counts:
     above_limits: int = 0
     stale: int = 0
     in_flight: int = 0  # stopped between the check of the age and the publication: one for each stop
+    kept_waiting: int = 0  # the kernel let the thread wait for a processor meanwhile, for as long as it is too old
+    kept_from_lock: int = 0  # or that and the threads that may have held the interpreter's lock
     commands: int = 0
     commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
     commands_safe: int = 0  # of these, gravity with damping, or zero
@@ -127,7 +135,9 @@ class Judge:
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
+        self._last_time = 0.0  # of the last effort, s
         self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
+        self.waits, self.guards_waits = Waits(), Waits()
 
     # --- what is done to the node -----------------------------------------------------------------
 
@@ -135,8 +145,14 @@ class Judge:
         if kind == "stamps":
             self._others.extend(value)
             return
+        if kind in ("pid", "guard's pid"):
+            (self.waits if kind == "pid" else self.guards_waits).follow(value)
+            return
         self.recent.append(f"{time:.3f} {kind} {str(value)[:100]}")
-        if kind in ("payload", "settings", "desired", "points"):
+        if kind == "refused":
+            part, sent = value
+            self._changes = [each for each in self._changes if each.part != part or each.value != sent]
+        elif kind in ("payload", "settings", "desired", "points"):
             self._changes.append(Change(kind, value, time))
             if kind == "payload":
                 self._loads.append(value)
@@ -159,7 +175,12 @@ class Judge:
         """An effort that answers the state of `stamp`; published: when it, or its command, was written (both ns)."""
         counts, time = self.counts, published * 1e-9
         counts.published += 1
-        self._changes = [change for change in self._changes if time - change.time < FORGOTTEN]
+        # of a silence all may have come unseen, but for motions: what is silent takes none
+        ends = {"desired": time, "points": time}
+        self._changes = [
+            each for each in self._changes if ends.get(each.part, self._last_time) - each.time < FORGOTTEN[each.part]
+        ]
+        self._last_time = time
         if not np.isfinite(tau).all() or tau.shape != (7,):
             counts.non_finite += 1
             self._violation("not finite", stamp, tau, published)
@@ -190,14 +211,14 @@ class Judge:
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
-        for situation in self._planned_aside(stamp, q, v, tau):
-            if self._fits(situation, stamp, q, v, tau):
-                self._now_is(situation)
-                self.counts.exact += 1
-                return True
         for situation in self._refined(stamp, q, v, tau):
             if self._fits(situation, stamp, q, v, tau):
                 self.now = situation
+                self.counts.exact += 1
+                return True
+        for situation in self._planned_aside(stamp, q, v, tau):
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
                 self.counts.exact += 1
                 return True
         if time < self._unsettled or self.now.desired is None:
@@ -222,16 +243,29 @@ class Judge:
             for desired in self._desired(stamp, time):
                 yield replace(base, desired=desired)
 
-    def _combinations(self) -> Iterator[tuple[str, Payload | None, Settings]]:
-        def options(part: str) -> list[Any]:
-            there = [getattr(self.now, part)]
-            return there + [change.value for change in self._changes if change.part == part]
+    @property
+    def _sent(self) -> list[Change]:
+        """Changes that may have come when the effort was published that is judged."""
+        return [change for change in self._changes if change.time <= self._last_time]
 
-        settings = [self.now.settings]
-        for change in self._changes:  # one after the other, or some of them
-            if change.part == "settings":
-                settings += [replace(known, **change.value) for known in settings[:4]]
-        yield from product(options("robot"), options("payload"), settings)
+    def _combinations(self) -> list[tuple[str, Payload | None, Settings]]:
+        """Of what was sent of late, each as it was or changed, the likeliest first: after a silence all of it may have
+        come unseen, the settings one after the other or some of them."""
+
+        def options(part: str) -> list[Any]:
+            sent = [change.value for change in self._sent if change.part == part]
+            return [getattr(self.now, part), *sent[: -LATEST - 1 : -1]]
+
+        some, all_of_them, together = [self.now.settings], [], self.now.settings
+        for k, change in enumerate(change for change in self._sent if change.part == "settings"):
+            together = replace(together, **change.value)
+            all_of_them.append(together)
+            if k < LATEST:
+                some += [replace(known, **change.value) for known in some[:4]]
+        settings = [self.now.settings, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
+        parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
+        likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
+        return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
 
     def _desired(self, stamp: int, time: float) -> Iterator[Desired]:
         now = self.now.desired
@@ -245,12 +279,12 @@ class Judge:
             elif time < self._unsettled:
                 for at in before[:3]:  # hold from now on
                     yield Hold(now.at(at).q)
-        for change in self._changes:
+        for change in self._sent:
             if change.part == "desired":
                 yield change.value
             elif change.part == "points" and now is not None:
                 points: Points = change.value
-                for at in dict.fromkeys([*before, *self._sent(stamp)]):
+                for at in dict.fromkeys([*before, *self._lost(stamp)]):
                     path = Quintics(points, points.start or at, at, now.at(at))
                     if not path.empty:
                         yield path
@@ -261,19 +295,19 @@ class Judge:
         When is found by bisection, to a ns: the longer ago, the farther is it from what was wanted before.
         """
         now = self.now.desired
-        paths = [change.value for change in self._changes if change.part == "points"]
+        paths = [change.value for change in self._sent if change.part == "points"][-LATEST:]
         for points, (robot, payload, settings) in product(paths, self._combinations()):
             if now is None:
                 return
             base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
-            before = settings.torque(model, q, v, now, stamp)[0]
+            before = settings.limited(model, q, v, now, stamp)
             early, late = stamp - int(LOST * 1e9), stamp
             while late - early > 1:
                 at = (early + late) // 2
                 path = Quintics(points, points.start or at, at, now.at(at))
                 if path.empty:
                     break
-                away = np.linalg.norm(settings.torque(model, q, v, path, stamp)[0] - before)
+                away = np.linalg.norm(settings.limited(model, q, v, path, stamp) - before)
                 early, late = (at, late) if away > np.linalg.norm(tau - before) else (early, at)
             for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
                 path = Quintics(points, points.start or at, at, now.at(at))
@@ -288,6 +322,7 @@ class Judge:
         settings, model = self.now.settings, oracle(self.now.robot, self.now.payload)
         expected = settings.torque(model, q, v, path, stamp)[0]
         slope = (settings.torque(model, q, v, path.shifted(CLOSE), stamp)[0] - expected) / CLOSE
+        slope[np.abs(tau) >= settings.limits] = 0.0  # an effort that was cut off tells nothing
         if slope.any():
             by = round(float(slope @ (tau - expected) / (slope @ slope)))
             if abs(path.shift + by) <= CLOSE:
@@ -297,10 +332,10 @@ class Judge:
         """Stamps of the last good states that were sent, up to `stamp`."""
         ring = np.frombuffer(self._ring, np.int64)
         sent, size = int(ring[-2]), len(ring) - 2
-        stamps = np.take(ring, np.arange(max(0, sent - count), sent) % size)
-        return stamps[stamps <= stamp]
+        stamps = np.take(ring, np.arange(max(0, sent - size), sent) % size)
+        return stamps[stamps <= stamp][-count:]  # this process may be late
 
-    def _sent(self, stamp: int) -> list[int]:
+    def _lost(self, stamp: int) -> list[int]:
         """Those of the last moments: an effort that answered one may be lost."""
         stamps = self._latest(stamp, SEARCHED)
         return [int(x) for x in stamps[stamps > stamp - LOST * 1e9][::-1]]
@@ -317,9 +352,10 @@ class Judge:
         for base in bases:
             s, model = base.settings, oracle(base.robot, base.payload)
             feedback = np.array(s.kp) * (q_d - q) - np.array(s.kd) * v
-            if s.law == "computed_torque" and s.evaluate_at == "measured":
-                inner = model.torque(q, v, np.zeros(7))
-                guesses = inner + feedback @ model.mass_matrix(q)
+            # without its feedback, and with that of each hold
+            if s.law == "computed_torque" and s.evaluate_at == "measured" and "inertia" in s.terms:
+                mass = model.mass_matrix(q)
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + (np.array(s.kd) * v + feedback) @ mass
             elif s.law == "feedforward" and s.evaluate_at == "measured":
                 guesses = s.torque(model, q, v, Hold(q), stamp)[0] + np.array(s.kd) * v + feedback
             else:
@@ -342,13 +378,20 @@ class Judge:
             for k, change in enumerate(self._changes):
                 if change.part not in kinds:
                     continue
-                came = replace(old.settings, **change.value) == new.settings if part == "settings" else (
-                    change.value is getattr(new, part) or change.value == getattr(new, part)
-                    if part != "desired" else change.value is new.desired or isinstance(new.desired, Quintics)
-                )  # fmt: skip
+                came = self._has_come(change, old, new)
                 if came:
                     self._changes = [c for i, c in enumerate(self._changes) if c.part not in kinds or i > k]
                     break
+
+    @staticmethod
+    def _has_come(change: Change, old: Situation, new: Situation) -> bool:
+        if change.part == "settings":
+            return replace(old.settings, **change.value) == new.settings
+        if change.part == "points":
+            return isinstance(new.desired, Quintics) and new.desired.points is change.value
+        if change.part == "desired":
+            return change.value is new.desired
+        return bool(change.value == getattr(new, change.part))
 
     def _largest_limits(self) -> Array:
         most = self.now.settings.limits
@@ -359,23 +402,25 @@ class Judge:
                 most = np.maximum(most, Settings(effort_limits=change.value["effort_limits"]).limits)
         return most
 
-    @property
-    def _allowance(self) -> float:
-        """s between the node's last look at the clock and the publication: a few times what others had to wait for a
-        processor just now."""
-        return ALLOWANCE + LATENESS * 1e-9 * float(self._ring[-1])
-
     def _check_age(self, stamp: int, tau: Array, published: int) -> None:
         age = 1e-9 * (published - stamp)
-        if age <= STATE_TIMEOUT + self._allowance:
+        late = age - STATE_TIMEOUT - ALLOWANCE
+        if late <= 0.0:
             return
         for stop in self._stops:
-            if 0.0 <= published * 1e-9 - stop < self._allowance:
+            if 0.0 <= published * 1e-9 - stop < ALLOWANCE + self.waits.between(stop, published * 1e-9):
                 self._stops.remove(stop)
                 self.counts.in_flight += 1
                 return
+        if self.waits.between(1e-9 * stamp, 1e-9 * published) >= late:
+            self.counts.kept_waiting += 1
+            return
+        together = self.waits.between(1e-9 * stamp, 1e-9 * published, python=True)
+        if together >= late:
+            self.counts.kept_from_lock += 1
+            return
         self.counts.stale += 1
-        self._violation(f"stale by {age:.3f} s", stamp, tau, published)
+        self._violation(f"stale by {age:.3f} s, its threads were kept waiting {together:.3f} s", stamp, tau, published)
 
     # --- commands ---------------------------------------------------------------------------------
 
@@ -400,7 +445,8 @@ class Judge:
         unseen: the node's own commands are not seen here yet: its publisher and this reader have not found each other.
         """
         if sent is not None:
-            old = published - sent > (GUARD_QUEUE + self._allowance) * 1e9
+            waited = self.guards_waits.between(1e-9 * sent, 1e-9 * published)
+            old = published - sent > (GUARD_QUEUE + ALLOWANCE + waited) * 1e9
             self.counts.guarded += 1
             if old and not self._leaves_safe(tau):
                 self.counts.stale += 1

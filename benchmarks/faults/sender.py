@@ -19,8 +19,7 @@ GOOD, OTHER, REFUSED = 0, 1, 7  # what a stamp's last three digits, in ns, say o
 def send(space: str, rate: float, motion: Motion, ring: Any, control: Any, with_wrench: bool) -> None:
     """Until control[0] is 1. control[1]: pause while it is set. control[2]: force that the sensor feels, N.
 
-    ring: RING stamps of what was sent, their number, and by how much this process was late of late, ns: what a busy
-        machine does to it, it does to the nodes.
+    ring: RING stamps of what was sent, their number, and by how much this process was late of late, ns.
     """
     import rclpy
     from geometry_msgs.msg import WrenchStamped

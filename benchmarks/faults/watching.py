@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections import Counter, deque
 from dataclasses import asdict
@@ -16,9 +18,10 @@ from benchmarks.faults.robot import Motion
 from benchmarks.faults.sender import RING
 
 PERIOD = 0.004  # s between two looks
-DELAY = 0.1  # s until an effort is judged: what was told of it by other ways is there then
+DELAY = 0.5  # s until an effort is judged: what was told of it by other ways is there then
+GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a busy machine too
 SETTLED = 5.0  # s after which a state counts as not answered
-MATCHING = 0.05  # s between a command and the effort that says the same
+MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
 
 
 class Watch:
@@ -63,7 +66,11 @@ class Watch:
                 return
             yield taken[0], taken[1]["source_timestamp"]
 
-    def look(self) -> None:
+    def look(self, known: int) -> None:
+        """known: the time (ns) until which everything that was done to the node is known here."""
+        now = time.time()
+        self.judge.waits.sample(now)
+        self.judge.guards_waits.sample(now)
         for message, published in self._take(self._efforts):
             stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
             self._waiting.append((published, stamp, np.array(message.effort)))
@@ -74,21 +81,13 @@ class Watch:
             self._guards.append((published, np.array(message.data)))
         for message, _ in self._take(self._tasks):
             self.judge.task_state(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)  # type: ignore[attr-defined]
-        self._judge()
+        self._judge(known - int(DELAY * 1e9))
         self._count_answers()
 
-    def _judge(self) -> None:
-        before = time.time_ns() - int(DELAY * 1e9)
+    def _judge(self, before: int) -> None:
         while self._waiting and self._waiting[0][0] < before:
             published, stamp, tau = self._waiting.popleft()
-            first = published  # the command, which goes before the effort
-            while self._alone and self._alone[0][0] < published + MATCHING * 1e9:
-                at, command = self._alone.popleft()
-                same = command.tobytes() == tau.tobytes() and abs(at - published) < MATCHING * 1e9
-                self.judge.command(command, at, alone=not same)
-                if same:
-                    first = min(at, published)
-                    break
+            first = self._command_of(tau, published)
             self.judge.effort(stamp, tau, first)
             self._answered.add(stamp)
             if self._last:
@@ -98,15 +97,31 @@ class Watch:
                 else:
                     self.longest_gap = max(self.longest_gap, gap)
             self._last = published
-        while self._guards and self._guards[0][0] < before:
+        while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9:
             at, command = self._guards.popleft()
             unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
             self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
         if len(self._sent) > 4000:
             self._sent = dict(list(self._sent.items())[-2000:])
-        while self._alone and self._alone[0][0] < before - 10**9:
+        while self._alone and self._alone[0][0] < before - MATCHING * 1e9:
             at, command = self._alone.popleft()
             self.judge.command(command, at, alone=True)
+
+    def _command_of(self, tau: np.ndarray, published: int) -> int:
+        """When the command was written that says the same as this effort (which goes out after it); those before it
+        had no effort. The effort's own time where there is none."""
+        content, found = tau.tobytes(), -1
+        for k, (at, command) in enumerate(self._alone):
+            if at > published:
+                break
+            if command.tobytes() == content and published - at < MATCHING * 1e9:
+                found = k  # the last one: the next is written after this effort
+        if found < 0:
+            return published
+        for k in range(found + 1):
+            at, command = self._alone.popleft()
+            self.judge.command(command, at, alone=k < found)
+        return at
 
     def _count_answers(self) -> None:
         count = int(self._ring[RING])
@@ -146,8 +161,31 @@ class Watch:
         }
 
 
-def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], events: Any, results: Any) -> None:
-    """Until the event "end". events: (node, time, kind, value); results: violations, then a report."""
+class Events:
+    """What a campaign tells, received by a thread: whoever tells it never waits for a verdict."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._received = connection, deque[tuple[str, float, str, Any]]()
+        self._known = 0
+        threading.Thread(target=self._receive, name="events", daemon=True).start()
+
+    def take(self) -> tuple[int, list[tuple[str, float, str, Any]]]:
+        """(the time in ns until which all is known, what has come since the last call)."""
+        known = self._known
+        return known, [self._received.popleft() for _ in range(len(self._received))]
+
+    def _receive(self) -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                now = time.time_ns()
+                while self._connection.poll():
+                    self._received.append(self._connection.recv())
+                self._known = now
+                self._connection.poll(PERIOD)
+
+
+def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], connection: Any, results: Any) -> None:
+    """Until the event "end". connection: of events (node, time, kind, value); results: violations, then a report."""
     import rclpy
 
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
@@ -164,11 +202,11 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], e
         kind: Watch(node, kind, motions[kind], rings[kind], lambda violation, kind=kind: tell(kind, violation))
         for kind in kinds
     }
-    ended = 0.0
+    ended, events = 0.0, Events(connection)
     busy, begin = time.process_time(), time.monotonic()
     while not ended or time.monotonic() < ended:
-        while events.poll():
-            name, at, kind, value = events.recv()
+        known, told_of = events.take()
+        for name, at, kind, value in told_of:
             if kind == "end":
                 ended = time.monotonic() + SETTLED + 1.0
             elif kind == "excused":
@@ -178,7 +216,7 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], e
             else:
                 watches[name].judge.event(at, kind, value)
         for each in watches.values():
-            each.look()
+            each.look(known)
         time.sleep(PERIOD)
     share = (time.process_time() - busy) / (time.monotonic() - begin)
     results.put(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +198,19 @@ def bags(folder: Path) -> dict[str, bytes]:
                 bag.write(states1, stamp, bytes(store1.serialize_ros1(made, "sensor_msgs/msg/JointState")))
         found[f"{compression.lower()}.bag"] = path.read_bytes()
     return found
+
+
+FLEET_KEY = "0123456789abcdef"
+FLEET_SUMMARY = {"robot": {"name": "arm", "id": "7"}, "recording": {"start": 1.7e9, "duration": 60.0, "messages": 6000},
+                 "joints": [{"name": "shoulder", "rmse": 0.5, "bias": 0.1, "measured_rms": 4.0}]}  # fmt: skip
+FLEET_COMPARISON = {"joints": ["shoulder"], "terms": ["gravity"], "sums": [[1.0, 2.5e-3], [-7.0, 1e-9]]}
+
+
+@cache
+def fleet() -> dict[str, str]:
+    """The files by which the analysis of one recording is found again."""
+    from rbd_dynamics.replay.fleet.job import DONE, digest_of
+
+    summary = json.dumps(FLEET_SUMMARY, indent=1) + "\n"
+    state = {"key": FLEET_KEY, "digest": digest_of(summary, FLEET_COMPARISON), "comparison": FLEET_COMPARISON}
+    return {DONE: json.dumps(state) + "\n", "summary.json": summary}

@@ -345,6 +345,34 @@ def _run_settings(data: Any) -> None:
     Settings.from_json(json.dumps(data))
 
 
+def _run_fleet(files: Any) -> None:
+    """What a fleet's analysis of before has left: nothing is taken over but what was written."""
+    from rbd_dynamics.replay.fleet.job import Job, finished
+
+    if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
+        return
+    folder = _folder() / "job"
+    folder.mkdir(exist_ok=True)
+    for name in seeds.fleet():
+        (folder / name).unlink(missing_ok=True)
+    for name, text in files.items():
+        if name in seeds.fleet():
+            (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
+    found = finished(Job(folder / "run.mcap", folder), seeds.FLEET_KEY)
+    if found is not None and (found.summary, found.comparison) != (seeds.FLEET_SUMMARY, seeds.FLEET_COMPARISON):
+        raise Unsound("a result was taken over that was not written")
+
+
+def _fleet_case(rng: random.Random) -> Any:
+    files = dict(seeds.fleet())
+    chosen = rng.choice(sorted(files))
+    if rng.random() < 0.5:
+        files[chosen] = mutated_text(rng, files[chosen], list(files.values()))
+    else:
+        files[chosen] = json.dumps(mutated_object(rng, json.loads(files[chosen])))
+    return files
+
+
 # --- kernels on disk --------------------------------------------------------------------------------------------------
 
 
@@ -424,6 +452,7 @@ TARGETS = {
         Target("zstd", _bag_case(".zstd"), _run_bag(".mcap.zstd"), (ValueError,), 0.005, "bytes"),
         Target("metadata", _metadata_case, _run_metadata, (ValueError,), 0.01, "text"),
         Target("settings", _object_case(seeds.SETTINGS), _run_settings, (ValueError,), 0.02, "json"),
+        Target("fleet", _fleet_case, _run_fleet, (), 0.02, "json"),
         Target("cache_entry", _entry_case, _run_entry, (), 0.06, "bytes"),
     )
 }  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.constrained_dynamics import Rows, constraint_basis, transposed_times
+from rbd_dynamics.algorithms.constrained_dynamics import Rows, constraint_basis, held_mass_matrix, transposed_times
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
@@ -50,10 +50,12 @@ def constrained_forward_dynamics_derivatives(
     rows_at: RowsAt,
     gains: tuple[Scalar, Scalar],
     friction: bool = False,
+    massless: bool = False,
 ) -> ConstrainedDerivatives:
     """At the solution of constrained forward dynamics.
 
-    rows_at: of (q, v), over generic scalars. A a is to be target - Adot v - gains[0] A v - gains[1] h.
+    rows_at: of (q, v), over generic scalars. massless: as for
+    `constrained_hybrid_dynamics`. A a is to be target - Adot v - gains[0] A v - gains[1] h.
     """
     n, still = model.nv, [0.0] * model.nv
     rows = rows_at(q, v)
@@ -63,14 +65,20 @@ def constrained_forward_dynamics_derivatives(
         for wanted, bias, row, h in zip(target, rows.bias, A, rows.position)
     ]
     bias = inverse_dynamics(model, inertias, q, v, still, friction=friction)
-    W = MassFactor.of(mass_matrix(model, inertias, q))
+    M = mass_matrix(model, inertias, q)
+    M, scale = held_mass_matrix(M, A) if massless else (M, 0.0)
+    W = MassFactor.of(M)
     basis = constraint_basis(W, A)
 
     def response(force: Vector, wanted: Vector) -> tuple[list[Scalar], list[Scalar]]:
         """(a, lambda) of M a - A^T lambda = force, A a = wanted."""
         pushed = W.solve(force)
         missing = [c - have for c, have in zip(basis.solve_transposed(wanted), basis.coordinates(pushed))]
-        return W.solve_transposed([y + z for y, z in zip(pushed, basis.combine(missing))]), basis.solve(missing)
+        found = W.solve_transposed([y + z for y, z in zip(pushed, basis.combine(missing))])
+        pulls = basis.solve(missing)
+        if massless:
+            pulls = [x - scale * dot(row, found) for x, row in zip(pulls, A)]
+        return found, pulls
 
     def by_position(k: int) -> tuple[list[Scalar], list[Scalar]]:
         """(d(A^T lambda)/dq_k, d(rhs - A a)/dq_k) at constant a, lambda and v."""

@@ -11,6 +11,10 @@ without squaring what is badly conditioned. A row that lies within the span of t
 `RANK_TOLERANCE`, is dropped: R has a zero row there, so redundant rows cost nothing but their
 multipliers' being no longer unique, and those of minimum norm are returned. A row that contradicts
 rows before it is dropped as well; the residual tells.
+
+Where M is singular, because joints move no mass, the constraints may still hold these joints. Then M + s A^T A stands
+for M, with any s > 0: it is regular, as M is on what the rows let through. Motion and projections are the same
+for it, and its multipliers are lambda + s A a.
 """
 
 from __future__ import annotations
@@ -121,6 +125,13 @@ def constraint_basis(W: MassFactor, A: Sequence[Vector]) -> Basis:
     return orthonormal_basis(columns)
 
 
+def held_mass_matrix(M: Sequence[Vector], A: Sequence[Vector]) -> tuple[Matrix, Scalar]:
+    """M + s A^T A and s, of M's own size."""
+    s = sum((row[k] for k, row in enumerate(M)), 0.0) * reciprocal(sum((dot(row, row) for row in A), 0.0))
+    columns = list(zip(*A))
+    return [[x + s * dot(columns[i], columns[j]) for j, x in enumerate(row)] for i, row in enumerate(M)], s
+
+
 class Constrained(NamedTuple):
     """Result of constrained dynamics."""
 
@@ -139,24 +150,31 @@ def constrained_hybrid_dynamics(
     a: Vector,
     tau: Vector,
     prescribed: Vector,
+    massless: bool = False,
 ) -> Constrained:
     """Solve M a + bias = tau + A^T lambda, A a = rhs for what is not given.
 
     M (nv, nv); A (m, nv); rhs (m) is -Adot v and stabilisation; where `prescribed` is non-zero the
-    acceleration is given and the torque is found, elsewhere the reverse.
+    acceleration is given and the torque is found, elsewhere the reverse. massless: M is singular, the rows have
+    to hold what moves no mass.
     """
     n = range(len(M))
     free = [where(p, 0.0, 1.0) for p in prescribed]
     given = [where(p, x, 0.0) for p, x in zip(prescribed, a)]
     partition = [[where(prescribed[i], 1.0, M[i][i]) if i == j else free[i] * free[j] * M[i][j] for j in n] for i in n]
+    loose = [[k * x for k, x in zip(free, row)] for row in A]
+    partition, scale = held_mass_matrix(partition, loose) if massless else (partition, 0.0)
     W = MassFactor.of(partition)
-    basis = constraint_basis(W, [[k * x for k, x in zip(free, row)] for row in A])
+    basis = constraint_basis(W, loose)
     push = W.solve([where(prescribed[i], 0.0, tau[i] - bias[i] - dot(M[i], given)) for i in n])
     wanted = basis.solve_transposed([value - dot(row, given) for value, row in zip(rhs, A)])
     lacking = [c - have for c, have in zip(wanted, basis.coordinates(push))]
     quasi = [x + y for x, y in zip(push, basis.combine(lacking))]
-    acceleration = [x + y for x, y in zip(W.solve_transposed(quasi), given)]
+    found = W.solve_transposed(quasi)
+    acceleration = [x + y for x, y in zip(found, given)]
     multipliers = basis.solve(lacking)
+    if massless:
+        multipliers = [x - scale * dot(row, found) for x, row in zip(multipliers, loose)]
     pulled = transposed_times(A, multipliers)
     torque = [where(prescribed[i], dot(M[i], acceleration) + bias[i] - pulled[i], tau[i]) for i in n]
     residual = [dot(row, acceleration) - value for row, value in zip(A, rhs)]
@@ -202,24 +220,28 @@ def constrained_inverse_dynamics(
     return ActuatorTorque(tau, multipliers, passive_rows.rank, residual)
 
 
-def force_projection(M: Sequence[Vector], A: Sequence[Vector]) -> tuple[Matrix, Scalar]:
+def force_projection(M: Sequence[Vector], A: Sequence[Vector], massless: bool = False) -> tuple[Matrix, Scalar]:
     """P_w (nv, nv) = 1 - A^T (A M^-1 A^T)^-1 A M^-1, the projection of forces; P_T is its transpose. And the rank."""
     n = len(M)
-    W = MassFactor.of(M)
+    W = MassFactor.of(held_mass_matrix(M, A)[0] if massless else M)
     basis = constraint_basis(W, A)
     columns = [W.times(basis.remainder(W.solve([float(i == k) for i in range(n)]))) for k in range(n)]
     return [list(row) for row in zip(*columns)], basis.rank
 
 
 def constraint_impulse(
-    M: Sequence[Vector], A: Sequence[Vector], v: Vector, after: Vector
+    M: Sequence[Vector], A: Sequence[Vector], v: Vector, after: Vector, massless: bool = False
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """(v+, impulses, rank) when the constraints suddenly hold: A v+ = after, M (v+ - v) = A^T impulses."""
+    M, scale = held_mass_matrix(M, A) if massless else (M, 0.0)
     W = MassFactor.of(M)
     basis = constraint_basis(W, A)
     lacking = basis.solve_transposed([value - dot(row, v) for value, row in zip(after, A)])
     change = W.solve_transposed(basis.combine(lacking))
-    return [x + y for x, y in zip(v, change)], basis.solve(lacking), basis.rank
+    impulses = basis.solve(lacking)
+    if massless:
+        impulses = [x - scale * dot(row, change) for x, row in zip(impulses, A)]
+    return [x + y for x, y in zip(v, change)], impulses, basis.rank
 
 
 def transposed_times(A: Sequence[Vector], x: Vector) -> list[Scalar]:

@@ -26,11 +26,12 @@ def feedforward_torque(
     t: Sequence[Scalar],
     weights: Sequence[Scalar],
     gains: Sequence[Scalar],
+    offsets: Sequence[Scalar],
     limits: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Torques of the joints at `dofs`, with and without limits.
 
-    (weighted terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v), where M, C, N
+    (weighted terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v) + offsets, where M, C, N
     and the springs are at the measured (q, v) or at the desired state. All joints have one degree of freedom; those
     that are not controlled are as measured, without acceleration. Computed torque has the PD inside, as
     acceleration: M (a_d + kp (q_d - q) + kd (v_d - v)) + ...
@@ -38,7 +39,8 @@ def feedforward_torque(
     motion: row by row, (6, joints): the desired position of joint k is the sum of motion[i, k] t[0]^i.
     weights: 0 or 1 for inertia, Coriolis, gravity, springs, friction; 1 for evaluation at the desired state; 1 for
     computed torque.
-    gains: kp of each joint, then kd. continuous: joints whose position error counts modulo one turn.
+    gains: kp of each joint, then kd. offsets: what the joints need beside the model. continuous: joints whose position
+    error counts modulo one turn.
     """
     count = len(dofs)
     inertial, coriolis, gravity, springs, frictional, at_desired, computed = weights
@@ -68,9 +70,9 @@ def feedforward_torque(
     # together, within limits
     efforts: list[Scalar] = []
     wanted: list[Scalar] = []
-    for dof, pd, limit in zip(dofs, feedback, limits):
+    for dof, pd, offset, limit in zip(dofs, feedback, offsets, limits):
         passive = springs * held[dof] + frictional * friction[dof]
-        wanted.append(tau[dof] + passive + (1.0 - computed) * pd)
+        wanted.append(tau[dof] + passive + (1.0 - computed) * pd + offset)
         efforts.append(_within(wanted[-1], limit))
     return efforts, wanted
 

@@ -13,46 +13,51 @@ from rbd_dynamics.spatial.se3 import ZERO6, Vec6, add6, scale6
 from rbd_dynamics.spatial.so3 import Vec3, add3, cross, scale3, sub3
 
 
-def centroidal_momentum_matrix(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> list[Vec6]:
+def centroidal_momentum_matrix(
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar]
+) -> list[Vec6]:
     """Columns (nv) of A: A v = (angular momentum about the centre of mass, linear momentum), world axes.
 
-    The robot's moving bodies count; what is fixed to the world has no momentum and is left out of
-    this centre of mass.
+    The point is that of `center_of_mass`: what is `fixed` to the world has no momentum, but its mass counts there.
     """
     world = world_frame(model, inertias, q, [0.0] * model.nv)
     columns: list[Vec6] = [ZERO6] * model.nv
     for own, subtree in zip(world.columns, world.subtrees):
         for column in own:
             columns[column.dof] = add6(columns[column.dof], subtree.inertia * column.s)
-    center = _center(model, world)
+    center = _center(model, world, fixed)
     return [_about(center, column) for column in columns]
 
 
-def momentum(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec6:
+def momentum(
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar], v: Sequence[Scalar]
+) -> Vec6:
     """A v."""
     world = world_frame(model, inertias, q, v)
     total: Vec6 = ZERO6
     for own, subtree in zip(world.columns, world.subtrees):
         for column in own:
             total = add6(total, scale6(v[column.dof], subtree.inertia * column.s))
-    return _about(_center(model, world), total)
+    return _about(_center(model, world, fixed), total)
 
 
 def centroidal_momentum_bias(
-    model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar], v: Sequence[Scalar]
+    model: Model, inertias: Sequence[RigidInertia], fixed: RigidInertia, q: Sequence[Scalar], v: Sequence[Scalar]
 ) -> Vec6:
-    """Adot v: the rate of the momentum at zero joint acceleration, from the wrenches without gravity."""
+    """Adot v: the rate of the momentum at zero joint acceleration, from the wrenches without gravity.
+
+    The centre of mass moves along the linear momentum, so that its own velocity adds nothing.
+    """
     world = world_frame(model.with_gravity((0.0, 0.0, 0.0)), inertias, q, v)
     total: Vec6 = ZERO6
     for body, subtree in zip(model.bodies, world.subtrees):
         if body.parent < 0:
             total = add6(total, subtree.wrench)
-    return _about(_center(model, world), total)
+    return _about(_center(model, world, fixed), total)
 
 
-def _center(model: Model, world: WorldFrame) -> Vec3:
-    mass: Scalar = 0.0
-    moment: Vec3 = (0.0, 0.0, 0.0)
+def _center(model: Model, world: WorldFrame, fixed: RigidInertia) -> Vec3:
+    mass, moment = fixed.mass, fixed.moment
     for body, subtree in zip(model.bodies, world.subtrees):
         if body.parent < 0:
             mass, moment = mass + subtree.inertia.mass, add3(moment, subtree.inertia.moment)

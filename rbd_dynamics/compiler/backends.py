@@ -21,7 +21,8 @@ from rbd_dynamics.compiler.python_source import emit_python, load_python
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
-_compiler_lock = ProcessLock()
+#: held while code is made or read: several threads would make the same
+compiler_lock = ProcessLock()
 _log = logging.getLogger("rbd_dynamics")
 
 
@@ -96,8 +97,8 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     from rbd_dynamics.compiler import native
 
-    with _compiler_lock:  # several threads would make the same kernel
-        target = f"{native.target_name()} {compiler_digest('llvm_code', 'llvm_ir', 'native')}"
+    with compiler_lock:
+        target = f"{native.target_name()} {compiler_digest('llvm_code', 'llvm_ir', 'kernel_entry', 'native')}"
         code = _made(target, ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)
 

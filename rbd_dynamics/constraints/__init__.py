@@ -12,13 +12,15 @@ from rbd_dynamics.constraints.constrained import (
 )
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
-from rbd_dynamics.constraints.frames import DIRECTIONS, DistanceConstraint, FrameConstraint
+from rbd_dynamics.constraints.frames import DistanceConstraint, FrameConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
+from rbd_dynamics.constraints.loops import loop_constraints
 from rbd_dynamics.constraints.on_surface import SurfaceConstraint
 from rbd_dynamics.constraints.placements import placement
 from rbd_dynamics.constraints.quadric import Quadric
 from rbd_dynamics.constraints.rolling import RollingBall, RollingDisk
 from rbd_dynamics.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere, Surface
+from rbd_dynamics.model.loops import DIRECTIONS
 
 __all__ = [
     "DIRECTIONS",
@@ -48,5 +50,6 @@ __all__ = [
     "SurfaceConstraint",
     "constraints_to_dict",
     "load_constraints",
+    "loop_constraints",
     "placement",
 ]

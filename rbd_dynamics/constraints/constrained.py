@@ -58,6 +58,12 @@ class ConstrainedHybridMotion(NamedTuple):
     residual: Array
 
 
+def negligible(tau: Array, *rests: Array) -> bool:
+    """What is left of a motion, beside the largest torque that it takes."""
+    worst = max(float(np.abs(rest).max(initial=0.0)) for rest in rests)
+    return worst <= 1e-6 * (1.0 + float(np.abs(tau).max(initial=0.0)))
+
+
 class ConstrainedTorque(NamedTuple):
     """Result of constrained inverse dynamics.
 
@@ -76,9 +82,7 @@ class ConstrainedTorque(NamedTuple):
     @property
     def feasible(self) -> bool:
         """The motion obeys the constraints, and the actuators can make it; to 1e-6 of the largest torque."""
-        scale = 1.0 + float(np.abs(self.tau).max(initial=0.0))
-        worst = max(np.abs(self.lacking).max(initial=0.0), np.abs(self.residual).max(initial=0.0))
-        return bool(worst <= 1e-6 * scale)
+        return negligible(self.tau, self.lacking, self.residual)
 
 
 class ConstrainedDerivatives(NamedTuple):

@@ -10,13 +10,11 @@ from typing import ClassVar
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
 from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.loops import DIRECTIONS
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import dot3
-
-#: rotations about, then translations along, the axes of the reference frame
-DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.contact_detector import ContactDetector
     from rbd_dynamics.control.desired_motion import DesiredMotion
     from rbd_dynamics.control.feedforward import Feedforward
+    from rbd_dynamics.control.hybrid_gains import HybridGains
     from rbd_dynamics.control.hybrid_limits import HybridLimits
     from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
-    from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, HybridOutput, MultiplierSensor
+    from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
     from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
     from rbd_dynamics.control.hybrid_task import HybridTask
     from rbd_dynamics.control.momentum_observer import MomentumObserver
     from rbd_dynamics.control.motion_limits import MotionLimits
     from rbd_dynamics.control.motion_options import MotionOptions
+    from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
     from rbd_dynamics.control.residual_monitor import ResidualMonitor
     from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.state_filter import StateFilter

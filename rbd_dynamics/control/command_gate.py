@@ -63,11 +63,13 @@ class CommandGate:
         self._last = self._since = -math.inf
         self._silences: deque[float] = deque()
 
-    def good(self, time: float) -> None:
-        """A good command has come."""
-        if time - self._last > self.options.timeout:
+    def good(self, time: float) -> bool:
+        """A good command has come. True: others begin with it, after a gap or at all."""
+        begins = time - self._last > self.options.timeout
+        if begins:
             self._since = time
         self._last = time
+        return begins
 
     def stopped(self, time: float) -> bool:
         """Commands have stopped: noted. True: so often that the gate is shut."""

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contact from external torques: thresholds with hysteresis and a least duration."""
+"""Contact from external torques, sample by sample: what rises faster than a model's errors drift, beyond friction.
+
+Each joint has a baseline, which follows its external torque while nothing touches it: offsets of sensors and slow
+errors of the model. Near rest friction can be anything up to breakaway: torques within that band around the baseline
+tell nothing, and the baseline stays. What is beyond is compared with a threshold.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,86 +15,193 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 RELEASE = 0.6  # of a threshold: below that a joint is free again
+RELEASE_OF_PEAK = 0.35  # or below that share of what it showed at most: the baseline may have moved meanwhile
+GRACE = 2.0  # s: so long not beyond its threshold, it is free as well
+BREAKAWAY = 1.3  # times Coulomb friction: as much may hold a joint at rest
+STANDS = 0.06  # rad/s, m/s: slower, friction is anything up to breakaway: it stands, or is about to
+HOLD = 0.25  # s after rest in which it may still be: estimates lag and are smoothed
+FOLLOWS = 2.0  # s: time constant of the baselines
+LONGEST = 60.0  # s: what stays for longer is a load, or an offset
 
 
 class ContactDetector:
-    """There is contact once some joint's torque has been above its threshold for `duration`.
+    """There is contact once some joint's torque has been beyond its threshold for `duration`.
 
-    There is none any more once all have been below 0.6 of theirs for as long.
+    There is none any more once all joints that were beyond theirs are back for as long: below 0.6 of it, or 0.35 of
+    their peak, or not beyond it for 2 s. What lasts for `longest` is taken for a load, and into the baseline.
 
     Parameters:
         thresholds: (nv,), N m or N; infinite for a joint that does not count.
+        breakaway: torque up to which friction may hold a joint at rest, one for all or (nv,); infinite where nobody
+            knows: such a joint counts while it moves only.
         duration: s.
+        follows: time constant of the baselines, s.
+        longest: s.
 
-    Raises ValueError for numbers that are not positive.
+    Raises ValueError for numbers that are not positive (`breakaway`, `duration`: negative).
 
     Attributes:
         contact: whether there is.
-        since: for how long it has been so that `contact` is about to change, s.
+        lasted: for how long, s; the last one's length when there is none any more.
+        baseline: (nv,), what a free joint shows.
+        away: (nv,), the torque less that; `beyond`: of it what friction cannot be.
+        moving: joints (nv,) that friction does not hold.
+        touched: joints (nv,) that were beyond their thresholds in this contact, or in the last one.
     """
 
-    def __init__(self, thresholds: ArrayLike, *, duration: float = 0.02) -> None:
+    def __init__(
+        self,
+        thresholds: ArrayLike,
+        *,
+        breakaway: ArrayLike = 0.0,
+        duration: float = 0.02,
+        follows: float = FOLLOWS,
+        longest: float = LONGEST,
+    ) -> None:
         self.thresholds = np.array(thresholds, dtype=float)
-        self.duration = float(duration)
+        self.breakaway = np.broadcast_to(np.asarray(breakaway, dtype=float), self.thresholds.shape).copy()
+        self.duration, self.follows, self.longest = float(duration), float(follows), float(longest)
         if not (self.thresholds > 0.0).all():
             raise ValueError(f"thresholds must be positive, got {self.thresholds}")
+        if not (self.breakaway >= 0.0).all():
+            raise ValueError(f"breakaway must not be negative, got {self.breakaway}")
         if not 0.0 <= self.duration < np.inf:
             raise ValueError(f"duration must be a number of seconds, got {duration!r}")
+        for name, value in (("follows", self.follows), ("longest", self.longest)):
+            if not value > 0.0:
+                raise ValueError(f"{name} must be a positive number of seconds, got {value!r}")
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, without contact."""
+        """Begin anew, without contact and without knowing any baseline."""
+        count = len(self.thresholds)
+        self.baseline = np.zeros(count)
+        self._seen = np.zeros(count, dtype=bool)
+        self._followed = np.zeros(count)  # s in motion
+        self.lasted = 0.0
+        self.pause()
+
+    def pause(self) -> None:
+        """The next sample comes after a gap: contact ends, baselines stay."""
+        count = len(self.thresholds)
         self.contact = False
-        self.since = 0.0
+        self.away, self.beyond, self._peak = np.zeros((3, count))
+        self.touched, self.moving = np.zeros((2, count), dtype=bool)
+        self._since_rest = np.zeros(count)
+        self._over, self._under = np.zeros((2, count))  # s for which each joint has been beyond, or not
+        self._back = 0.0  # s for which all have been back
 
-    def above(self, external: Array) -> Mask:
-        """Which joints (..., nv) are above their thresholds."""
-        return np.asarray(np.abs(external) > self.thresholds)
+    def update(self, external: Array, velocity: Array, dt: float) -> bool:
+        """Whether there is contact, after external torques and velocities (nv) that have held for `dt` s.
 
-    def update(self, external: Array, dt: float) -> bool:
-        """Whether there is contact, after external torques (nv) that have held for `dt` s."""
-        limit = RELEASE * self.thresholds if self.contact else self.thresholds
-        beyond = bool((np.abs(external) > limit).any())
-        if beyond == self.contact:
-            self.since = 0.0
+        A joint whose torque is NaN is left out.
+        """
+        return self.advance(external, np.abs(velocity) < STANDS, dt)
+
+    def advance(self, external: Array, slow: Mask, dt: float) -> bool:
+        """The same; slow: joints (nv) slower than `STANDS`."""
+        since = self._since_rest = (self._since_rest + dt) * ~slow
+        self.moving = since >= HOLD
+        known = self._followed > 0.0
+        if not known.all():
+            self._begin(external, known)
+        # a baseline from rest has some friction in it already
+        band = np.where(self.moving, 0.0, np.where(known, self.breakaway, 2.0 * self.breakaway))
+        away = self.away = external - self.baseline
+        size = np.abs(away)
+        with np.errstate(invalid="ignore"):
+            excess = size - band
+            there = excess > 0.0
+        excess = np.where(there, excess, 0.0)
+        self.beyond = np.copysign(excess, away)
+        share = excess / self.thresholds
+        over = share > 1.0
+        if self.contact:
+            self._in_contact(size, share, over, dt)
+        elif over.any():
+            self._over = (self._over + dt) * over
+            if (self._over >= self.duration * (1.0 - 1e-9))[over].any():
+                self.contact, self.lasted, self._back = True, 0.0, 0.0
+                self.touched, self._peak = over, np.where(over, size, 0.0)
+                self._under[:] = 0.0
         else:
-            self.since += dt
-            if self.since >= self.duration * (1.0 - 1e-9):
-                self.contact, self.since = beyond, 0.0
+            self._over[:] = 0.0
+        self._follow(~(self.touched | over) if self.contact else ~over, dt)
         return self.contact
 
-    def changes(self, external: Array, dt: float) -> Sequence[tuple[int, bool]]:
-        """The same for samples (N, nv), `dt` s apart: at which of them contact changes, and to what.
+    def advance_free(self, external: Array, slow: Mask, dt: float) -> tuple[Array, Mask]:
+        """The same for many samples (N, nv) at once, up to the first that is beyond a threshold.
 
-        A change counts from where the torque crossed, which is `duration` before it is certain; it may lie before the
-        first sample.
+        Returns `beyond` and `moving` of those that were taken, (n, nv); n may be zero. Nothing is taken during a
+        contact.
         """
-        size = np.abs(external) / self.thresholds
-        largest = size.max(axis=1) if size.shape[1] else np.zeros(len(size))
-        edges = {level: _edges(largest > level) for level in (1.0, RELEASE)}
-        found: list[tuple[int, bool]] = []
-        at, count = 0, len(largest)
-        while at < count:
-            level = RELEASE if self.contact else 1.0
-            beyond = bool(largest[at] > level)
-            edge = edges[level]
-            stop = min(count, int(edge[np.searchsorted(edge, at, side="right")]) if at < count else count)
-            if beyond == self.contact:
-                self.since = 0.0
-                at = stop
-                continue
-            needed = max(1, int(np.ceil((self.duration * (1.0 - 1e-9) - self.since) / dt)))
-            if stop - at < needed:
-                self.since += (stop - at) * dt
-                at = stop
-                continue
-            begin = at - int(round(self.since / dt))
-            self.contact, self.since = beyond, 0.0
-            found.append((begin, beyond))
-            at += needed
-        return found
+        if self.contact or dt <= 0.0 or not len(external):
+            return np.zeros((0, len(self.baseline))), np.zeros((0, len(self.baseline)), dtype=bool)
+        count = len(external)
+        since, followed = self._clocks(slow, dt)
+        moving, known = since[1:] >= HOLD, followed[:-1] > 0.0
+        there = ~np.isnan(external)
+        first = (there & (~self._seen | (~known & moving))).any(axis=1)
+        count = int(first.argmax()) if first.any() else count
+        gain = -np.expm1(-dt / np.clip(followed[1 : count + 1], dt, self.follows))
+        band = np.where(moving[:count], 0.0, np.where(known[:count], self.breakaway, 2.0 * self.breakaway))
+        baseline, beyond = np.empty((count + 1, len(self.baseline))), np.empty((count, len(self.baseline)))
+        baseline[0] = self.baseline
+        away, excess = np.empty((2, len(self.baseline)))
+        rows = zip(external, band, gain, beyond, baseline, baseline[1:])
+        with np.errstate(invalid="ignore"):
+            for seen, held, part, found, before, after in rows:
+                np.subtract(seen, before, out=away)
+                np.abs(away, out=excess)
+                np.subtract(excess, held, out=excess)
+                np.fmax(excess, 0.0, out=excess)
+                np.copysign(excess, away, out=found)
+                np.multiply(part, found, out=excess)
+                np.add(before, excess, out=after)
+            over = (np.abs(beyond) / self.thresholds > 1.0).any(axis=1)
+        count = int(over.argmax()) if over.any() else count
+        if count:
+            self.baseline, self._since_rest, self._followed = baseline[count], since[count], followed[count]
+            self.away, self.beyond = external[count - 1] - baseline[count - 1], beyond[count - 1]
+            self.moving = moving[count - 1]
+            self._over[:] = 0.0
+        return beyond[:count], moving[:count]
 
+    def _clocks(self, slow: Mask, dt: float) -> tuple[Array, Array]:
+        """(N + 1, nv), from now on: s since rest, and s in motion where no joint is beyond its threshold."""
+        since, followed = np.empty((2, len(slow) + 1, len(self.baseline)))
+        since[0], followed[0] = self._since_rest, self._followed
+        for before, after, stands in zip(since, since[1:], slow):
+            np.multiply(before + dt, ~stands, out=after)
+        followed[1:] = dt * ((since[1:] >= HOLD) & self._seen)
+        return since, np.add.accumulate(followed, axis=0)
 
-def _edges(mask: Mask) -> NDArray[np.intp]:
-    """Where runs end: indices of the first sample of each next one, and the number of samples."""
-    return np.append(np.flatnonzero(np.diff(mask)) + 1, len(mask))
+    def _begin(self, external: Array, known: Mask) -> None:
+        """What a joint shows first is taken for free, and once more what it shows first in motion."""
+        there = ~np.isnan(external)
+        first = there & (~self._seen | (~known & self.moving & (not self.contact)))
+        self.baseline = np.where(first, external, self.baseline)
+        self._seen = self._seen | there
+
+    def _follow(self, which: Mask, dt: float) -> None:
+        """A mean of all that was seen at first, of the last seconds then; at rest of what is beyond friction only."""
+        self._followed = self._followed + dt * (which & self.moving & self._seen)
+        window = np.clip(self._followed, dt, self.follows)
+        gain = which * -np.expm1(-dt / window) if dt > 0.0 else 0.0
+        self.baseline = self.baseline + gain * self.beyond
+
+    def _in_contact(self, size: Array, share: Array, over: Mask, dt: float) -> None:
+        self.lasted += dt
+        self.touched = self.touched | over
+        np.fmax(self._peak, np.where(self.touched, size, 0.0), out=self._peak)
+        self._under = (self._under + dt) * ~over
+        with np.errstate(invalid="ignore"):
+            far = size >= np.maximum(RELEASE * self.thresholds, RELEASE_OF_PEAK * self._peak)
+        held = self.touched & far & (self._under < GRACE)
+        self._back = 0.0 if held.any() else self._back + dt
+        too_long = self.lasted > self.longest
+        if too_long or self._back >= self.duration * (1.0 - 1e-9):
+            if too_long:
+                self.baseline = np.where(held, self.baseline + self.beyond, self.baseline)
+            self.contact = False
+            self._over[:] = 0.0

@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS
 from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_options import MotionOptions, tolerances
+from rbd_dynamics.control.motion_options import MotionOptions
+from rbd_dynamics.control.motion_tolerances import MotionTolerances, difference
 from rbd_dynamics.control.planning import PlanRequest
+from rbd_dynamics.control.set_point_stream import StepAllowance, set_point_of
 from rbd_dynamics.control.splines import motion_of, state_of
 from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
 
 Array = NDArray[np.float64]
 NANOSECOND = 1e-9
-TURN = 2.0 * math.pi
 SAME = 1e-6  # rad, m: rounding
-SPEED_SLACK = 1.1  # set-points are late and early: so much faster than the limit they may come
 
 
 class DesiredMotion:
@@ -48,17 +46,15 @@ class DesiredMotion:
         self.problem = ""  # why the last motion ended before its time
         self.number = 0  # of the motion, counted: what is planned on one does not fit another
         self.limits = MotionLimits.of(self.joints)  # of what begins from now on
-        self.options = options or MotionOptions()
         self._continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
+        self.options = options or MotionOptions()
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
         self._seen = 0  # time of the last update, ns
         self._next: tuple[int, Trajectory, int] | None = None  # takes over at, trajectory, its start
         self._goal_due = 0  # when the robot must have come to the end of the trajectory, ns
         self._follow_measured = (False, False)  # position, velocity: not in the set-point
-        self._allowance = np.zeros(len(joints))  # how far set-points might step when one last did
-        self._stepped = 0  # when that was, ns
-        self._powers = np.ones(POWERS)
+        self._steps = StepAllowance(self.joints, self._continuous)  # of set-points
 
     @property
     def options(self) -> MotionOptions:
@@ -67,10 +63,7 @@ class DesiredMotion:
     @options.setter
     def options(self, options: MotionOptions) -> None:
         """Raises ValueError for tolerances of another number of joints, and then changes nothing."""
-        path = tolerances("path_tolerance", options.path_tolerance, self.joints)
-        goal = tolerances("goal_tolerance", options.goal_tolerance, self.joints)
-        self._path, self._goal, self._options = path, goal, options
-        self._least_path = float(path.min(initial=math.inf)) ** 2
+        self._tolerances, self._options = MotionTolerances(self.joints, self._continuous, options), options
         self._gap = round(options.longest_gap / NANOSECOND) if options.longest_gap else 1 << 62
 
     def update(self, now: int, q: Array, v: Array) -> None:
@@ -88,7 +81,7 @@ class DesiredMotion:
             assert self._trajectory is not None
             elapsed = (now - self._start) * NANOSECOND
             self.motion, self.since[0] = self._trajectory.piece(elapsed)
-            if self._least_path < math.inf:
+            if self._tolerances.watches_path:
                 self._check_path(q)
             if self.mode == "trajectory" and elapsed >= self._trajectory.end:
                 self._arrive(now)
@@ -141,7 +134,7 @@ class DesiredMotion:
         elapsed: time since its start then, s.
         """
         present = self._state_at(when)
-        if np.any(np.abs(self._difference(present[0], q)) > self.options.start_tolerance):
+        if self._away(present[0], q, self.options.start_tolerance):
             present = np.array([q, v, np.zeros_like(q)])
         options = self.options
         request = PlanRequest(
@@ -159,8 +152,7 @@ class DesiredMotion:
         begin = trajectory.sample((when - start) * NANOSECOND)[0]
         jumps = np.abs(begin - self._state_at(when)[0]).max(initial=0.0) > SAME
         if jumps:  # it was planned from the measured position: is the robot still there?
-            off = np.abs(self._difference(begin, q))
-            if self.mode == "trajectory" or off.max(initial=0.0) > self.options.start_tolerance:
+            if self.mode == "trajectory" or self._away(begin, q, self.options.start_tolerance):
                 return False
         self._next = (when, trajectory, start)
         return True
@@ -178,7 +170,7 @@ class DesiredMotion:
         """The trajectory is over; what was to follow still fits."""
         self.motion, self.since[0] = motion_of(self.state() * [[1.0], [0.0], [0.0]]), 0.0
         self.mode, self._trajectory = "hold", None
-        if self.options.goal_time and np.isfinite(self._goal).any():
+        if self._tolerances.watches_goal:
             self._goal_due = now + round(self.options.goal_time / NANOSECOND)
 
     # --- set-points -------------------------------------------------------------------------------
@@ -193,20 +185,14 @@ class DesiredMotion:
         Velocity and acceleration are zero where they are not given. Without a position the measured
         state is the desired one: only the acceleration (and the velocity, if given) counts.
         """
-        if waypoints.joint_names == self.joints:
-            columns: slice | list[int] = slice(None)
-        else:
-            odd = sorted(set(waypoints.joint_names) ^ set(self.joints))
-            if odd:
-                problem = "is missing" if odd[0] in self.joints else f"is none of {', '.join(self.joints)}"
-                raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
-            place = {name: column for column, name in enumerate(waypoints.joint_names)}
-            columns = [place[name] for name in self.joints]
-        given = np.array([waypoints.positions[0], waypoints.velocities[0], waypoints.accelerations[0]])[:, columns]
+        given = set_point_of(waypoints, self.joints)
         self.limits.check_state(given)
         missing = np.isnan(given[:, :1])[:, 0] if given.size else np.zeros(3, dtype=bool)
         if self.options.setpoint_tolerance and not missing[0]:
-            self._allowance, self._stepped = self._check_step(given[0], now, q), now
+            wanted = self.state()[0] if self.mode != "none" else q
+            if wanted is None:
+                raise TrajectoryError("there are no joint states to start from")
+            self._steps.take(given[0], wanted, now, self.limits, self.options.setpoint_tolerance)
         given[missing] = 0.0
         if missing[0]:
             given[0] = self.state()[0]  # until the next measured one
@@ -217,39 +203,11 @@ class DesiredMotion:
         self.since[0] = 0.0
         self._start = now
 
-    def _check_step(self, position: Array, now: int, q: Array | None) -> Array:
-        """How far the next set-points may step. Raises TrajectoryError where this one is too far away.
-
-        A step uses up what the velocity limits have allowed since the last one, at most the tolerance.
-        """
-        tolerance = self.options.setpoint_tolerance
-        wanted = self.state()[0] if self.mode != "none" else q
-        if wanted is None:
-            raise TrajectoryError("there are no joint states to start from")
-        step = np.abs(self._difference(position, wanted))
-        elapsed = max(now - self._stepped, 0) * NANOSECOND
-        most = np.minimum(self.limits.velocity, 1e9) * (SPEED_SLACK * elapsed)
-        allowance = np.minimum(self._allowance + most, tolerance)
-        left = allowance - step
-        if left.min(initial=0.0) < 0.0:
-            k = int(left.argmin())
-            name, off = self.joints[k], f"{step[k]:.6g} from where the robot is wanted, {wanted[k]:.6g}"
-            if step[k] > tolerance:
-                raise TrajectoryError(
-                    f"set-point {position[k]:.6g} of joint {name!r} is {off}: more than setpoint_tolerance "
-                    f"({tolerance:g}); with a time_from_start it would be gone to"
-                )
-            raise TrajectoryError(
-                f"set-point {position[k]:.6g} of joint {name!r} is {off}: set-points move faster than its velocity "
-                f"limit of {self.limits.velocity[k]:g}"
-            )
-        return left
-
     def _update_set_point(self, now: int, q: Array, v: Array) -> None:
         timeout = self.options.setpoint_timeout
         if timeout and (now - self._start) * NANOSECOND > timeout:
             self.hold()
-            if np.any(np.abs(self._difference(self.state()[0], q)) > self.options.start_tolerance):
+            if self._away(self.state()[0], q, self.options.start_tolerance):
                 self._stand(q)  # it never came there
             return
         if self._follow_measured[0]:
@@ -262,35 +220,16 @@ class DesiredMotion:
     # --- what ends a motion -----------------------------------------------------------------------
 
     def _check_path(self, q: Array) -> None:
-        """Is the robot where it is wanted? In three operations where it is."""
-        powers, t = self._powers, float(self.since[0])
-        powers[1:] = t, t * t, t**3, t**4, t**5
-        error = powers @ self.motion
-        error -= q
-        if error @ error <= self._least_path:
-            return
-        error = self._difference(error, 0.0)
-        over = np.abs(error) > self._path
-        if over.any():
-            k = int(over.argmax())
-            self.end(
-                q,
-                f"path tolerance violated: joint {self.joints[k]!r} is {abs(error[k]):.4g} from where it is wanted, "
-                f"more than {self._path[k]:g}; the motion is ended, the robot held where it is",
-            )
+        problem = self._tolerances.path_problem(self.motion, float(self.since[0]), q)
+        if problem:
+            self.end(q, problem)
 
     def _check_goal(self, now: int, q: Array) -> None:
-        error = np.abs(self._difference(self.motion[0], q))
-        over = error > self._goal
-        if not over.any():
+        problem = self._tolerances.goal_problem(self.motion[0], q)
+        if not problem:
             self._goal_due = 0
         elif now >= self._goal_due:
-            k = int(over.argmax())
-            self.end(
-                q,
-                f"goal tolerance violated: joint {self.joints[k]!r} is {error[k]:.4g} from the end of the trajectory "
-                f"{self.options.goal_time:g} s after it, more than {self._goal[k]:g}; the robot is held where it is",
-            )
+            self.end(q, problem)
 
     def _after_gap(self, gap: float, q: Array) -> None:
         """States were silent; what the robot did meanwhile is not known."""
@@ -299,7 +238,7 @@ class DesiredMotion:
                 q, f"no joint states for {gap:.3g} s while a trajectory ran: it is ended, the robot held where it is"
             )
             return
-        if np.any(np.abs(self._difference(self.state()[0], q)) > self.options.start_tolerance):
+        if self._away(self.state()[0], q, self.options.start_tolerance):
             self.end(q, f"the robot was moved while there were no joint states for {gap:.3g} s: it is held where it is")
 
     # --- small things -----------------------------------------------------------------------------
@@ -321,8 +260,6 @@ class DesiredMotion:
             return self._trajectory.sample((when - self._start) * NANOSECOND)
         return self.state()
 
-    def _difference(self, a: Array, b: Array | float) -> Array:
-        """a - b, of continuous joints the short way round."""
-        difference = a - b
-        turns = np.round(difference / TURN) * TURN
-        return np.where(self._continuous, difference - turns, difference)
+    def _away(self, a: Array, b: Array, most: float) -> bool:
+        """Some joint is farther from b in a than `most`."""
+        return bool(np.any(np.abs(difference(a, b, self._continuous)) > most))

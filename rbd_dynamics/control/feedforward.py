@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
+from rbd_dynamics.model.model import unknown
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -34,11 +36,12 @@ class Tuning(NamedTuple):
     terms: frozenset[str]
     evaluate_at: EvaluateAt
     law: Law
-    numbers: tuple[Array, Array, Array]  # weights, gains (2, joints), effort limits (joints)
+    numbers: tuple[Array, Array, Array, Array]  # weights, gains (2, joints), offsets and effort limits (joints)
 
 
 class Feedforward:
-    """tau = (chosen terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v), within limits.
+    """tau = (chosen terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v)
+    + offsets, within limits.
 
     Computed torque has the feedback inside: M (a_d + kp (q_d - q) + kd (v_d - v)) + ..., so that the error
     obeys e'' + kd e' + kp e = 0 at every joint.
@@ -64,6 +67,7 @@ class Feedforward:
         kp: ArrayLike = (),
         kd: ArrayLike = (),
         effort_limits: ArrayLike = (),
+        effort_offsets: Mapping[str, float] | None = None,
         law: Law = "feedforward",
     ) -> None:
         model = robot.model
@@ -72,7 +76,15 @@ class Feedforward:
         self.index = single_freedom_indices(robot, self.joints)
         self._chosen = [model.joint(name) for name in self.joints]
         self.continuous = np.array([joint.kind.name == "continuous" for joint in self._chosen], dtype=bool)
-        self.tune(terms, evaluate_at=evaluate_at, kp=kp, kd=kd, effort_limits=effort_limits, law=law)
+        self.tune(
+            terms,
+            evaluate_at=evaluate_at,
+            kp=kp,
+            kd=kd,
+            effort_limits=effort_limits,
+            effort_offsets=effort_offsets,
+            law=law,
+        )
         self._outputs = np.zeros(len(self.joints)), np.zeros(len(self.joints))
         self._scratch = np.zeros(len(self.joints)), np.zeros(len(self.joints))
         self._kernel = self._build()
@@ -86,10 +98,21 @@ class Feedforward:
         kp: ArrayLike = (),
         kd: ArrayLike = (),
         effort_limits: ArrayLike = (),
+        effort_offsets: Mapping[str, float] | None = None,
         law: Law = "feedforward",
     ) -> None:
         """Change what may change while it runs, as `tuning` has it. Raises ValueError, and then changes nothing."""
-        self.use(self.tuning(terms, evaluate_at=evaluate_at, kp=kp, kd=kd, effort_limits=effort_limits, law=law))
+        self.use(
+            self.tuning(
+                terms,
+                evaluate_at=evaluate_at,
+                kp=kp,
+                kd=kd,
+                effort_limits=effort_limits,
+                effort_offsets=effort_offsets,
+                law=law,
+            )
+        )
 
     def tuning(
         self,
@@ -99,6 +122,7 @@ class Feedforward:
         kp: ArrayLike = (),
         kd: ArrayLike = (),
         effort_limits: ArrayLike = (),
+        effort_offsets: Mapping[str, float] | None = None,
         law: Law = "feedforward",
     ) -> Tuning:
         """What `use` takes, and `attempt`. Raises ValueError.
@@ -109,6 +133,7 @@ class Feedforward:
             kp, kd: gains (N m/rad, N m s/rad or N/m, N s/m): none, one for all, or one for each joint; of
                 computed torque in 1/s^2 and 1/s.
             effort_limits: likewise; default: the model's.
+            effort_offsets: {joint: N m or N} added to the torque, of any joints of the robot; none beyond the limits.
             law: "feedforward" or "computed_torque".
         """
         chosen = checked_terms(terms)
@@ -123,12 +148,12 @@ class Feedforward:
         gains = np.array([per_joint("kp", kp, self.joints), per_joint("kd", kd, self.joints)])
         default = [joint.limits.effort for joint in self._chosen]
         limits = per_joint("effort_limits", effort_limits, self.joints, default)
-        return Tuning(chosen, evaluate_at, law, (weights, gains, limits))
+        return Tuning(chosen, evaluate_at, law, (weights, gains, self._offsets(effort_offsets or {}, limits), limits))
 
     def use(self, tuning: Tuning) -> None:
         """From the next call on."""
         self.terms, self.evaluate_at, self.law, self._tuning = tuning
-        self.effort_limits = self._tuning[2]
+        self.effort_limits = self._tuning[3]
 
     def attempt(self, q: Array, v: Array, motion: Array, since: Array, tuning: Tuning) -> None:
         """Raise what `compute` would raise with another tuning; nothing changes."""
@@ -163,6 +188,21 @@ class Feedforward:
         self._last = efforts
         return efforts
 
+    def _offsets(self, given: Mapping[str, float], limits: Array) -> Array:
+        """Of the controlled joints. Raises ValueError for a joint that there is not, or that could not give it."""
+        for name, offset in given.items():
+            if name not in self.robot.model.joint_names:
+                raise ValueError(f"effort_offsets: {unknown('joint', name, list(self.robot.model.joint_names))}")
+            if not math.isfinite(offset):
+                raise ValueError(f"effort_offsets of joint {name!r} is {offset}, expected a finite number")
+        found = np.array([given.get(name, 0.0) for name in self.joints], dtype=float)
+        for name, offset, limit in zip(self.joints, found, limits):
+            if abs(offset) > limit:
+                raise ValueError(
+                    f"effort_offsets of joint {name!r} is {offset:g}, beyond its effort limit of {limit:g}"
+                )
+        return found
+
     @property
     def saturated(self) -> NDArray[np.bool_]:
         """Which controlled joints' efforts were cut off at the last call."""
@@ -178,6 +218,7 @@ class Feedforward:
                 Argument("t", (1,)),
                 Argument("weights", (len(TERMS) + 2,), shared=True),
                 Argument("gains", (2, count), shared=True),
+                Argument("offsets", (count,), shared=True),
                 Argument("limits", (count,), shared=True),
                 Argument("efforts", (count,)),
                 Argument("wanted", (count,)),
@@ -185,12 +226,12 @@ class Feedforward:
         }
         sizes = sizes_of(model)
         signature = Signature(
-            arguments("q v motion t weights gains limits inertia", sizes, own),
+            arguments("q v motion t weights gains offsets limits inertia", sizes, own),
             arguments("efforts wanted", sizes, own),
         )
 
         def law(x: Inputs) -> tuple[Sequence[Scalar], ...]:
-            given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.limits)
+            given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.offsets, x.limits)
             return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
 
         function = function_of(model, signature, law)

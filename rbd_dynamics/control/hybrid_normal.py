@@ -7,8 +7,10 @@ of the force f on the tool without its part along v,
     f - (f v) v / v^2 = N n,
 
 has the direction of the normal whatever the friction is (theory.md section 8). While the tool stands, friction may pull
-to any side: nothing is learnt then. The surface, and the task frame with it, are turned about the point that touches,
-so that values of the task do not jump, slowly, and not farther than a bound from where they were.
+to any side: nothing is learnt then. On a curved surface the normal turns as the tool moves on; what was felt before
+is turned with it, as the surface that is known says, before it is averaged with what is felt now. The surface, and the
+task frame with it, are turned about the point that touches, so that values of the task do not jump, slowly, and not
+farther than a bound from where they were.
 """
 
 from __future__ import annotations
@@ -84,6 +86,7 @@ class NormalEstimator:
         self.tilt = 0.0
         self.normal = np.zeros(3)
         self._felt: Array | None = None
+        self._last: Array | None = None  # the point that touched
         self._since, self._mode = 0.0, "hold"
 
     def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
@@ -97,7 +100,7 @@ class NormalEstimator:
         rotation = self._robot.pose(q, self.frame)[:3, :3]
         force = np.asarray(wrench[3:], dtype=float)
         if before == "hold":
-            self._count, self._felt = 0, None
+            self._count, self._felt, self._last = 0, None, None
             if mode == "approach" and self.tilt:
                 self._turn_to(self.given)
                 self.tilt = 0.0
@@ -108,12 +111,22 @@ class NormalEstimator:
             return False
         if before == "approach":
             self._zero = self._free.copy() if self.supervisor.tared else np.zeros(3)
+        self._carry(self._point(q))
         self._learn(self._velocity(q, v), rotation @ (force - self._zero), dt)
         self._since += dt
         if self._since < PERIOD or self._felt is None:
             return False
         self._since = 0.0
         return self._turn(self._point(q), PERIOD)
+
+    def _carry(self, point: Array) -> None:
+        """Turn what was felt as the surface turns between the last point and this one."""
+        if self._felt is not None and self._last is not None:
+            before, now = (self._normal_at(self._placement, where) for where in (self._last, point))
+            angle = _angle(before, now)
+            if angle > 0.0:
+                self._felt = _rotation(np.cross(before, now), angle) @ self._felt
+        self._last = point
 
     def _learn(self, velocity: Array, force: Array, dt: float) -> None:
         options = self.options

@@ -3,67 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.hybrid_control import multipliers_of
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.hybrid_gains import HybridGains, quotient
 from rbd_dynamics.control.hybrid_law import LAWS, HybridLaw, Law
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
-from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
-Vector = Sequence[Scalar]
-
-
-#: (kp, kd) of the task that hold with actuators of 30 Hz and sensors that are 5 ms late (docs/hybrid_control.md)
-TASK_GAINS: dict[Law, tuple[float, float]] = {"geometric": (1200.0, 70.0), "gauge_invariant": (30.0, 40.0)}
-
-
-@dataclass(frozen=True)
-class HybridGains:
-    """Gains; k is the number of task rows. kp and kd are one number for all rows, or one for each.
-
-    kp, kd: of the task, by default `TASK_GAINS` of the law. Geometric law: e'' + kd e' + kp (e + task_ki int e) = 0,
-        kp in 1/s^2 and kd in 1/s. Gauge-invariant law: (d/dt + kd)(e' + kp (e + task_ki int e)) = 0, both in 1/s,
-        and kd one number for all. Rows without h (wheels) have no position, so kp counts for nothing there.
-    task_ki: of the task error's integral, 1/s. task_integral_limit: of what that adds to the acceleration, m/s^2 or
-        rad/s^2.
-    ki: of the force error's integral, 1/s. integral_limit: of ki times the integral, N or N m.
-    normal_damping: of velocity against the constraints, 1/s, for contacts that give. `hybrid_stability` says
-        which of these are stable on what contact.
-    posture_kp, posture_kd: 1/s^2, 1/s, of what constraints and task leave free; the gauge-invariant law
-        damps that with its kd.
-
-    Integrals need `dt`; neither grows while an effort limit cuts off.
-    """
-
-    _: KW_ONLY
-    kp: float | Sequence[float] | None = None
-    kd: float | Sequence[float] | None = None
-    ki: float = 0.0
-    integral_limit: float = 20.0
-    normal_damping: float = 0.0
-    posture_kp: float = 0.0
-    posture_kd: float = 5.0
-    task_ki: float = 0.0
-    task_integral_limit: float = 20.0
-
-    def of_law(self, law: Law) -> HybridGains:
-        """With kp and kd filled in."""
-        kp, kd = TASK_GAINS[law]
-        return replace(self, kp=kp if self.kp is None else self.kp, kd=kd if self.kd is None else self.kd)
 
 
 class HybridOutput(NamedTuple):
@@ -147,22 +102,9 @@ class HybridController:
     def tune(self, gains: HybridGains) -> None:
         """Change gains while it runs. Raises ValueError, and then changes nothing."""
         gains = gains.of_law(self.law)
-        numbers: list[Array] = []
-        for what, value in (("kp", gains.kp), ("kd", gains.kd)):
-            given = np.asarray(value, dtype=float).reshape(-1)
-            if given.size not in (1, self.k):
-                raise ValueError(f"{what} has {given.size} values for {self.k} task rows: {self.task.row_names}")
-            numbers.append(np.broadcast_to(given, (self.k,)))
-        names = ("ki", "integral_limit", "normal_damping", "posture_kp", "posture_kd", "task_ki", "task_integral_limit")
-        everything = np.concatenate([*numbers, [getattr(gains, name) for name in names]])
-        bad = ~(np.isfinite(everything) & (everything >= 0.0))
-        if bad.any():
-            name = (*["kp"] * self.k, *["kd"] * self.k, *names)[int(bad.argmax())]
-            raise ValueError(f"{name} = {everything[bad][0]:g}: gains must be finite and not negative")
-        if self.law == "gauge_invariant" and np.ptp(numbers[1]) > 0:
-            raise ValueError("the gauge-invariant law needs one kd for all task rows")
+        numbers = gains.numbers(self.law, self.task.row_names)
         self.gains = gains
-        self._numbers[: len(everything)] = everything
+        self._numbers[: len(numbers)] = numbers
 
     def move(self, constraints: ConstraintSet, task: ConstraintSet) -> None:
         """Other placements, radii and the like, between two steps.
@@ -194,10 +136,10 @@ class HybridController:
         integral, which then stays zero.
         """
         gains, k = self._numbers, self.k
-        self._output.integral[:] = _over(-np.asarray(force, dtype=float), gains[2 * k])
+        self._output.integral[:] = quotient(-np.asarray(force, dtype=float), gains[2 * k])
         if acceleration is not None:
             slope = gains[:k] * gains[2 * k + 5] * (1.0 if self.law == "geometric" else gains[k])
-            self._output.task_integral[:] = _over(-np.asarray(acceleration, dtype=float), slope)
+            self._output.task_integral[:] = quotient(-np.asarray(acceleration, dtype=float), slope)
 
     def step(
         self,
@@ -265,52 +207,3 @@ class HybridController:
         law = HybridLaw(self.law, self.m, self.k, holonomic, tuple(self.actuated.tolist()), self._rows)
         function = function_of(self.robot.model, signature, law, friction=friction, constraints=self._rows)
         return self.robot.custom_kernel("hybrid_position_force", signature, function)
-
-
-def _over(value: Array, gain: Array) -> Array:
-    """Their quotient, zero where there is no gain."""
-    gain = np.broadcast_to(gain, np.broadcast_shapes(value.shape, gain.shape))
-    return np.divide(value, gain, out=np.zeros(gain.shape), where=gain > 0.0)
-
-
-class MultiplierSensor:
-    """Multipliers of constraints on one body, out of a wrench that a sensor on that body reads.
-
-    Parameters:
-        robot, constraints: pairs, all on frames of one body.
-        frame: of the sensor: its axes and its origin.
-
-    Raises ValueError for constraints of another kind, or on a body that the sensor is not fixed to, KeyError
-    for an unknown frame.
-    """
-
-    def __init__(self, robot: Robot, constraints: ConstraintSet, frame: str) -> None:
-        model = robot.model
-        body = model.frame(frame).body
-        for constraint in constraints.constraints:
-            if not isinstance(constraint, PairConstraint):
-                raise ValueError(f"constraint {constraint.name!r} is not between frames: a wrench does not show it")
-            if model.frame(constraint.frame).body != body:
-                raise ValueError(
-                    f"the sensor frame {frame!r} is not fixed to frame {constraint.frame!r} of constraint "
-                    f"{constraint.name!r}"
-                )
-        self.robot, self.constraints, self.frame = robot, constraints, frame
-        self._out = np.zeros(len(constraints))
-        sizes = sizes_of(model, len(constraints), len(constraints.parameters))
-        signature = Signature(arguments("q wrench parameters", sizes), arguments("multipliers", sizes))
-
-        def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
-            return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
-
-        function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
-        self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
-        self._call = self._kernel.fast
-
-    def multipliers(self, q: Array, wrench: Array) -> Array:
-        """lambda (m) of the wrench (m, f) on the robot, in the sensor's frame; the same array each time."""
-        inputs = (q, wrench, self.constraints.parameters)
-        if self._call(*inputs, self._out) is None:
-            self._kernel(inputs, self._out)
-        return self._out

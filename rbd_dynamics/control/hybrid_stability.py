@@ -23,8 +23,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_law import Law
-from rbd_dynamics.control.hybrid_position_force import HybridGains
 
 Array = NDArray[np.float64]
 

@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rbd_dynamics.control.trajectory import Interpolation
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,13 +29,3 @@ class MotionOptions:
     path_tolerance: Sequence[float] = ()
     goal_tolerance: Sequence[float] = ()
     goal_time: float = 0.0
-
-
-def tolerances(what: str, values: Sequence[float], joints: Sequence[str]) -> Array:
-    """One for each joint, infinite where there is none. Raises ValueError for another count."""
-    given = np.asarray(values, dtype=float)
-    if given.size not in (0, 1, len(joints)):
-        raise ValueError(f"{what} has {given.size} values for {len(joints)} joints: {', '.join(joints)}")
-    if not given.size:
-        return np.full(len(joints), math.inf)
-    return np.where(given > 0.0, given, math.inf) * np.ones(len(joints))

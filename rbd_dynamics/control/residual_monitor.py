@@ -8,15 +8,26 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.control.brakes import falls, slack_of, undriven
 from rbd_dynamics.control.contact_detector import ContactDetector
 from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.control.state_filter import StateFilter
-from rbd_dynamics.control.terms import FRICTION, TERMS, WITHOUT_FRICTION, checked_terms, inverse_dynamics_terms
+from rbd_dynamics.control.terms import (
+    FRICTION,
+    GRAVITY,
+    TERMS,
+    WITHOUT_FRICTION,
+    checked_terms,
+    inverse_dynamics_terms,
+)
+from rbd_dynamics.joint_states.plausibility import unexplained_way
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+JUMP = 0.02  # rad, m: way between two samples that no velocity explains
 
 
 class ResidualMonitor:
@@ -24,8 +35,9 @@ class ResidualMonitor:
 
     The residual is measured less predicted torque, both through the same causal filter, which also gives the
     acceleration: it comes `delay` late, and not before the filter has settled. The external torque is that of a
-    `MomentumObserver`, which needs no acceleration and lags 1 / rate. After a gap, or where time goes back, all begins
-    anew. Friction of the model counts where `terms` has it; other terms that the efforts lack are put back.
+    `MomentumObserver`, which needs no acceleration and lags 1 / rate. After a gap, where time goes back or the state
+    jumps, and while brakes hold the robot, all begins anew; what contact is compared with (`ContactDetector`) is kept.
+    Friction of the model counts where `terms` has it; other terms that the efforts lack are put back.
 
     Parameters:
         robot: without friction in its equation of motion.
@@ -33,6 +45,7 @@ class ResidualMonitor:
         cutoff: of the residual's filter, Hz.
         observer_rate: 1/s.
         thresholds: of contact, N m or N: one for all or (nv,); infinite for joints that do not count.
+        breakaway: torque that friction may hold at rest, one for all or (nv,): there a contact must be larger by that.
         contact_duration: for how long a threshold must be passed, s.
         longest_gap: between samples, s.
 
@@ -42,6 +55,7 @@ class ResidualMonitor:
         residual, external: (nv,); NaN for joints without a measured effort.
         ready: the residual is valid.
         restarts: how often it began anew after the first time.
+        braked: brakes hold the robot: it stands without efforts where it would fall.
     """
 
     def __init__(
@@ -52,6 +66,7 @@ class ResidualMonitor:
         cutoff: float = 5.0,
         observer_rate: ArrayLike = 30.0,
         thresholds: ArrayLike = np.inf,
+        breakaway: ArrayLike = 0.0,
         contact_duration: float = 0.02,
         longest_gap: float = 0.1,
     ) -> None:
@@ -69,14 +84,15 @@ class ResidualMonitor:
         self._filter = StateFilter(3 * nv, cutoff)  # of q, v, tau
         self._observer = MomentumObserver(robot, rate=observer_rate)
         self.detector = ContactDetector(
-            np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), duration=contact_duration
+            np.broadcast_to(np.asarray(thresholds, dtype=float), (nv,)), breakaway=breakaway, duration=contact_duration
         )
+        self._slack = slack_of([joint.limits.effort for joint in robot.model.joints])
         self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in robot.model.joints])
         self.residual, self.external = np.full(nv, np.nan), np.full(nv, np.nan)
         self._signals = np.zeros((3, nv))
         self._time: float | None = None
         self._begin = 0.0
-        self.ready = False
+        self.ready = self.braked = False
         self.restarts = 0
 
     @property
@@ -89,9 +105,9 @@ class ResidualMonitor:
         return self.detector.contact
 
     def reset(self) -> None:
-        """Begin anew with the next sample, without contact."""
+        """Begin anew with the next sample, without contact and all that was learned of it."""
         self._time = None
-        self.ready = False
+        self.ready = self.braked = False
         self.detector.reset()
 
     def update(self, q: Array, v: Array, tau: Array, time: float) -> bool:
@@ -107,8 +123,14 @@ class ResidualMonitor:
         if self._time is not None and -self.longest_gap < dt <= 0.0:
             raise ValueError("sample is not later than the last one")
         signals = np.stack([self._unwrapped(q), v, np.where(measured, tau, 0.0)])
-        if self._time is None or not 0.0 < dt <= self.longest_gap:
-            self._restart(signals, time)
+        if self._is_braked(q, v, tau):
+            self.residual[:], self.external[:] = np.nan, np.nan
+            self._restart(signals, time, counts=not self.braked)
+            self.braked = True
+            return False
+        if self._time is None or self.braked or not 0.0 < dt <= self.longest_gap or self._has_jumped(signals, dt):
+            self._restart(signals, time, counts=not self.braked)
+            self.braked = False
             return False
         self._filter.update(signals.ravel(), dt)
         self._signals, self._time = signals, time
@@ -119,8 +141,18 @@ class ResidualMonitor:
         self.residual = np.where(measured, tau_slow - predicted, np.nan)
         external = self._observer.update(q, v, self._known(q, v, a, signals[2]), dt)
         self.external = np.where(measured, external, np.nan)
-        self.detector.update(np.where(measured, external, 0.0), dt)
+        self.detector.update(self.external, v, dt)
         return True
+
+    def _is_braked(self, q: Array, v: Array, tau: Array) -> bool:
+        if GRAVITY not in self.terms or not undriven(v, tau, self._slack):
+            return False
+        measured = np.isfinite(tau)
+        return bool(measured.any()) and falls(self.robot.gravity(q), measured, self._slack)
+
+    def _has_jumped(self, signals: Array, dt: float) -> bool:
+        way = signals[0] - self._signals[0]
+        return bool((unexplained_way(way, signals[1], self._signals[1], dt) > JUMP).any())
 
     def _known(self, q: Array, v: Array, a: Array, tau: Array) -> Array:
         """What the actuators exert beyond friction."""
@@ -135,9 +167,10 @@ class ResidualMonitor:
         turns = np.rint((q - self._signals[0]) / (2.0 * np.pi)) * self._continuous
         return np.asarray(q - 2.0 * np.pi * turns)
 
-    def _restart(self, signals: Array, time: float) -> None:
-        self.restarts += self._time is not None
-        self.reset()
+    def _restart(self, signals: Array, time: float, counts: bool) -> None:
+        self.restarts += counts and self._time is not None
+        self.ready = False
+        self.detector.pause()
         self._filter.reset(signals.ravel())
         self._observer.reset()
         # the observer takes this sample as its first

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_banded
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, polynomial
 
@@ -92,6 +91,8 @@ def _solve_inner(
             bands[0, 1], right[0] = -1.0, quartic[0]
         if missing[-1]:
             bands[2, -2], right[-1] = -1.0, -quartic[-1]
+    from scipy.linalg import solve_banded  # a third of the time in which a node starts that does not plan itself
+
     solution: Array = solve_banded((1, 1), bands, right, check_finite=False)
     return np.where(missing[:, None], solution, known)
 

@@ -13,9 +13,10 @@ import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -26,9 +27,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics.demo.motion import ARM, Motion
 from rbd_dynamics.demo.processes import Processes
 from rbd_dynamics.demo.recording import Recording
+from rbd_dynamics.nodes.messages import JOINT_STATES, LATCHED
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-SENSOR_DATA = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: reliable, and a queue that holds all of it: a busy machine makes the recording late, never thin
+RECORDED = QoSProfile(depth=100_000)
 PATIENCE = 60.0  # s, for anything that may have to wait for a compiler on a slow machine
 
 
@@ -79,18 +81,21 @@ class Client:
         self.recording.add_topic("/robot_description", String)
         self.recording.add("/robot_description", serialize_message(message))
 
-    def record(self, topic: str, ros_type: Any, qos: QoSProfile | int) -> None:
+    def record(self, topic: str, ros_type: Any) -> None:
         """Keep every message of a topic from now on, as it came over the wire."""
         self.recording.add_topic(topic, ros_type)
-        self._node.create_subscription(ros_type, topic, lambda data: self.recording.add(topic, data), qos, raw=True)
+        lost = SubscriptionEventCallbacks(message_lost=lambda event: self.recording.lose(topic, event.total_count))
+        self._node.create_subscription(
+            ros_type, topic, lambda data: self.recording.add(topic, data), RECORDED, raw=True, event_callbacks=lost
+        )
 
     def wait_for_joint_states(self) -> None:
         """Until the simulated robot is there."""
         arrived = threading.Event()
-        subscription = self._node.create_subscription(JointState, "joint_states", lambda _: arrived.set(), SENSOR_DATA)
+        # it stays: what another thread destroys while the executor waits for it ends the executor
+        self._node.create_subscription(JointState, "joint_states", lambda _: arrived.set(), JOINT_STATES, raw=True)
         self.wait(arrived.is_set, "joint_states of the simulator")
         self.wait(self.now, "/clock of the simulator")
-        self._node.destroy_subscription(subscription)
 
     def publisher(self, ros_type: Any, topic: str) -> Any:
         """A publisher that somebody listens to."""

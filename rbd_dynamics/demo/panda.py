@@ -78,6 +78,7 @@ def feedforward_parameters() -> dict[str, Any]:
         "joints": list(ARM),
         "terms": ["gravity"],
         "kp": list(KP),
+        "plausible_velocity": 0.0,  # the simulator is reset between the runs
         "path_tolerance": [1.0],  # what PD alone cannot follow is to be seen
         "kd": list(KD),
     }

@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics import Robot
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, placement
 from rbd_dynamics.demo import panda
-from rbd_dynamics.demo.client import SENSOR_DATA, Client, DemoError
+from rbd_dynamics.demo.client import Client, DemoError
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.processes import Processes
 
@@ -95,9 +95,9 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
 
 def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing:
     """Engage, wait for the force, draw the circle. Raises DemoError where it stops."""
-    client.record("/joint_states", JointState, SENSOR_DATA)
-    client.record("/hybrid_controller/task_state", JointState, 1000)
-    client.record("/simulator/wrench", WrenchStamped, SENSOR_DATA)
+    client.record("/joint_states", JointState)
+    client.record("/hybrid_controller/task_state", JointState)
+    client.record("/simulator/wrench", WrenchStamped)
     client.wait_for_joint_states()
     answer = _engage(client)
     if not answer.success:
@@ -108,7 +108,7 @@ def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing
     mark = client.recording.mark()
     publisher.publish(_circle(start_time))
     end = start_time + round((SECONDS + 0.2) * 1e9)
-    client.wait(lambda: client.now() > end, "the end of the circle")
+    client.wait(lambda: client.recording.stamp("/hybrid_controller/task_state") > end, "the end of the circle")
     states = client.recording.since(mark, "/hybrid_controller/task_state")
     rows = np.array([(_seconds(m) - 1e-9 * start_time, *m.position[3:5], m.effort[-1]) for m in states])
     rows = rows[(rows[:, 0] >= 0.0) & (rows[:, 0] <= SECONDS)]

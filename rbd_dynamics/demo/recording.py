@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-SECOND = 1e-9  # of a ns
+SECOND = 1_000_000_000  # ns
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Recording:
 
     types: dict[str, Any] = field(default_factory=dict)  # message class by topic
     messages: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)  # how many of a topic never arrived
 
     def add_topic(self, topic: str, ros_type: Any) -> None:
         self.types[topic] = ros_type
@@ -31,12 +32,21 @@ class Recording:
     def add(self, topic: str, message: bytes) -> None:
         self.messages[topic].append((time.time_ns(), message))
 
+    def lose(self, topic: str, total: int) -> None:
+        """So many messages of the topic were lost until now."""
+        self.lost[topic] = total
+
     def latest(self, topic: str) -> Any:
         """The last message of a topic, deserialised; None where there is none yet."""
         from rclpy.serialization import deserialize_message
 
         found = self.messages[topic]
         return deserialize_message(found[-1][1], self.types[topic]) if found else None
+
+    def stamp(self, topic: str) -> int:
+        """Of the last message, ns; 0 where there is none yet."""
+        found = self.latest(topic)
+        return 0 if found is None else found.header.stamp.sec * SECOND + found.header.stamp.nanosec
 
     def mark(self) -> dict[str, int]:
         """How many messages of each topic there are now; the beginning of a part, for `since`."""
@@ -68,7 +78,7 @@ class JointSeries:
             index = {name: k for k, name in enumerate(message.name)}
             if any(name not in index for name in joints):
                 continue
-            stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+            stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
             columns = [index[name] for name in joints]
             rows[stamp] = tuple(
                 [values[k] for k in columns] if len(values) else empty

@@ -12,6 +12,7 @@ from rbd_dynamics.demo.motion import ARM, Motion
 from rbd_dynamics.demo.recording import JointSeries
 
 Array = NDArray[np.float64]
+LEAST_TRAVEL = 0.7  # of what was wanted, of each joint: PD alone lags behind, and follows
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,11 @@ def run_of(name: str, motion: Motion, start: int, states: JointSeries, efforts: 
     gaps = np.diff(times, prepend=0.0, append=motion.duration)
     if len(times) < 10 or gaps.max() > 0.25:
         raise ValueError(f"{name}: the recording has a gap of {gaps.max():.2f} s; is this machine very busy?")
-    desired = motion.sample(times)[0]
+    desired, measured = motion.sample(times)[0], states.position[during]
+    if (np.ptp(measured, axis=0) < LEAST_TRAVEL * np.ptp(desired, axis=0)).any():
+        raise ValueError(f"{name}: the robot did not follow the motion; feedforward.log may say why")
     answered = float(np.isin(states.stamps[during], efforts.stamps).mean())
-    return Run(name, times, desired, states.position[during], states.effort[during], answered)
+    return Run(name, times, desired, measured, states.effort[during], answered)
 
 
 def summary(runs: list[Run]) -> dict[str, dict[str, dict[str, float] | float]]:

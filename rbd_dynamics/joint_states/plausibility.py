@@ -62,6 +62,16 @@ class Plausibility:
         most = self._velocity * factor
         self._bounds = np.array([most, most, self._farthest if factor else most])
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Largest velocities (joints,), and distances of positions from `middle`; for many samples at once."""
+        return self._bounds[0], self._bounds[2]
+
+    @property
+    def middle(self) -> Array:
+        """Between the position limits, (joints,)."""
+        return self._middle
+
     def problem(self, q: Array, v: Array, before: Array, elapsed: float | Array, where: Places) -> str:
         """Why the joints at `where` cannot have these positions and velocities, empty if they can.
 
@@ -92,3 +102,14 @@ class Plausibility:
                 f"{before[k]:.6g} in {np.broadcast_to(elapsed, way.shape)[k]:.4g} s"
             )
         return f"position {q[k]:.6g} of joint {name!r} is not plausible: it is far beyond its limits"
+
+
+def unexplained_way(way: Array, v: Array, before: Array, elapsed: Array | float) -> Array:
+    """Of ways (..., joints) in `elapsed` s, what no velocity between `before` and `v` explains, if stamps jitter.
+
+    NaN velocities explain nothing.
+    """
+    v, before = np.nan_to_num(v), np.nan_to_num(before)
+    mean, half = 0.5 * (v + before), 0.5 * np.abs(v - before)
+    beyond = np.abs(way - mean * elapsed) - half * elapsed - 2.0 * JITTER * (np.abs(mean) + half)
+    return np.asarray(np.minimum(beyond, np.abs(way)))

@@ -26,15 +26,16 @@ def _each(names: str, *shape: int | str, **flags: bool) -> dict[str, _Named]:
 
 _TABLE: dict[str, _Named] = {
     # state, input, motion
-    **_each("q", "nq"),
-    **_each("v a tau x product", "nv"),
+    **_each("q q_after", "nq"),
+    **_each("v a tau x product reached_velocity v_after", "nv"),
     **_each("prescribed actuated", "nv", boolean=True),
     # what belongs to the bodies: ten inertial parameters, a wrench; of what is fixed to the world
     **_each("inertia", "bodies", 10, shared=True),
     **_each("fixed_inertia", 10, shared=True),
     **_each("f_ext reactions", "bodies", 6),
     # scalars and points
-    **_each("energy rank"),
+    **_each("energy rank change"),
+    **_each("step", shared=True),
     **_each("point", 3),
     **_each("wrench momentum", 6),
     # matrices
@@ -49,6 +50,9 @@ _TABLE: dict[str, _Named] = {
     # constraints
     **_each("parameters", "parameters", shared=True),
     **_each("target multipliers residual h Adot_v", "rows"),
+    **_each("row_velocity row_acceleration", "rows"),
+    **_each("delassus", "rows", "rows"),
+    **_each("response", "rows", "nv"),
     **_each("lacking", "nv"),
     **_each("A multipliers_dq multipliers_dv multipliers_dtau", "rows", "nv"),
 }

@@ -56,7 +56,7 @@ class BoundModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: without kernels, which they find in the cache when they need them."""
-        forgotten = ("_kernels", "_fast_", "_constrained", "_checked_pair")
+        forgotten = ("_kernels", "_fast_", "_constrained", "_contact", "_checked_pair")
         return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -90,6 +90,10 @@ class BoundModel:
             found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
         return found
 
+    def evaluation(self, name: str) -> Evaluation:
+        """A kernel of the catalog by its name, as in `compile`, made where there is none yet. Raises KeyError."""
+        return self._kernels.get(name) or self._evaluation(name)
+
     def constrained_kernel(self, name: str, constraints: RowSource, key: str) -> Evaluation:
         """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""
         found = self._constrained_kernels.setdefault(key, {})
@@ -115,7 +119,7 @@ class BoundModel:
 
     def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
-        return (self._kernels.get(name) or self._evaluation(name))(inputs, out)
+        return self.evaluation(name)(inputs, out)
 
     def _run_under(self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, out: Any) -> Any:
         """The same with external wrenches, if there are any, and with the bodies' inertias."""

@@ -15,6 +15,7 @@ from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
 from rbd_dynamics.algorithms.factor_products import mass_factor_products
 from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
+from rbd_dynamics.algorithms.free_base_step import free_base_step
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
     forward_dynamics_derivatives,
@@ -51,6 +52,12 @@ def _gravity(x: Inputs) -> Any:
 
 def _coriolis(x: Inputs) -> Any:
     return [inverse_dynamics(x.model, x.inertias, x.q, x.v, x.still, gravity=False, springs=False)]
+
+
+def _free_base_step(x: Inputs) -> Any:
+    (coriolis,), (step,) = _coriolis(x), x.step
+    found = free_base_step(x.model, x.inertias, x.q, x.v, x.reached_velocity, coriolis, step)
+    return [found.q, found.v, [found.change]]
 
 
 def _forward(x: Inputs) -> Any:
@@ -98,8 +105,16 @@ def _coriolis_matrix(x: Inputs) -> Any:
     return [flat(coriolis_matrix(x.model, x.inertias, x.q, x.v))]
 
 
+def _momentum(x: Inputs) -> Any:
+    return [momentum.momentum(x.model, x.inertias, x.fixed, x.q, x.v)]
+
+
 def _centroidal_momentum_matrix(x: Inputs) -> Any:
-    return [_rows(momentum.centroidal_momentum_matrix(x.model, x.inertias, x.q))]
+    return [_rows(momentum.centroidal_momentum_matrix(x.model, x.inertias, x.fixed, x.q))]
+
+
+def _centroidal_momentum_bias(x: Inputs) -> Any:
+    return [momentum.centroidal_momentum_bias(x.model, x.inertias, x.fixed, x.q, x.v)]
 
 
 def _potential_energy(x: Inputs) -> Any:
@@ -132,6 +147,7 @@ CATALOG: dict[str, Entry] = {
     "inverse_dynamics": Entry("q v a inertia", "tau", lambda x: [x.inverse_dynamics(x.v, x.a)], wrenches=True),
     "forward_dynamics": Entry("q v tau inertia", "a", _forward, wrenches=True),
     "hybrid_dynamics": Entry("q v a tau prescribed inertia", "a tau", _hybrid, wrenches=True),
+    "free_base_step": Entry("q v reached_velocity step inertia", "q_after v_after change", _free_base_step),
     "mass_matrix": Entry("q inertia", "M", lambda x: [flat(x.mass_matrix())]),
     "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives),
     "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives),
@@ -152,11 +168,9 @@ CATALOG: dict[str, Entry] = {
         "q v", "energy_regressor", lambda x: [kinetic_energy_regressor(x.model, x.q, x.v)]
     ),
     "potential_energy_regressor": Entry("q", "energy_regressor", lambda x: [potential_energy_regressor(x.model, x.q)]),
-    "momentum": Entry("q v inertia", "momentum", lambda x: [momentum.momentum(x.model, x.inertias, x.q, x.v)]),
-    "centroidal_momentum_matrix": Entry("q inertia", "J", _centroidal_momentum_matrix),
-    "centroidal_momentum_bias": Entry(
-        "q v inertia", "momentum", lambda x: [momentum.centroidal_momentum_bias(x.model, x.inertias, x.q, x.v)]
-    ),
+    "momentum": Entry("q v inertia fixed_inertia", "momentum", _momentum),
+    "centroidal_momentum_matrix": Entry("q inertia fixed_inertia", "J", _centroidal_momentum_matrix),
+    "centroidal_momentum_bias": Entry("q v inertia fixed_inertia", "momentum", _centroidal_momentum_bias),
     "bias": Entry("q v inertia", "tau", lambda x: [x.bias()]),
     "gravity": Entry("q inertia", "tau", _gravity),
     "coriolis": Entry("q v inertia", "tau", _coriolis),

@@ -8,6 +8,7 @@ from typing import Any
 
 from rbd_dynamics.algorithms import constrained_dynamics as dynamics
 from rbd_dynamics.algorithms.constrained_derivatives import constrained_forward_dynamics_derivatives
+from rbd_dynamics.algorithms.contact_response import contact_response
 from rbd_dynamics.kernels.catalog import Algorithm, Entry, flat
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.spatial.scalar import Scalar, dot
@@ -34,7 +35,9 @@ def _hybrid(x: Inputs) -> Any:
 def _hybrid_of(x: Inputs, a: Vector, tau: Vector, prescribed: Vector) -> dynamics.Constrained:
     rows = x.rows()
     rhs = x.acceleration_of(rows)
-    return dynamics.constrained_hybrid_dynamics(x.mass_matrix(), x.bias(), rows.matrix, rhs, a, tau, prescribed)
+    return dynamics.constrained_hybrid_dynamics(
+        x.mass_matrix(), x.bias(), rows.matrix, rhs, a, tau, prescribed, x.massless
+    )
 
 
 def _inverse(least_torque: bool) -> Algorithm:
@@ -51,25 +54,35 @@ def _inverse(least_torque: bool) -> Algorithm:
 def _forward_derivatives(x: Inputs) -> Any:
     inputs = (x.q, x.v, x.tau, x.target)
     found = constrained_forward_dynamics_derivatives(
-        x.model, x.inertias, *inputs, x.rows_at, x.stabilization, x.friction
+        x.model, x.inertias, *inputs, x.rows_at, x.stabilization, x.friction, x.massless
     )
     return map(flat, found)
 
 
+def _contacts(x: Inputs) -> Any:
+    """What forces along the rows do: Delassus' matrix, and accelerations without them."""
+    rows = x.rows()
+    found = contact_response(x.mass_matrix(), x.bias(), rows, x.v, x.tau)
+    return [
+        flat(found.delassus), flat(found.response), found.a, found.row_acceleration, found.row_velocity, rows.position
+    ]  # fmt: skip
+
+
 def _projection(x: Inputs) -> Any:
-    projection, rank = dynamics.force_projection(x.mass_matrix(), x.rows().matrix)
+    projection, rank = dynamics.force_projection(x.mass_matrix(), x.rows().matrix, x.massless)
     return [flat(projection), [rank]]
 
 
 def _impulse(x: Inputs) -> Any:
-    v, impulses, rank = dynamics.constraint_impulse(x.mass_matrix(), x.rows().matrix, x.v, x.target)
+    v, impulses, rank = dynamics.constraint_impulse(x.mass_matrix(), x.rows().matrix, x.v, x.target, x.massless)
     return [v, impulses, [rank]]
 
 
 def _correction(x: Inputs) -> Any:
     """The smallest step, in kinetic energy's metric, that makes h zero to first order; and h."""
     rows = x.rows()
-    step, _, _ = dynamics.constraint_impulse(x.mass_matrix(), rows.matrix, x.still, [-h for h in rows.position])
+    wanted = [-h for h in rows.position]
+    step, _, _ = dynamics.constraint_impulse(x.mass_matrix(), rows.matrix, x.still, wanted, x.massless)
     return [step, rows.position]
 
 
@@ -96,5 +109,8 @@ CONSTRAINED: dict[str, Entry] = {
     ),
     "force_projection": _entry("q parameters inertia", "M rank", _projection),
     "constraint_impulse": _entry("q v parameters target inertia", "v multipliers rank", _impulse),
+    "contact_dynamics": _entry(
+        "q v tau parameters inertia", "delassus response a row_acceleration row_velocity h", _contacts, wrenches=True
+    ),
     "constraint_correction": _entry("q parameters inertia", "v h", _correction),
 }

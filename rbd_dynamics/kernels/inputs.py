@@ -31,6 +31,7 @@ class Inputs:
     """Vectors by name (`x.tau`), and what algorithms make of them.
 
     model: the expanded tree. friction: it acts. frame: the one that the kernel is for. constraints: likewise.
+    massless: joints move no mass wherever they are, so that only constraints can hold them.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Inputs:
         friction: bool = False,
         frame: Frame | None = None,
         constraints: RowSource | None = None,
+        massless: bool = False,
     ) -> None:
-        self.model, self.friction = model, friction
+        self.model, self.friction, self.massless = model, friction, massless
         self._frame, self._constraints = frame, constraints
         self._vectors = vectors
         taken = [name for name in vectors if hasattr(type(self), name)]

@@ -11,6 +11,7 @@ from rbd_dynamics.kernels.arguments import PER_BODY, arguments, sizes_of
 from rbd_dynamics.kernels.catalog import CATALOG, Algorithm
 from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
+from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Model
 
 _WITH_WRENCHES = "_f_ext"
@@ -59,6 +60,7 @@ def function_of(
     """
     tree = expanded(model)
     place = tree.model.frame(frame) if frame else None
+    massless = constraints is not None and bool(singular_joints(model))
 
     def spread(argument: Argument, vector: Vector) -> Vector:
         return tree.spread(vector, PER_BODY[argument.name]) if argument.name in PER_BODY else vector
@@ -68,7 +70,7 @@ def function_of(
 
     def function(*vectors: Vector) -> Sequence[Vector]:
         named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
-        given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints)
+        given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints, massless=massless)
         results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, algorithm(given))]
         return [*results, given.checks]
 

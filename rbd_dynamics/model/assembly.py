@@ -17,6 +17,7 @@ from rbd_dynamics.model.excerpt import LONGEST_NAME, excerpt
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
 from rbd_dynamics.model.real_numbers import real_array, real_number
@@ -38,6 +39,7 @@ def assemble(
     fixed_inertia: RigidInertia,
     links: Mapping[str, Inertial],
     strict: bool,
+    loops: Sequence[Loop] = (),
 ) -> Model:
     """The model of bodies, parents first, whose joints have no place in q and v yet.
 
@@ -65,7 +67,13 @@ def assemble(
     check_inertials(description, findings)
     findings.raise_errors()
     model = Model(
-        name, _numbered(bodies, mimics), frames=tuple(frames), gravity=gravity, base=base, fixed_inertia=fixed_inertia
+        name,
+        _numbered(bodies, mimics),
+        frames=tuple(frames),
+        gravity=gravity,
+        base=base,
+        fixed_inertia=fixed_inertia,
+        loops=tuple(loops),
     )
     check_bodies(model, links, findings)
     check_motion(model, findings)

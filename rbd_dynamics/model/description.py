@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,15 +19,20 @@ from typing import Any
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import rotor_inertias
+from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
+#: a parent link that need not be declared: the world, as in Drake
+UNDECLARED = "world"
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class JointDescription:
+    """A joint as a file has it. Beyond URDF: a `kind` where `type` says too little, a pose of the child link."""
+
     name: str
     type: str
     parent: str
@@ -63,23 +71,29 @@ class JointDescription:
     armature: float = 0.0
     mimic: Mimic | None = None
     passive: tuple[PassiveForce, ...] = ()
+    kind: JointKind | None = None
+    child_origin: Transform = IDENTITY  # of the child link in the frame that the joint moves
 
 
 @dataclass
 class Description:
-    """A URDF as plain data, in file order. Not `complete`: some link or joint could not be read."""
+    """A file as plain data, in its order. Not `complete`: some link or joint could not be read."""
 
     name: str = "robot"
     links: list[LinkDescription] = field(default_factory=list)
     joints: list[JointDescription] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     complete: bool = True
 
 
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
     root = parse_robot(source, findings)
-    if root is None:
-        return Description(complete=False)
+    return Description(complete=False) if root is None else description_of(root, findings)
+
+
+def description_of(root: ET.Element, findings: Findings) -> Description:
+    """What a <robot> element says; what is wrong goes to `findings`."""
     description = Description()
     description.name = root.get("name") or "robot"
     armatures = rotor_inertias(root, findings)
@@ -94,6 +108,13 @@ def read_description(source: str | os.PathLike[str], findings: Findings) -> Desc
             if joint is not None:
                 description.joints.append(joint)
             description.complete &= joint is not None
+        elif kind == "loop":
+            loop = read_loop(element, findings)
+            if loop is not None:
+                description.loops.append(loop)
+    ends = [joint.parent for joint in description.joints]
+    if UNDECLARED in ends and UNDECLARED not in {link.name for link in description.links}:
+        description.links.insert(0, LinkDescription(UNDECLARED))
     return description
 
 
@@ -208,12 +229,17 @@ def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findi
         if bounded:
             findings.warning(where, "has no <limit>", "its position, speed and effort count as unlimited")
         return Limits()
-    lower, upper = (limit.lower, limit.upper) if bounded else (-math.inf, math.inf)
+    lower, upper = (_or_none(limit.lower), _or_none(limit.upper)) if bounded else (-math.inf, math.inf)
     if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower=lower, upper=upper, velocity=limit.velocity, effort=limit.effort)
+    return Limits(lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort))
+
+
+def _or_none(limit: float) -> float:
+    """The largest float is how a URDF says that there is none: other readers do not take "inf"."""
+    return math.copysign(math.inf, limit) if abs(limit) == sys.float_info.max else limit
 
 
 def _dynamics(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from rbd_dynamics.model.assembly import (
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
+from rbd_dynamics.model.loops import DIRECTIONS, Loop
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
 from rbd_dynamics.model.passive_forces import PassiveForce
 from rbd_dynamics.model.safe_yaml import LARGE, YamlError, read_file, read_text
@@ -112,6 +113,18 @@ def model_to_dict(model: Model) -> dict[str, Any]:
         {"name": frame.name, "body": body_name(frame.body), "kind": frame.element, **_pose_dict(frame.placement)}
         for frame in model.frames
     ]
+    if model.loops:
+        data["loops"] = [
+            {
+                "name": loop.name,
+                "frame": loop.frame,
+                "reference": loop.reference,
+                **_pose_dict(loop.placement),
+                **_pose_dict(loop.reference_placement, "reference_placement"),
+                "directions": list(loop.directions),
+            }
+            for loop in model.loops
+        ]
     return data
 
 
@@ -130,15 +143,15 @@ def joint_to_dict(joint: Joint) -> dict[str, Any]:
     return data
 
 
-def _pose_dict(pose: Transform) -> dict[str, Any]:
-    """{} for the identity; {"placement": position, rotation as three rows, several of them to be multiplied}."""
+def _pose_dict(pose: Transform, key: str = "placement") -> dict[str, Any]:
+    """{} for the identity; {key: position, rotation as three rows, several of them to be multiplied}."""
     data: dict[str, Any] = {}
     if any(pose.p):
         data["position"] = _floats(pose.p)
     rows = [[_floats(factor[k : k + 3]) for k in (0, 3, 6)] for factor in pose.factors]
     if rows:
         data["rotation"] = rows[0] if len(rows) == 1 else rows
-    return {"placement": data} if data else {}
+    return {key: data} if data else {}
 
 
 def _inertia_dict(inertia: RigidInertia) -> dict[str, Any]:
@@ -166,7 +179,7 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
         raise ModelError(f"model: format is {excerpt(top.get('format'))}, expected {FORMAT!r}")
     if top.get("version") != VERSION:
         raise ModelError(f"model: version is {excerpt(top.get('version'))}, this program reads {VERSION}")
-    top.only("format", "version", "name", "base", "gravity", "bodies", "frames", "fixed_inertia")
+    top.only("format", "version", "name", "base", "gravity", "bodies", "frames", "fixed_inertia", "loops")
     base = top.get("base", "fixed")
     if base not in ("fixed", "floating"):
         raise ModelError(f"model: base {excerpt(base)} is neither 'fixed' nor 'floating'")
@@ -203,6 +216,7 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
         _inertia(top, "fixed_inertia"),
         {body.name: inertial_of(body.inertia) for body in bodies},
         strict,
+        [_loop(item, {frame.name for frame in frames}, number + 1) for number, item in enumerate(top.items("loops"))],
     )
 
 
@@ -278,9 +292,22 @@ def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
     )
 
 
-def _pose(entry: _Entry) -> Transform:
+def _loop(item: Any, frames: Collection[str], number: int) -> Loop:
+    entry = _Entry(item, f"loop number {number}")
+    entry.only("name", "frame", "reference", "placement", "reference_placement", "directions")
+    entry.where = f"loop {checked_name(entry.get('name'), entry.where)!r}"
+    ends = {key: checked_name(entry.get(key, "world"), f"{entry.where}: {key}") for key in ("frame", "reference")}
+    for key, name in ends.items():
+        if name not in frames and name != "world":
+            raise ModelError(f"{entry.where}: {key}: {unknown('frame', name, list(frames))}")
+    placed, at = _pose(entry), _pose(entry, "reference_placement")
+    directions = tuple(map(str, entry.items("directions"))) or DIRECTIONS
+    return Loop(entry.get("name"), **ends, placement=placed, reference_placement=at, directions=directions)
+
+
+def _pose(entry: _Entry, key: str = "placement") -> Transform:
     """A placement: position and one of rotation, rpy or quaternion; the identity where there is none."""
-    part = entry.part("placement").only("position", "rotation", "rpy", "quaternion")
+    part = entry.part(key).only("position", "rotation", "rpy", "quaternion")
     given = [key for key in ("rotation", "rpy", "quaternion") if key in part.data]
     if len(given) > 1:
         raise ModelError(f"{part.where}: {given[0]} and {given[1]} both say the rotation")

@@ -30,14 +30,14 @@ class _Builder(ET.TreeBuilder):
 
 
 def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Element | None:
-    """The robot element, or None with a finding."""
+    """The robot element of a URDF, a path or the XML text itself; None with a finding."""
     where = "robot description"
     text: str | bytes
     if isinstance(source, str) and not source.strip("\ufeff \t\r\n"):
         findings.error(where, "is empty")
         return None
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
-        text = source.lstrip("\ufeff \t\r\n")
+        text = source
     else:
         shown = str(source) if len(str(source)) < 200 else f"{str(source)[:60]}..."
         where = f"file {shown}"
@@ -50,11 +50,25 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
         if not text.strip():
             findings.error(where, "is empty")
             return None
+    root = parse_xml(text, where, findings)
+    if root is None:
+        return None
+    if local_tag(root) != "robot":
+        findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
+        return None
+    if is_xacro(root):
+        findings.error(where, "contains xacro elements", "run xacro on it first")
+        return None
+    return root
+
+
+def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
+    """The root element of a text, None with a finding; `where` names the text there."""
     try:
-        root = ET.fromstring(text, ET.XMLParser(target=_Builder()))
+        clean = text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text
+        return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
     except _HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
-        return None
     except (ET.ParseError, ValueError, LookupError) as error:
         position = getattr(error, "position", None)
         reason = str(error).split(":")[0]
@@ -62,14 +76,12 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
         plain = text if isinstance(text, str) else text.decode(errors="replace")
         hint = "run xacro on it first" if _XACRO.search(plain) else ""
         findings.error(where, f"is not well-formed XML: {reason}{at}", hint)
-        return None
-    if local_tag(root) != "robot":
-        findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
-        return None
-    if any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter()):
-        findings.error(where, "contains xacro elements", "run xacro on it first")
-        return None
-    return root
+    return None
+
+
+def is_xacro(root: ET.Element) -> bool:
+    """Whether some element is one that xacro replaces."""
+    return any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter())
 
 
 def local_tag(element: ET.Element) -> str:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import reprlib
 from collections.abc import Sequence
 from typing import Any
 
 LONGEST = 60  # characters of a value
 LONGEST_MESSAGE = 2000
-#: names that are longer, and lists that have more, are not searched for near ones: that takes quadratic time
 LONGEST_NAME = 1000
-MOST_NAMES = 2000
+#: names that are longer, and lists that have more, are not searched for near ones
+LONGEST_SEARCHED = 100
+MOST_NAMES = 1000
+COMPARED = 8  # names, letter by letter: that takes quadratic time
 SHOWN_NAMES = 30
 
 
@@ -52,12 +55,20 @@ def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
 
 
 def close_names(name: Any, known: Sequence[str], n: int = 3) -> list[str]:
-    """Known names near to one, quoted; none where the search would take long."""
+    """Known names near to one, quoted; none where the search would take long: torques may wait for it."""
     given = str(name) if isinstance(name, str) else excerpt(name)
-    if len(given) > LONGEST_NAME or len(known) > MOST_NAMES:
+    if len(given) > LONGEST_SEARCHED or len(known) > MOST_NAMES:
         return []
-    candidates = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
+    candidates = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_SEARCHED]
+    if len(candidates) > COMPARED:
+        pairs = _pairs(given)
+        candidates = heapq.nlargest(COMPARED, candidates, key=lambda other: len(pairs & _pairs(other)))
     return [excerpt(close) for close in difflib.get_close_matches(given, candidates, n=n)]
+
+
+def _pairs(name: str) -> set[str]:
+    """Of neighbouring letters."""
+    return {name[k : k + 2] for k in range(len(name))}
 
 
 def listed(names: Sequence[str]) -> str:

@@ -9,9 +9,11 @@ joints connect are one body; what is fixed to the world is no body, its inertia 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.model.excerpt import close_names, excerpt, listed, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -118,6 +121,7 @@ class Model:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
+    loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
@@ -157,6 +161,44 @@ class Model:
             if body.parent != WORLD:
                 found[body.parent].append(index)
         return tuple(map(tuple, found))
+
+    # --- limits -----------------------------------------------------------------------------------
+
+    @property
+    def lower(self) -> Array:
+        """Lowest positions (nq,), rad or m; -inf where there is no limit, and for quaternions."""
+        return self._position_limits("lower", -math.inf)
+
+    @property
+    def upper(self) -> Array:
+        """Highest positions (nq,), rad or m; inf where there is no limit, and for quaternions."""
+        return self._position_limits("upper", math.inf)
+
+    @property
+    def velocity_limit(self) -> Array:
+        """Highest speeds (nv,), rad/s or m/s; inf where there is no limit."""
+        return self._motion_limits("velocity")
+
+    @property
+    def effort_limit(self) -> Array:
+        """Highest efforts (nv,), N m or N; inf where there is no limit."""
+        return self._motion_limits("effort")
+
+    def _position_limits(self, key: str, none: float) -> Array:
+        limits = np.full(self.nq, none)
+        for joint in self.joints:
+            own = limits[joint.q_index : joint.q_index + joint.kind.nq]
+            own[:] = getattr(joint.limits, key)
+            if joint.kind.quaternion is not None:
+                own[joint.kind.quaternion] = none
+        return limits
+
+    def _motion_limits(self, key: str) -> Array:
+        return np.concatenate(
+            [np.zeros(0), *(np.full(joint.kind.nv, getattr(joint.limits, key)) for joint in self.joints)]
+        )
+
+    # --- by name ----------------------------------------------------------------------------------
 
     def frame(self, name: str) -> Frame:
         """The frame of that name. Raises KeyError that lists near matches."""
@@ -295,6 +337,21 @@ class Model:
         from rbd_dynamics.model.dictionary import model_to_dict  # needs this module
 
         return model_to_dict(self)
+
+    def to_urdf(self) -> str:
+        """The model as a URDF, of which `load_urdf` makes one with the same dynamics (docs/model_format.md).
+
+        A floating base becomes the root link: load it with base="floating". A URDF says nothing about gravity and has
+        the joints depth first. Raises ModelError, which names the culprit, for what no URDF can say: joints with
+        screws, cams and chains, passive forces other than one spring, names that are there twice.
+        """
+        from rbd_dynamics.model.urdf_writer import urdf_of  # needs this module
+
+        return urdf_of(self)
+
+    def write_urdf(self, path: str | os.PathLike[str]) -> None:
+        """`to_urdf` into a file. Raises ModelError, OSError."""
+        Path(path).write_text(self.to_urdf(), encoding="utf-8")
 
     @staticmethod
     def _q_of(joint: Joint, q: Array) -> Array:

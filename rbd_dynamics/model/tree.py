@@ -37,7 +37,7 @@ def check_tree(description: Description, findings: Findings) -> None:
             findings.error(
                 f"link {link!r}",
                 f"is the child of {len(joints)} joints: {_quoted(joints)}",
-                "a URDF is a tree; model a loop as a constraint",
+                "a URDF is a tree; close a loop by a <loop> element, or as a constraint",
             )
     if len(findings.errors) > before:
         return
@@ -83,7 +83,7 @@ def resolve_mimics(
     reported: set[str] = set()
     followed, circles = _followed(joints)
     for joint in description.joints:
-        if joint.mimic is None:
+        if joint.mimic is None or joints[joint.name] is not joint:  # two of one name have been reported
             continue
         where = f"joint {joint.name!r}"
         if joint.name not in single:

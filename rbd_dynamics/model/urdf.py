@@ -20,6 +20,7 @@ from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model, unknown
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
+from rbd_dynamics.model.urdf_loops import check_loops
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -53,8 +54,9 @@ def load_urdf(
 
     Joints come depth first, the branches of a link in file order. Fixed and locked joints merge what
     they connect, so no mass is lost; what ends up fixed to the world is `model.fixed_inertia`.
-    Every link and every joint becomes a frame; a joint's frame is that of its child link. Mimic
-    joints follow their leader, through chains; the follower of a locked joint is locked with it.
+    Every link and every joint becomes a frame; a joint's frame is that of its child link. A parent
+    link "world" that is not declared is the world. `<loop>` elements become `model.loops`. Mimic joints
+    follow their leader, through chains; the follower of a locked joint is locked with it.
 
     Rotor inertia, which URDF has no standard for, is read from `<dynamics armature="...">` (as seen
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
@@ -79,23 +81,46 @@ def load_urdf(
     """
     findings = Findings(strict)
     description = checked_description(source, findings)
+    return checked_model(description, findings, base, gravity, joints, locked)
+
+
+def checked_model(
+    description: Description,
+    findings: Findings,
+    base: str = "fixed",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+    *,
+    stacklevel: int = 4,
+) -> Model:
+    """The model of a description, whose own findings are in `findings`, or ModelError. Parameters as for `load_urdf`.
+
+    stacklevel: how many calls up a warning points to.
+    """
     findings.raise_errors()
     model = build_model(description, base, gravity, joints, locked)
     check_bodies(model, {link.name: link.inertial for link in description.links}, findings)
     check_motion(model, findings)
     findings.raise_errors()
-    findings.warn_of_defects()
+    findings.warn_of_defects(stacklevel)
     return model
 
 
 def checked_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF and check everything that can be checked before it is a model."""
     description = read_description(source, findings)
+    check_description(description, findings)
+    return description
+
+
+def check_description(description: Description, findings: Findings) -> None:
+    """Everything that can be checked before there is a model."""
     if description.complete:  # else what is missing would only cause errors that follow from it
         check_tree(description, findings)
         resolve_mimics(description, findings)
+        check_loops(description.loops, {link.name for link in description.links}, findings)
     check_inertials(description, findings)
-    return description
 
 
 def build_model(
@@ -120,7 +145,7 @@ def _with_base(description: Description, base: str) -> Description:
     if base not in ("fixed", "floating"):
         raise ModelError(f"base {excerpt(base)} is neither 'fixed' nor 'floating'")
     name = ROOT_JOINT if base == "floating" else ""
-    if any(joint.name == name for joint in description.joints):
+    if name and any(joint.name == name for joint in description.joints):
         raise ModelError(f"joint {name!r}: the floating base needs this name for itself")
     root = JointDescription(name, base, WORLD_LINK, root_link(description))
     return replace(description, joints=[root, *description.joints])
@@ -198,6 +223,8 @@ def _position(joint: JointDescription, position: ArrayLike) -> Array:
 
 
 def _kind(joint: JointDescription) -> kinds.JointKind:
+    if joint.kind is not None:
+        return joint.kind
     return _WITH_AXIS[joint.type](joint.axis) if joint.type in _WITH_AXIS else _WITHOUT_AXIS[joint.type]()
 
 
@@ -240,6 +267,7 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
         pose = _flat(pose)
         if joint.name:
             merged.frames.append((carrier, Frame(joint.name, WORLD, placement=pose, element="joint")))
+        pose = _flat(pose @ joint.child_origin)
         merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
         inertial = inertials[joint.child]
         if inertial is not None:
@@ -319,6 +347,7 @@ def _assemble(
         gravity=gravity,
         base="floating" if description.joints[0].name in movers else "fixed",
         fixed_inertia=merged.fixed_inertia,
+        loops=tuple(description.loops),
     )
 
 

@@ -33,7 +33,7 @@ def always(node: Node, answer: Answer, *, faults: bool) -> Answer:
                 reason = f"internal error: {type(error).__name__}: {reason}"
             else:
                 node.get_logger().warning(f"{type(request).__qualname__} refused: {reason}")
-            _refuse(request, response, reason)
+            refuse(response, reason, len(getattr(request, "parameters", ())))
             return response
 
     return callback
@@ -50,14 +50,16 @@ def one_line(error: Exception) -> str:
     return shortened(re.sub(r"[.,]*,? at /\S+:\d+", "", " ".join(str(error).split())))
 
 
-def _refuse(request: Any, response: Any, reason: str) -> None:
-    """What is not yet in the response says no."""
+def refuse(response: Any, reason: str, count: int) -> None:
+    """What is not yet in the response says no. count: of parameters that were to be set."""
     if hasattr(response, "success"):
         response.success = False
     if hasattr(response, "message"):
         response.message = reason
+    if hasattr(response, "failure_reason"):
+        response.successful, response.failure_reason = False, reason
     refused = SetParametersResult(successful=False, reason=reason)
     if hasattr(response, "result") and isinstance(response.result, SetParametersResult):
         response.result = refused
-    if hasattr(response, "results") and hasattr(request, "parameters"):
-        response.results = [*response.results, *[refused] * (len(request.parameters) - len(response.results))]
+    if hasattr(response, "results"):
+        response.results = [*response.results, *[refused] * (count - len(response.results))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes that command a robot have in common: however they end, they leave it safe first."""
+"""What nodes that command a robot have in common: joint states in, commands out, and no end that leaves it unsafe."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import time
 from typing import Any, TypeVar
 
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
 
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import S
+from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.common import CommonParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import JOINT_STATES
+from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.nodes.silence import Silence
 from rbd_dynamics.nodes.watchdog import Watchdog
 
 P = TypeVar("P", bound=CommonParameters)
+TEXTS = 500_000  # bytes that texts in requests to set parameters may have while it commands: rclpy sends them on
 
 
 class CommandingNode(ManagedNode[P, S]):
@@ -27,6 +32,10 @@ class CommandingNode(ManagedNode[P, S]):
         self.silence: Silence[S] = Silence(self)
         self.watchdog = Watchdog()
         self.commanding: S | None = None  # the engine of the last command
+        self._heartbeat = Heartbeat()
+        self._raw_states = RawJointStates()
+        self._simulated_time = False
+        self.take_aside(lambda: TEXTS if self.active or self.silence.stopping else self.params.largest_description)
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -36,6 +45,26 @@ class CommandingNode(ManagedNode[P, S]):
     def state_age(self, now: float) -> float:
         """Of the last good state, s."""
         return now - self.watchdog.done
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        """A serialised JointState, of at most `largest_message` bytes."""
+        raise NotImplementedError
+
+    # --- states and commands ----------------------------------------------------------------------
+
+    def open(self) -> None:
+        self.silence.open()
+        self._commands = self.silence.publisher
+        take = self.bounded(JointState, "joint_states", self._on_joint_state, raw=True)
+        states = self.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
+        self.silence.keep(states, self.destroy_subscription)
+
+    def now(self) -> int:
+        """Time of the node's clock in ns; without simulated time by the shortest way."""
+        return self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
+
+    def time_source_changed(self, simulated: bool) -> None:
+        self._simulated_time = simulated
 
     # --- silence ----------------------------------------------------------------------------------
 
@@ -56,6 +85,7 @@ class CommandingNode(ManagedNode[P, S]):
 
     def activated(self) -> None:
         self.silence.activated()
+        self._simulated_time = bool(self.get_parameter("use_sim_time").value)
 
     def _deactivate(self) -> None:
         self.fall_silent("deactivated")
@@ -78,6 +108,7 @@ class CommandingNode(ManagedNode[P, S]):
         return self.silence.stopping
 
     def finish(self) -> None:
+        self.close_aside()
         self.fall_silent("the process ends")
         self.silence.cut()
         super().finish()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
 from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.replay.corrections import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.robot import Robot
 
 NARROWER = "the limits became narrower than those of the motion: it is ended, the robot held where it is"
@@ -41,6 +42,7 @@ class Engine:
     prefix: Prefix
     controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
     limits: JointMotionLimits
+    offsets: dict[str, float]  # efforts that joints need beside the model
 
 
 class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
@@ -57,8 +59,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         progress("feedforward", 1, 1)
         controller = Feedforward(robot, joints=joints)
         safe_stop = SafeStop(robot, joints=joints)
+        offsets = _offsets(params.effort_offsets_file, prefix)
         safe_stop.check(params.stop_options)
-        controller.use(_tuning(controller, params))
+        controller.use(_tuning(controller, params, offsets))
         safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
@@ -70,7 +73,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         limits = JointMotionLimits(robot, controller.joints, required)
         limits.tune(velocity=params.velocity_limits, acceleration=params.acceleration_limits)
         controlled = slice(None) if whole else controller.index
-        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits)
+        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits, offsets)
 
     def adopt(self, engine: Engine) -> None:
         old = self.engine
@@ -109,7 +112,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
         controller, reader, motion = engine.controller, engine.reader, engine.motion
         engine.safe_stop.check(params.stop_options)
-        tuning = _tuning(controller, params)
+        tuning = _tuning(controller, params, engine.offsets)
         controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
         controller.use(tuning)
         engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
@@ -150,7 +153,16 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             status.values.setdefault("desired motion", self.engine.motion.mode)
 
 
-def _tuning(controller: Feedforward, params: FeedforwardParameters) -> Tuning:
+def _offsets(file: str, prefix: Prefix) -> dict[str, float]:
+    """{joint: N m or N} of a file, none without one; joints may have the prefix. Raises ValueError that names it."""
+    if not file:
+        return {}
+    found = numbers_by_joint(file, OFFSETS)
+    check_offsets(f"effort_offsets_file: {file}: offset", found)
+    return {prefix.inside(name): float(offset) for name, offset in found.items()}
+
+
+def _tuning(controller: Feedforward, params: FeedforwardParameters, offsets: Mapping[str, float]) -> Tuning:
     """What may change while it runs. Raises ValueError."""
     return controller.tuning(
         params.terms,
@@ -158,6 +170,7 @@ def _tuning(controller: Feedforward, params: FeedforwardParameters) -> Tuning:
         kp=params.kp,
         kd=params.kd,
         effort_limits=params.effort_limits,
+        effort_offsets=offsets,
         law=params.law,
     )
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
@@ -24,11 +23,9 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.commanding_node import CommandingNode
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
-from rbd_dynamics.nodes.messages import JOINT_STATES, staleness
+from rbd_dynamics.nodes.messages import staleness
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
-from rbd_dynamics.nodes.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
 
 WATCH = 0.01  # s: how often it is looked whether commands still come
@@ -36,6 +33,7 @@ QUEUE = (
     50_000_000  # ns: after a standstill of this process, commands, and states without a stamp, may be old for so long
 )
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
+PARTICIPANT = 12  # bytes of an endpoint's identifier that are its process's
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
 
 
@@ -61,13 +59,12 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         self._payloads = Payloads()
-        self._raw_states = RawJointStates()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
-        self._heartbeat = Heartbeat()
+        self._sources: frozenset[bytes] = frozenset()  # processes whose commands pass
+        self._stranger = ""  # why those of another one do not
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
-        self._simulated_time = False
         super().__init__(GUARD, **options)
 
     @staticmethod
@@ -93,29 +90,22 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             engine.reader = old.reader
         self._payloads.move_to([engine.robot], self.get_logger().warning)
         engine.tune(self.params)  # they may have changed meanwhile
+        self._gate.options = self.params.gate_options
 
     def parameters_changed(self, engine: Engine, new: GuardParameters) -> None:
         engine.tune(new)
         self._gate.options = new.gate_options
 
     def open(self) -> None:
-        self.silence.open()
-        self._commands = self.silence.publisher
-        take = self.bounded(JointState, "joint_states", self._on_joint_state, raw=True)
-        states = self.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
-        self.silence.keep(states, self.destroy_subscription)
-        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, raw=True)
+        super().open()
+        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, raw=True, urgent=True)
         self.serve(Trigger, "~/resume", self._on_resume)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
         self.every(WATCH, self._watch)
 
-    def time_source_changed(self, simulated: bool) -> None:
-        self._simulated_time = simulated
-
     def activated(self) -> None:
         super().activated()
-        self._gate.reset()
-        self._simulated_time = bool(self.get_parameter("use_sim_time").value)
+        self._gate, self._stranger = CommandGate(options=self.params.gate_options), ""
 
     def state_age(self, now: float) -> float:
         return now - self._state_time
@@ -137,14 +127,15 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             self._bad = (now, problem)
             self.refuse(f"command not passed on: {problem}")
             return
-        self._gate.good(now)
+        if self._gate.good(now) and self._is_another():
+            self._keep_out()
         if silence.reason and not (silence.returns and self._gate.opens(now)):
             return
         self._commands.publish(raw)
         self._passed += 1
         self.commanding = engine
         silence.owns = bool(numbers.any())  # zeros for all leave the robot alone
-        self.watchdog.feed(now, self._simulated_now())
+        self.watchdog.feed(now, self.now() if self._simulated_time else 0)
         if silence.reason:
             silence.speaks_again()
 
@@ -156,7 +147,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             return
         if self._heartbeat.since_stall(time.monotonic_ns()) < 2 * QUEUE:
             return
-        if not self.watchdog.barks(now, timeout, self._simulated_now() if self._simulated_time else None):
+        if not self.watchdog.barks(now, timeout, self.now() if self._simulated_time else None):
             return
         when, problem = self._bad
         what = f"none was good: {problem}" if when > self.watchdog.done else "they have stopped"
@@ -166,9 +157,6 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             reason += f"; more than {self.params.most_silences} times within a minute: call ~/resume"
         self.fall_silent(reason, returns=not shut)
 
-    def _simulated_now(self) -> int:
-        return self.get_clock().now().nanoseconds if self._simulated_time else 0
-
     def _on_resume(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.active
         if not self.active:
@@ -177,9 +165,39 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             response.message = "nothing to resume: commands pass as soon as they are good"
         else:
             self._gate.reset()
+            self._sources, self._stranger = self._commanders(), ""
             self.silence.returns = True
             response.message = "commands pass again as soon as they are good"
         return response
+
+    # --- whose commands ---------------------------------------------------------------------------
+
+    def _is_another(self) -> bool:
+        """Commands begin: do they come from a process that was not there before, while there is a load?
+
+        A torque node that was started again has no loads, and would let the robot sink under one.
+        """
+        publishers = self._commanders()
+        if self._payloads.loads and self._sources and not publishers <= self._sources:
+            return True
+        self._sources = publishers
+        return False
+
+    def _commanders(self) -> frozenset[bytes]:
+        """Of commands: what their identifiers have in common that are of one process."""
+        infos = self.get_publishers_info_by_topic("~/unguarded_commands")
+        return frozenset(bytes(info.endpoint_gid[:PARTICIPANT]) for info in infos)
+
+    def _keep_out(self) -> None:
+        """No command passes until somebody has said that it may."""
+        loads = ", ".join(f"{load[0]:g} kg at {frame!r}" for frame, load in self._payloads.loads)
+        self._stranger = (
+            f"commands come from a new process, which knows nothing of the payload that this node has ({loads}): "
+            "tell it by its set_payload, then call ~/resume"
+        )
+        self.get_logger().error(self._stranger)
+        self._gate.shut = True
+        self.fall_silent(self._stranger)
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -187,7 +205,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         engine = self.engine if self.active else self.silence.engine
         if engine is None:
             return
-        now = self.get_clock().now().nanoseconds if self._simulated_time else time.time_ns()
+        now = self.now()
         stamp, names, position, velocity, _ = self._raw_states.read(raw)
         if not stamp and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
@@ -206,6 +224,10 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         super().report(status)
         status.values["commands passed on per second"] = self._passed
         if self.active and self.engine is not None:
+            if self._stranger:
+                status.error(self._stranger)
+            elif not self._sources:
+                self._sources = self._commanders()
             if not self._passed and not self.silence.reason:
                 status.warn("no command passed on" + ("" if self._refused else ": none arrives"))
             age = self.state_age(time.monotonic())

@@ -31,39 +31,19 @@ from rbd_dynamics.nodes.hybrid_engine import (
 )
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
+from rbd_dynamics.nodes.task_state import task_state
 from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.nodes.wrench_input import WrenchInput, desired_force, numbers_of
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-
-
-class Wrench:
-    """The latest reading of the sensor."""
-
-    def __init__(self) -> None:
-        self.numbers = np.zeros(6)
-        self.bias = np.zeros(6)
-        self.stamp = 0  # ns
-        self.problem = "no wrench received"
-
-    def multipliers(self, engine: Engine, q: Array) -> Array | None:
-        """Of the constraints; None before the first reading, and where constraints have no rows in that posture."""
-        try:
-            return engine.sensor.multipliers(q, self.reading) if self.stamp else None
-        except ArithmeticError:
-            return None
-
-    @property
-    def reading(self) -> Array:
-        """(m, f) without the bias."""
-        return self.numbers - self.bias
 
 
 class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
 
     def __init__(self, **options: Any) -> None:
-        self._wrench = Wrench()
+        self._wrench = WrenchInput()
         self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
         super().__init__(HYBRID_CONTROLLER, **options)
 
@@ -90,7 +70,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def open(self) -> None:
         super().open()
         self._task_state = self.publish_on(JointState, "~/task_state")
-        self.subscribe(WrenchStamped, "wrench", self._on_wrench, JOINT_STATES)
+        self.subscribe(WrenchStamped, "wrench", self._on_wrench, JOINT_STATES, urgent=True)
         self.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
         self.serve(SetBool, "~/engage", self._on_engage)
         self.serve(Trigger, "~/tare", self._on_tare)
@@ -151,7 +131,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         error = out.theta - engine.supervisor.motion.state()[0]
         self._errors[1] = max(self._errors[1], float(np.abs(error).max()))
         if self._task_state.get_subscription_count():
-            self._publish_task_state(engine, felt)
+            self._task_state.publish(task_state(engine, felt, tilt=self.params.estimate_normal))
 
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         out = engine.supervisor.output
@@ -165,69 +145,24 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         engine.supervisor.stop("the clock was set back")
         self._wrench.stamp = 0
 
-    def _publish_task_state(self, engine: Engine, felt: Array) -> None:
-        """Task rows: value, velocity; constraint rows: violation, its rate, and multiplier as effort."""
-        out, controller = engine.supervisor.output, engine.controller
-        assert out is not None
-        message = JointState(name=[*controller.task.row_names, *controller.constraints.row_names])
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, 1_000_000_000)
-        message.position = [*out.theta.tolist(), *out.h.tolist()]
-        message.velocity = [*out.rate.tolist(), *out.drift.tolist()]
-        message.effort = [*[0.0] * controller.k, *felt.tolist()]
-        if engine.normal is not None and self.params.estimate_normal:
-            message.name = [*message.name, "surface.tilt"]
-            for numbers, value in (
-                (message.position, engine.normal.tilt),
-                (message.velocity, 0.0),
-                (message.effort, 0.0),
-            ):
-                numbers.append(value)
-        self._task_state.publish(message)
-
     # --- wrenches, engaging -----------------------------------------------------------------------
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        numbers = self._numbers_of(message, "wrench")
-        if numbers is not None:
-            self._wrench.numbers[:] = numbers
-            self._wrench.stamp = nanoseconds(message.header.stamp) or self.now()
+        try:
+            numbers = numbers_of(message, "wrench", self.engine, of_robot=self.params.wrench_of_robot)
+        except ValueError as error:
+            self.refuse(str(error))
+        else:
+            self._wrench.take(numbers, nanoseconds(message.header.stamp) or self.now())
 
     def _on_desired_wrench(self, message: WrenchStamped) -> None:
-        engine = self.engine
-        numbers = self._numbers_of(message, "desired wrench")
-        if engine is None or numbers is None:
-            return
-        wanted = engine.sensor.multipliers(engine.reader.q, numbers).copy()
-        problem = self._force_problem(engine, wanted)
-        if problem:
-            self.refuse(f"desired wrench refused: {problem}")
-            return
-        engine.supervisor.desired[:] = wanted
-
-    def _numbers_of(self, message: WrenchStamped, what: str) -> Array | None:
-        """(m, f) on the robot, in the sensor's frame; None, and a reason, where it cannot be used."""
-        force, torque, frame = message.wrench.force, message.wrench.torque, message.header.frame_id
-        numbers = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
-        if not np.isfinite(numbers).all():
-            self.refuse(f"{what} is not finite")
-            return None
-        if self.engine is not None and frame:
-            expected = self.engine.prefix.outside(self.engine.sensor.frame)
-            if frame != expected:
-                self.refuse(f"{what} is in frame {frame!r}, expected {expected!r} (parameter sensor_frame)")
-                return None
-        return -numbers if self.params.wrench_of_robot else numbers
-
-    @staticmethod
-    def _force_problem(engine: Engine, wanted: Array) -> str:
-        names = engine.controller.constraints.row_names
-        most = engine.supervisor.limits.largest_force
-        for k, value in enumerate(wanted):
-            if abs(value) > most:
-                return f"{names[k]} = {value:.3g} is more than largest_force ({most:g})"
-            if engine.supervisor.unilateral[k] and value < 0.0:
-                return f"{names[k]} = {value:.3g} would pull: a surface only pushes"
-        return ""
+        engine, what = self.engine, "desired wrench"
+        try:
+            numbers = numbers_of(message, what, engine, of_robot=self.params.wrench_of_robot)
+            if engine is not None:
+                engine.supervisor.desired[:] = desired_force(numbers, what, engine)
+        except ValueError as error:
+            self.refuse(str(error))
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.poll()
@@ -255,7 +190,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         elif self.engine is not None and self.engine.supervisor.engaged:
             response.success, response.message = False, "not while engaged"
         else:
-            self._wrench.bias[:] = self._wrench.numbers
+            self._wrench.tare()
             if self.engine is not None:
                 self.engine.supervisor.offset[:] = 0.0
             response.success, response.message = True, f"zero is now {self._wrench.bias.round(3).tolist()}"

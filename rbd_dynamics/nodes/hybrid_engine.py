@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_limits import HybridLimits
 from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
+from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.control.hybrid_stability import Plant, contact_problem, hold_problem, task_problem
 from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
 from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model

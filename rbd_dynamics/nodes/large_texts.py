@@ -1,41 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subscription to std_msgs/String whose messages, however large, keep no other thread of this process waiting.
-
-rclpy takes a message out of the middleware and makes a Python object of it while it holds the interpreter's lock:
-20 MB take 20 ms and more, in which no torque is computed. Here the C functions are called that rclpy calls, by ctypes,
-which gives the lock back meanwhile, in a thread of its own.
-"""
+"""A subscription to std_msgs/String whose messages, however large, keep no other thread of this process waiting."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
+from rbd_dynamics.nodes.middleware import Middleware, Serialised
 from rbd_dynamics.nodes.rclpy_private import bare_subscription
 
 LOOK_PERIOD = 0.05  # s: how soon a message is seen
 _HEADER = 8  # bytes before the text: how numbers are written, and the length of what follows
-
-
-class _Allocator(ctypes.Structure):
-    """rcutils_allocator_t"""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in ("allocate", "deallocate", "reallocate", "zero_allocate", "state")]
-
-
-class _Buffer(ctypes.Structure):
-    """rcutils_uint8_array_t, which is rcl_serialized_message_t"""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("capacity", ctypes.c_size_t),
-        ("allocator", _Allocator),
-    ]  # fmt: skip
 
 
 class LargeTexts:
@@ -58,11 +37,7 @@ class LargeTexts:
         refuse: Callable[[str], None],
     ) -> None:
         """Raises OSError or AttributeError where this is not possible with this ROS."""
-        self._rcl, self._rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
-        self._rcutils.rcutils_get_default_allocator.restype = _Allocator
-        self._rcl.rcl_take_serialized_message.argtypes = [ctypes.c_void_p] * 4
-        self._make_bytes = ctypes.pythonapi.PyBytes_FromStringAndSize
-        self._make_bytes.restype, self._make_bytes.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t]
+        self._middleware = Middleware()
         self._topic, self._largest, self._bound, self._refuse = topic, largest, bound, refuse
         self._handle = bare_subscription(node, String, topic, qos)
         self._latest: bytes | None = None
@@ -91,29 +66,18 @@ class LargeTexts:
 
     def _take(self) -> bool:
         """Whether there was a message."""
-        buffer = _Buffer()
-        allocator = self._rcutils.rcutils_get_default_allocator()
-        self._rcutils.rcutils_uint8_array_init(ctypes.byref(buffer), ctypes.c_size_t(0), ctypes.byref(allocator))
-        try:
-            with self._handle:
-                code = self._rcl.rcl_take_serialized_message(self._handle.pointer, ctypes.byref(buffer), None, None)
-            if code != 0:
-                self._rcutils.rcutils_reset_error()
-                return False
-            self._read(buffer)
-        finally:
-            self._rcutils.rcutils_uint8_array_fini(ctypes.byref(buffer))
-        return True
+        with self._middleware.message(self._handle) as message:
+            if message is not None:
+                self._read(message)
+            return message is not None
 
-    def _read(self, buffer: Any) -> None:
-        head = ctypes.string_at(buffer.data, min(_HEADER, buffer.length))
+    def _read(self, message: Serialised) -> None:
+        head = message.part(0, _HEADER)
         size = int.from_bytes(head[4:], "little" if head[1:2] == b"\1" else "big") - 1  # without the final zero
         most = self._largest()
-        if len(head) < _HEADER or not 0 <= size < buffer.length - _HEADER:
+        if len(head) < _HEADER or not 0 <= size < message.length - _HEADER:
             self._problem = f"{self._topic} refused: the message cannot be read"
         elif size > most:
             self._problem = f"{self._topic} refused: it has {size} bytes, more than {self._bound} ({most})"
         else:
-            text = self._make_bytes(None, size)  # not filled yet, and nobody else has it
-            ctypes.memmove(ctypes.cast(text, ctypes.c_void_p), buffer.data + _HEADER, size)
-            self._latest = text
+            self._latest = message.part(_HEADER, _HEADER + size)

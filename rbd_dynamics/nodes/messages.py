@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from builtin_interfaces.msg import Duration, Time
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.trajectory import Point
@@ -13,6 +13,11 @@ SECOND = 1_000_000_000  # ns
 
 #: sensor data: best effort; a tenth of a second of 1 kHz, so that nothing is lost while the processor is busy elsewhere
 JOINT_STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+RECORDED = QoSProfile(depth=1000)  # reliable: whoever records on a busy machine may fall behind by so many
+#: requests that wait while others are answered; a client that sends more at once than its own queue holds loses some
+SERVICES = QoSProfile(depth=1000)
+#: what there is one of, for those as well that come later
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def nanoseconds(time: Time | Duration) -> int:

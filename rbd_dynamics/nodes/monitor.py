@@ -14,6 +14,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
+from rbd_dynamics.control.contact_detector import BREAKAWAY
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.residual_monitor import ResidualMonitor
 from rbd_dynamics.joint_states.reader import JointStateReader
@@ -22,8 +23,8 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
-from rbd_dynamics.nodes.managed_node import LATCHED, ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import JOINT_STATES, LATCHED, RECORDED, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.robot import Robot
 
@@ -60,12 +61,14 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         robot = Robot(model)
         names = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
         monitored = single_freedom_indices(robot, names)
-        thresholds = np.full(model.nv, np.inf)
+        thresholds, breakaway = np.full(model.nv, np.inf), np.zeros(model.nv)
         thresholds[monitored] = _thresholds(params, names)
+        breakaway[monitored] = _breakaway(params, model, names)
         progress("residual_monitor", 1, 1)
         monitor = ResidualMonitor(
             robot, terms=params.terms, cutoff=params.cutoff, observer_rate=params.observer_rate,
-            thresholds=thresholds, contact_duration=params.contact_duration, longest_gap=params.longest_gap,
+            thresholds=thresholds, breakaway=breakaway, contact_duration=params.contact_duration,
+            longest_gap=params.longest_gap,
         )  # fmt: skip
         # the first calls, out of the way
         rest = np.zeros(model.nv)
@@ -87,8 +90,8 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._restarts = 0
 
     def open(self) -> None:
-        self._residual = self.publish_on(JointState, "~/residual")
-        self._external = self.publish_on(JointState, "~/external_torque")
+        self._residual = self.publish_on(JointState, "~/residual", RECORDED)
+        self._external = self.publish_on(JointState, "~/external_torque", RECORDED)
         self._contact = self.publish_on(Bool, "~/contact", LATCHED)
         self._said = None
         self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
@@ -99,6 +102,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
 
     def parameters_changed(self, engine: Engine, new: MonitorParameters) -> None:
         _thresholds(new, engine.names)  # what is wrong is said now; the rest is built aside
+        _breakaway(new, engine.model, [engine.prefix.inside(name) for name in engine.names])
 
     def activated(self) -> None:
         if self.engine is not None:
@@ -195,10 +199,12 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         if monitor.restarts > self._restarts:
             gaps = monitor.restarts - self._restarts
             status.warn(
-                f"began anew {gaps} times: gaps of more than {monitor.longest_gap:g} s, or the clock was set back"
+                f"began anew {gaps} times: gaps of more than {monitor.longest_gap:g} s, the clock was set back, the "
+                "state jumped, or brakes held"
             )
         self._restarts = monitor.restarts
         status.values["contact"] = monitor.contact
+        status.values["brakes hold"] = monitor.braked
         status.values["residual's delay, s"] = f"{monitor.delay:.3g}"
         rms = np.sqrt(self._squares / np.maximum(self._samples, 1.0))
         for name, k in zip(engine.names, engine.monitored):
@@ -212,8 +218,8 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
 def _of_the_monitor(params: MonitorParameters) -> tuple[object, ...]:
     """What a ResidualMonitor is made with and cannot change."""
     return (
-        params.terms, params.cutoff, params.observer_rate, params.contact_thresholds, params.contact_duration,
-        params.longest_gap,
+        params.terms, params.cutoff, params.observer_rate, params.contact_thresholds, params.contact_breakaway,
+        params.contact_duration, params.longest_gap,
     )  # fmt: skip
 
 
@@ -221,6 +227,14 @@ def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:
     """Of the monitored joints; infinite where none is given. Raises ValueError."""
     given = per_joint("contact_thresholds", params.contact_thresholds, names)
     return np.where(given > 0.0, given, np.inf)
+
+
+def _breakaway(params: MonitorParameters, model: Model, names: Sequence[str]) -> Array:
+    """Of the monitored joints. Raises ValueError."""
+    if params.contact_breakaway:
+        return per_joint("contact_breakaway", params.contact_breakaway, names)
+    joints = {joint.name: joint for joint in model.joints}
+    return BREAKAWAY * np.array([joints[name].friction for name in names])
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -7,6 +7,7 @@ descriptors that ROS shows, and the checks with clear errors.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -126,6 +127,7 @@ class ParameterSet:
     """All parameters of a node, lists as tuples. Raises ValueError where they contradict each other."""
 
     @classmethod
+    @functools.cache  # it takes milliseconds, and is wanted at every change of a parameter
     def table(cls) -> tuple[Parameter, ...]:
         """What there is to be known of each."""
         hints = get_type_hints(cls)

@@ -9,6 +9,7 @@ coefficients come out in memory that both share.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import mmap
 import os
 import pickle
@@ -170,6 +171,7 @@ class PlanningProcess:
 
 def main() -> None:
     """Answer jobs until the socket ends."""
+    importlib.import_module("scipy.linalg")  # now, not with the first job
     connection = socket.socket(fileno=int(sys.argv[1]))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     message: TrajectoryMessage | TrajectoryError = TrajectoryError("there is no message")

@@ -7,11 +7,17 @@ Everything else in this room is public in Humble, Jazzy, Kilted and Rolling.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from typing import Any
 
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor
+from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.service import Service
 
 #: where the events executor may be: it is experimental in Jazzy and Kilted, and Humble has none
 EVENTS_EXECUTOR = ("rclpy.executors", "rclpy.experimental", "rclpy.experimental.events_executor")
@@ -44,6 +50,40 @@ def bare_subscription(node: Node, kind: type, topic: str, qos: QoSProfile) -> An
         handle = make(node.handle, kind, topic, qos.get_c_qos_profile())
     handle.pointer  # noqa: B018
     return handle
+
+
+def ready(entities: Sequence[Any], wake: GuardCondition, seconds: float, context: Context) -> list[Any]:
+    """Those of some services and subscriptions that something has come for, once it has; none after a while or a wake.
+
+    Private: in public only an executor waits, and it takes as well.
+    """
+    wait_set = importlib.import_module("rclpy.impl.implementation_singleton").rclpy_implementation.WaitSet
+    with ExitStack() as used:
+        places: dict[str, list[Any]] = {"service": [], "subscription": []}
+        for entity in entities:
+            with suppress(InvalidHandle):  # destroyed meanwhile
+                used.enter_context(entity.handle)
+                places["service" if isinstance(entity, Service) else "subscription"].append(entity)
+        used.enter_context(wake.handle)
+        counts = len(places["subscription"]), 1, 0, 0, len(places["service"]), 0
+        waits = wait_set(*counts, context.handle)
+        used.enter_context(waits)
+        waits.clear_entities()
+        waits.add_guard_condition(wake.handle)
+        for kind, found in places.items():
+            for entity in found:
+                getattr(waits, f"add_{kind}")(entity.handle)
+        waits.wait(round(1e9 * seconds))
+        return [entity for kind, found in places.items() for k, entity in enumerate(found) if waits.is_ready(kind, k)]
+
+
+def check_waiting(services: Sequence[Service], context: Context) -> None:
+    """Raise AttributeError or TypeError where `ready` does not work with this rclpy."""
+    wake = GuardCondition(None, None, context=context)
+    ready(services, wake, 0.0, context)
+    wake.destroy()
+    for service in services:
+        service.handle.pointer  # noqa: B018
 
 
 def given_parameters(node: Node) -> list[str]:

@@ -20,7 +20,6 @@ class Safeguards:
 
     def __init__(self, params: TorqueParameters, joints: Sequence[str]) -> None:
         self.joints = tuple(joints)
-        self.most_refused = params.most_refused
         self._tolerance = _given("plausible_effort", params.plausible_effort, joints)
         self._rates = _given("effort_rate_limits", params.effort_rate_limits, joints)
         self.watches_efforts = bool(np.isfinite(self._tolerance).any())

@@ -9,6 +9,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, attach
 from rbd_dynamics.nodes.simulator_engine import Engine
+from rbd_dynamics.nodes.turns import Turns
 from rbd_dynamics.simulation.rollout import Sample, check_times, rollout
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
@@ -39,12 +41,18 @@ PATIENCE = 0.2  # s that a rollout has to end by itself, with what it has done
 
 
 class _Goal:
-    """One that is under way: its thread, since when it is cancelled (s, 0: it is not), and its result at the end."""
+    """One that is worked at: since when it is cancelled (s, 0: it is not), and its result, once it has one."""
 
-    def __init__(self, handle: ServerGoalHandle, thread: threading.Thread) -> None:
-        self.handle, self.thread = handle, thread
+    def __init__(self, handle: ServerGoalHandle, work: Callable[[_Goal], None]) -> None:
+        self.handle, self.key = handle, bytes(handle.goal_id.uuid)
         self.cancelled = 0.0
         self.result: Any = None
+        self.thread = threading.Thread(target=work, args=(self,), name="simulate", daemon=True)
+
+    @property
+    def ends(self) -> bool:
+        """Nobody wants more of it: a handle whose result is sent no longer tells that it was cancelled."""
+        return self.result is not None or self.handle.is_cancel_requested
 
 
 class SimulateAction:
@@ -59,8 +67,10 @@ class SimulateAction:
 
         self._node, self._payloads, self._kind = node, payloads, Simulate
         self._lock = threading.Lock()
-        self._running: dict[bytes, _Goal] = {}
+        self._running: dict[bytes, _Goal] = {}  # have a thread at work
+        self._ended: dict[bytes, _Goal] = {}  # have a result that is not sent yet
         self._stopping = threading.Event()
+        self._turns = Turns()
         self._server = ActionServer(
             node, Simulate, "~/simulate", self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -78,22 +88,24 @@ class SimulateAction:
     def _on_goal(self, request: Simulate.Goal) -> GoalResponse:
         """Everything is accepted while there is a robot: what is wrong is said in the result."""
         ready = self._node.engine is not None and self._node.active
-        if len(self._running) >= MOST_GOALS:
+        goals = list(self._running.values())  # with those that were cancelled and still compile
+        if sum(goal.result is None for goal in goals) >= MOST_GOALS or len(goals) >= 2 * MOST_GOALS:
             self._node.refuse(f"~/simulate: a goal was refused while {MOST_GOALS} are under way")
             ready = False
         return GoalResponse.ACCEPT if ready else GoalResponse.REJECT
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        work = (handle, self._node.engine)
-        thread = threading.Thread(target=self._work, args=work, name="simulate", daemon=True)
-        self._running[bytes(handle.goal_id.uuid)] = _Goal(handle, thread)
-        thread.start()
+        engine = self._node.engine
+        assert engine is not None  # `_on_goal` looked
+        goal = _Goal(handle, partial(self._work, engine))
+        self._running[goal.key] = goal
+        goal.thread.start()
 
-    def _work(self, handle: ServerGoalHandle, engine: Engine) -> None:
+    def _work(self, engine: Engine, goal: _Goal) -> None:
         """In a thread: the rollout; then the executor is asked to send the result."""
         result = self._kind.Result()
         try:
-            self._roll(handle, engine, result)
+            self._roll(goal, engine, result)
         except (ValueError, KeyError, ArithmeticError) as error:
             result.message = message_of(error)
         except Exception as error:  # a fault of ours: say so, and live on
@@ -101,7 +113,9 @@ class SimulateAction:
                 return
             self._node.get_logger().error(traceback.format_exc())
             result.message = f"internal error: {type(error).__name__}: {error}"
-        self._end(self._running.get(bytes(handle.goal_id.uuid)), result)
+        finally:
+            del self._running[goal.key]
+        self._end(goal, result)
 
     def _end_cancelled(self) -> None:
         """Answer for goals whose thread does not see that they are cancelled: it compiles, or reads a long text."""
@@ -112,16 +126,17 @@ class SimulateAction:
                 if now - goal.cancelled > PATIENCE:
                     self._end(goal, self._kind.Result(message="cancelled; what was under way could not be interrupted"))
 
-    def _end(self, goal: _Goal | None, result: Simulate.Result) -> None:
+    def _end(self, goal: _Goal, result: Simulate.Result) -> None:
         """The first result counts."""
         with self._lock:
-            if goal is None or goal.result is not None or self._stopping.is_set():
+            if goal.result is not None or self._stopping.is_set():
                 return
             goal.result = result
+            self._ended[goal.key] = goal
         goal.handle.execute()
 
     def _finish(self, handle: ServerGoalHandle) -> Simulate.Result:
-        result = self._running.pop(bytes(handle.goal_id.uuid)).result
+        result = self._ended.pop(bytes(handle.goal_id.uuid)).result
         if handle.is_cancel_requested:
             handle.canceled()
         elif result.success:
@@ -130,8 +145,8 @@ class SimulateAction:
             handle.abort()
         return result
 
-    def _roll(self, handle: ServerGoalHandle, engine: Engine, result: Simulate.Result) -> None:
-        goal = handle.request
+    def _roll(self, of: _Goal, engine: Engine, result: Simulate.Result) -> None:
+        handle, goal = of.handle, of.handle.request
         simulation = _simulation(engine, goal)
         for robot, _ in simulation.robots:
             for frame, load in (*engine.loads, *self._payloads.loads):
@@ -150,23 +165,29 @@ class SimulateAction:
                 f"at most {MOST_NUMBERS // max(each, 1)} fit into a result"
             )
 
-        def stop() -> bool:
-            return self._stopping.is_set() or handle.is_cancel_requested
+        def ends() -> bool:
+            return self._stopping.is_set() or of.ends
 
-        steps = rollout(simulation, efforts, goal.duration, goal.sample_period, stop=stop)
-        for count, sample in enumerate(steps):
-            result.trajectory.points.append(_point(engine, sample))
-            result.multipliers.extend(sample.multipliers.tolist())
-            if count == 0:
-                result.energy_start = sample.energy
-            result.energy_end = sample.energy
-            result.worst_violation = max(result.worst_violation, sample.violation)
-            if count % FEEDBACK_SAMPLES == 0:
-                feedback = self._kind.Feedback()
-                feedback.time, feedback.energy = sample.time, sample.energy
-                feedback.fraction = sample.time / goal.duration
-                handle.publish_feedback(feedback)
-        if stop():
+        with self._turns.taken() as turn:
+
+            def stop() -> bool:
+                turn.offer()
+                return ends()
+
+            steps = rollout(simulation, efforts, goal.duration, goal.sample_period, stop=stop)
+            for count, sample in enumerate(steps):
+                result.trajectory.points.append(_point(engine, sample))
+                result.multipliers.extend(sample.multipliers.tolist())
+                if count == 0:
+                    result.energy_start = sample.energy
+                result.energy_end = sample.energy
+                result.worst_violation = max(result.worst_violation, sample.violation)
+                if count % FEEDBACK_SAMPLES == 0:
+                    feedback = self._kind.Feedback()
+                    feedback.time, feedback.energy = sample.time, sample.energy
+                    feedback.fraction = sample.time / goal.duration
+                    handle.publish_feedback(feedback)
+        if ends():
             result.message = f"cancelled at {sample.time:.6g} s"
             return
         result.success = True

@@ -25,7 +25,7 @@ from rbd_dynamics.nodes.description import Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.simulator import SIMULATOR, SimulatorParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.messages import RECORDED, SECOND
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.simulate_action import SimulateAction
@@ -69,7 +69,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         self._restart_time(engine.simulation.steps)
 
     def open(self) -> None:
-        self._states = self.publish_on(JointState, "joint_states")
+        self._states = self.publish_on(JointState, "joint_states", RECORDED)
         self._wrenches: Publisher | None = None
         if self.params.wrench_frame:
             self._wrenches = self.publish_on(WrenchStamped, "~/wrench")

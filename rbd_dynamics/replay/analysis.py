@@ -11,10 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Comparison, Prediction, predict
+from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
+from rbd_dynamics.replay.diagnosis.consequences import (
+    doubted_drives,
+    doubted_friction,
+    doubted_inertias,
+    doubted_payload,
+)
 from rbd_dynamics.replay.energy import Energy, EnergyResult
-from rbd_dynamics.replay.external_torque import ExternalTorque, ExternalTorqueResult
+from rbd_dynamics.replay.external_torque import PER_HOUR, ExternalTorque, ExternalTorqueResult, breakaway_of
 from rbd_dynamics.replay.identification import (
+    DriveIdentifier,
+    DriveResult,
     FrictionIdentifier,
     FrictionResult,
     InertiaIdentifier,
@@ -22,12 +32,14 @@ from rbd_dynamics.replay.identification import (
     PayloadIdentifier,
     PayloadResult,
 )
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Uncertainty
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.segmentation import Progress, Segment, Segments
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.sinks import Sink
 from rbd_dynamics.robot import Robot
@@ -41,26 +53,32 @@ class Questions:
 
     Parameters:
         friction: of each joint.
+        drives: what each joint's drive needs beside friction: rotor inertia, springs, a shared motor and so on.
         payload: the frame where a load is looked for; None: none is.
         inertias: base parameters, and inertias of all bodies that can exist.
         external_torque: by generalised momentum, less the friction that was found, but not its offset, which may
             be what touches the robot; and contacts.
         contact_threshold: N m, one for all joints or {joint: N m}; None: from the recording itself.
+        false_alarms: how many contacts that are none an hour of motion may have, where no threshold is given.
         energy: power and work of the joints.
+        diagnosis: what is wrong with signals, and what explains what the model does not.
     """
 
     _: KW_ONLY
     friction: bool = True
+    drives: bool = False
     payload: str | None = None
     inertias: bool = False
     external_torque: bool = True
     contact_threshold: float | Mapping[str, float] | None = None
+    false_alarms: float = PER_HOUR
     energy: bool = True
+    diagnosis: bool = True
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What came out; None where it was not asked. `duration`: s from the first sample to the last."""
+    """What came out; None where it was not asked. `duration`: s from the first sample to the last that were used."""
 
     robot: Robot
     questions: Questions
@@ -70,10 +88,12 @@ class Analysis:
     uncertainty: Uncertainty
     duration: float
     friction: FrictionResult | None
+    drives: DriveResult | None
     payload: PayloadResult | None
     inertias: InertiaResult | None
     external_torque: ExternalTorqueResult | None
     energy: EnergyResult | None
+    diagnosis: DiagnosisResult | None
     series: Series | None
 
 
@@ -90,7 +110,7 @@ def analyse(
     """Compare a recording with a robot, answer the questions, and hand motion and torques to the sinks.
 
     The recording is read once for all that is identified, and again for what needs the result of that: external
-    torques (twice, where the threshold of contact must be found first), sinks, which are left open, and series.
+    torques, sinks, which are left open, and series.
 
     Parameters:
         series: points to be drawn for each signal; 0: none.
@@ -100,19 +120,23 @@ def analyse(
     settings, questions = settings or Settings(), questions or Questions()
     if not isinstance(recording, Recording):
         recording = Recording(recording)
-    calibrating = questions.external_torque and questions.contact_threshold is None
     again = bool(sinks) or bool(series) or questions.external_torque
-    passes = _Passes(1 + calibrating + again, progress)
+    passes = _Passes(1 + again, progress)
     found = checked_segments(recording, robot, settings, progress=passes.report)
     names = found.velocity_names
-    common: dict[str, Any] = {"low_pass": found.low_pass, "terms": settings.terms}
+    prepare = Preparation(robot, found.low_pass, settings.terms)
+    common: dict[str, Any] = {"low_pass": found.low_pass, "terms": settings.terms, "prepare": prepare}
+    if questions.friction or questions.drives or questions.payload or questions.inertias:
+        common["base"] = BaseErrors(robot)
 
     comparison = Comparison(names, settings.terms)
     energy = Energy(robot, names, settings.terms) if questions.energy else None
     friction = FrictionIdentifier(robot, **common) if questions.friction else None
+    drives = DriveIdentifier(robot, **common) if questions.drives else None
     payload = PayloadIdentifier(robot, questions.payload, **common) if questions.payload else None
     inertias = InertiaIdentifier(robot, **common) if questions.inertias else None
-    identifiers = [part for part in (friction, payload, inertias) if part is not None]
+    diagnosis = Diagnosis(prepare, names, velocities=found.measured_velocities) if questions.diagnosis else None
+    identifiers = [part for part in (diagnosis, friction, drives, payload, inertias) if part is not None]
     last = 0.0
     for segment, prediction in passes.over(found, robot, settings):
         comparison.add(segment, prediction)
@@ -133,25 +157,28 @@ def analyse(
             settings.terms,
             low_pass=found.low_pass,
             friction=known,
+            breakaway=breakaway_of(robot.model, names, rubs),
             thresholds=questions.contact_threshold,
+            false_alarms=questions.false_alarms,
         )
-        if calibrating:
-            for segment, prediction in passes.over(found, robot, settings):
-                external.add(segment, prediction)
-            external.calibrate()
+    why = diagnosis.results() if diagnosis is not None else DiagnosisResult((), ())
+    believed = doubted_friction(rubs, why) if rubs is not None else None
     drawn = Series(names, found.rate, points=series) if series else None
     for segment, prediction in passes.over(found, robot, settings) if again else ():
         torque = external.add(segment, prediction) if external is not None else None
         for sink in sinks:
             sink.write(segment, prediction, torque)
         if drawn is not None:
-            drawn.add(segment.t, segment.number, _signals(segment, prediction, torque))
+            drawn.add(segment.t, segment.number, _signals(robot.model, names, segment, prediction, torque, believed))
     return Analysis(
-        robot, questions, found, comparison, log, uncertainty, last, rubs,
-        payload.results() if payload is not None else None,
-        inertias.results() if inertias is not None else None,
+        robot, questions, found, comparison, log, uncertainty, max(0.0, last - (settings.start or 0.0)),
+        believed,
+        doubted_drives(drives.results(), why) if drives is not None else None,
+        doubted_payload(payload.results(), why) if payload is not None else None,
+        doubted_inertias(inertias.results(), why) if inertias is not None else None,
         external.results() if external is not None else None,
         energy.results() if energy is not None else None,
+        why if diagnosis is not None else None,
         drawn,
     )  # fmt: skip
 
@@ -172,10 +199,28 @@ class _Passes:
         self._done += 1
 
 
-def _signals(segment: Segment, prediction: Prediction, external: Array | None) -> dict[str, Array]:
+def _signals(
+    model: Model,
+    names: Sequence[str],
+    segment: Segment,
+    prediction: Prediction,
+    external: Array | None,
+    friction: FrictionResult | None,
+) -> dict[str, Array]:
     """What is drawn: (N, nv) each."""
     signals = {
-        "velocity": segment.v, "measured": segment.tau, "predicted": prediction.tau,
-        "residual": segment.tau - prediction.tau, **prediction.by_term,
+        POSITION: _positions(model, segment.q), "velocity": segment.v, "measured": segment.tau,
+        "predicted": prediction.tau, "residual": segment.tau - prediction.tau, **prediction.by_term,
     }  # fmt: skip
+    if friction is not None:
+        signals[WITH_FRICTION] = prediction.tau + friction.torque(names, segment.v)
     return signals if external is None else {**signals, "external": external}
+
+
+def _positions(model: Model, q: Array) -> Array:
+    """(N, nv) of (N, nq): of joints with one number; zero for all others."""
+    single = [(joint.v_index, joint.q_index) for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
+    positions = np.zeros((len(q), model.nv))
+    for v_index, q_index in single:
+        positions[:, v_index] = q[:, q_index]
+    return positions

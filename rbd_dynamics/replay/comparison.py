@@ -17,6 +17,7 @@ from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+CONSTANT = 1e-6  # of the root mean square: a spread below it is nothing but rounding of the sums
 SUMS = ("measured", "predicted", "residual", "measured2", "predicted2", "product", "residual2")
 
 
@@ -105,10 +106,10 @@ class Comparison:
         residual = measured - predicted
         parts = [measured.sum(axis=1), predicted.sum(axis=1), residual.sum(axis=1)]
         for x, y in ((measured, measured), (predicted, predicted), (measured, predicted), (residual, residual)):
-            parts.append(np.einsum("jn,jn->j", x, y))
+            parts.append((x * y).sum(axis=1))  # summed pairwise, unlike by einsum
         for name in TERMS:
             term = of(prediction.by_term[name])
-            parts.append(np.einsum("jn,jn->j", term, term))
+            parts.append((term * term).sum(axis=1))
         sums = np.zeros((len(parts), len(self.joints)))
         sums[:, columns] = parts
         self._sums.add(sums)
@@ -138,9 +139,8 @@ class Comparison:
         spread = {
             name: np.sqrt(np.maximum(mean[f"{name}2"] - mean[name] ** 2, 0.0)) for name in ("measured", "predicted")
         }
-        # a variance that is nothing but rounding is none
         for name, values in spread.items():
-            values[values < 1e-7 * np.sqrt(mean[f"{name}2"])] = 0.0
+            values[values < CONSTANT * np.sqrt(mean[f"{name}2"])] = 0.0
         rmse = np.sqrt(mean["residual2"])
         with np.errstate(divide="ignore", invalid="ignore"):
             nrmse = np.where(spread["measured"] > 0.0, rmse / spread["measured"], np.nan)

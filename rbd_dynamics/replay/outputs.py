@@ -13,9 +13,12 @@ from typing import Any
 from rbd_dynamics.model.dictionary import to_yaml
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
+from rbd_dynamics.replay.export import export_of
 from rbd_dynamics.replay.identification import corrected_urdf
 from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
+from rbd_dynamics.replay.whole_files import write_whole
+from rbd_dynamics.scene import MeshFinder
 
 #: what can be asked for, and what it is
 FORMATS = {
@@ -24,10 +27,11 @@ FORMATS = {
     "csv": "samples.csv, all signals",
     "parquet": "samples.parquet, the same",
     "bag": "residuals/, a recording of predicted efforts, residuals and external torques",
-    "urdf": "corrected.urdf and corrected.yaml, with the friction and inertias that were found",
+    "urdf": "corrected.urdf and corrected.yaml, with friction, drives and inertias as found, and offsets.yaml",
 }
 #: and which packages they need
 PACKAGES = {"html": "plotly", "png": "matplotlib", "parquet": "pyarrow", "bag": "rosbags"}
+CORRECTED = ("corrected.urdf", "corrected.yaml", "offsets.yaml")
 POINTS = 1500  # drawn of each signal of a joint
 NUMBERS = 12_000  # and of all joints together
 
@@ -38,14 +42,22 @@ class Outputs:
     Parameters:
         folder: None: nothing is written.
         formats: of `FORMATS`; summary.json is always written.
-        model: of the robot. urdf: text that it was made of.
+        model: of the robot. urdf: text that it was made of. meshes: where its meshes are.
 
     Raises ValueError for an unknown format.
     """
 
-    def __init__(self, folder: Path | None, formats: Iterable[str], model: Model, urdf: str | None) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        formats: Iterable[str],
+        model: Model,
+        urdf: str | None,
+        *,
+        meshes: MeshFinder | None = None,
+    ) -> None:
         self.formats = check_formats(formats) if folder is not None else ()
-        self._folder, self._urdf = folder, urdf
+        self._folder, self._urdf, self._meshes = folder, urdf, meshes or MeshFinder()
         self._joints = max(1, model.nv)
         self._stack = ExitStack()
         self.sinks: list[Sink] = []
@@ -74,7 +86,7 @@ class Outputs:
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        self._stack.__exit__(error_type, error, trace)
 
     def finish(self, found: Analysis, summary: dict[str, Any]) -> None:
         """Write what needs the results; summary.json last."""
@@ -82,10 +94,11 @@ class Outputs:
         if self._folder is None:
             return
         if found.series is not None:
-            from rbd_dynamics.replay.report import write_html, write_pictures
+            from rbd_dynamics.replay.report import drawn_robot, write_html, write_pictures
 
             if "html" in self.formats:
-                write_html(self._folder / "report.html", summary, found.series)
+                robot = drawn_robot(found, summary, self._urdf, self._meshes)
+                write_html(self._folder / "report.html", summary, found.series, robot=robot)
             if "png" in self.formats:
                 write_pictures(self._folder, summary, found.series)
         if "urdf" in self.formats:
@@ -93,16 +106,18 @@ class Outputs:
         write_whole(self._folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
 
     def _correct(self, found: Analysis) -> None:
-        """With inertias where they were asked for, and friction."""
+        """With inertias where they were asked for, and friction; nothing, where that would be worse."""
         assert self._folder is not None
-        model = found.robot.model
-        if found.inertias is not None:
-            model = found.inertias.model
-        elif found.friction is not None:
-            model = found.friction.model(model)
-        write_whole(self._folder / "corrected.yaml", to_yaml(model))
+        export = export_of(found)
+        for name in CORRECTED:
+            (self._folder / name).unlink(missing_ok=True)
+        if export.refused:
+            return
+        write_whole(self._folder / "corrected.yaml", to_yaml(export.model))
+        if export.offsets:
+            write_whole(self._folder / "offsets.yaml", export.offsets_yaml())
         if self._urdf is not None and self._urdf.lstrip().startswith("<"):  # there may be a model in YAML only
-            text = corrected_urdf(self._urdf, model, inertias=found.inertias is not None)
+            text = corrected_urdf(self._urdf, export.model, inertias=export.inertias, drives=export.drives)
             write_whole(self._folder / "corrected.urdf", text)
 
 
@@ -112,10 +127,3 @@ def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
     for name in sorted(chosen - FORMATS.keys()):
         raise ValueError(f"unknown format {name!r}; known: {', '.join(FORMATS)}")
     return tuple(name for name in FORMATS if name in chosen)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing, whenever the process ends."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

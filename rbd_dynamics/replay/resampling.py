@@ -28,14 +28,19 @@ class Resampler:
         rate: per s.
         closest: where two of four neighbours are closer than this, s, the line between the inner two is taken.
         largest_step: times between samples farther apart than this, s, are marked, but for those close to a sample.
+        delay: (signals,), s: these are taken so much later; beyond its ends a signal stays as it was. None: none is.
     """
 
-    def __init__(self, origin: int, rate: float, closest: float, largest_step: float) -> None:
+    def __init__(
+        self, origin: int, rate: float, closest: float, largest_step: float, *, delay: Array | None = None
+    ) -> None:
         self._origin, self._rate = origin, rate
         self._closest, self._largest_step = closest, largest_step
         self._times = np.zeros(0)
         self._values: Array | None = None
         self._next = 0  # number of the grid's next time
+        late = np.zeros(0) if delay is None or not delay.any() else delay
+        self._late = [(float(by), np.flatnonzero(late == by)) for by in np.unique(late) if by]  # and these signals
 
     def feed(self, stamps: Stamps, values: Array) -> tuple[Array, Mask]:
         """Values (N, signals) at the grid's times that have two samples behind them, and which are filled."""
@@ -44,7 +49,7 @@ class Resampler:
         self._values = values if self._values is None else np.concatenate([self._values, values])
         if len(self._times) < 4:
             return values[:0], np.zeros(0, dtype=bool)
-        return self._until(self._times[-2], strictly=True)
+        return self._until(self._times[-2] - max([0.0, *(by for by, _ in self._late)]), strictly=True)
 
     def finish(self) -> tuple[Array, Mask]:
         """The rest, up to the last sample."""
@@ -58,19 +63,29 @@ class Resampler:
         grid = np.arange(self._next, count) / self._rate
         grid = grid[grid < end] if strictly else grid[grid <= end]
         self._next += len(grid)
+        times, given = self._times, self._values
+        values, filled, first = self._at(grid, given)
+        for by, signals in self._late:
+            late, missing, oldest = self._at(np.clip(grid + by, times[0], times[-1]), given[:, signals])
+            values[:, signals] = late
+            filled |= missing
+            first = min(first, oldest)
+        if len(grid):  # the next grid time is after the last one
+            keep = max(0, first - 1)
+            self._times, self._values = times[keep:], given[keep:]
+        return values, filled
+
+    def _at(self, grid: Array, given: Array) -> tuple[Array, Mask, int]:
+        """Values of some signals at these times, which are filled, and the sample before the last of the times."""
         times = self._times
         before = np.clip(np.searchsorted(times, grid, side="right") - 1, 0, len(times) - 2)
         first = np.clip(before - 1, 0, len(times) - 4)
         weights, indices = self._weights(grid, before, first)
-        shape = len(grid), len(times)
         rows = np.arange(0, 4 * len(grid) + 1, 4)
-        values = scipy.sparse.csr_matrix((weights.ravel(), indices.ravel(), rows), shape) @ self._values
+        values = scipy.sparse.csr_matrix((weights.ravel(), indices.ravel(), rows), (len(grid), len(times))) @ given
         left, right = times[before], times[before + 1]
         filled = (right - left > self._largest_step) & (np.minimum(grid - left, right - grid) > 0.5 * self._closest)
-        if len(grid):  # the next grid time is after the last one
-            keep = max(0, int(before[-1]) - 1)
-            self._times, self._values = times[keep:], self._values[keep:]
-        return values, filled
+        return values, filled, int(before[-1]) if len(grid) else 0
 
     def _weights(
         self, grid: Array, before: NDArray[np.intp], first: NDArray[np.intp]

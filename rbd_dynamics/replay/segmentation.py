@@ -4,21 +4,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.brakes import falls
+from rbd_dynamics.control.terms import GRAVITY
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model, unknown
 from rbd_dynamics.replay.cleaning import LARGEST_STEP, Cleaner, Samples
+from rbd_dynamics.replay.corrections import corrections
+from rbd_dynamics.replay.implausible import Screen
+from rbd_dynamics.replay.joint_names import JointNames
+from rbd_dynamics.replay.joint_remarks import remark_on_joints
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.noise import Noise, Uncertainty
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
-from rbd_dynamics.replay.survey import SECOND, SURVEYED, Survey, survey
+from rbd_dynamics.replay.survey import SECOND, SURVEYED, Survey
+from rbd_dynamics.replay.window import Window, surveyed
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -37,7 +45,7 @@ class Segment:
         number: of the segment in the recording, from 0.
         start: of the first sample on the segment's grid.
         stamps: ns, (N,).
-        t: time since the recording's first sample, s, (N,).
+        t: time since the recording's first sample, s, (N,); it goes on where a clock was set, as stamps do not.
         q: configurations (N, nq); v, a: velocities and accelerations (N, nv), filtered.
         tau: measured efforts (N, nv), filtered; NaN for joints without.
         tau_raw: measured efforts, not filtered.
@@ -72,7 +80,7 @@ class Segments:
         progress: called now and then with the fraction that has been read.
 
     Attributes:
-        topic: where the joint states come from.
+        topic: where the joint states come from. recorded: what they call the joints.
         survey: what was decided from the first messages.
         rate: of the samples, Hz; `low_pass`: the filter.
         log: what was noticed; complete when the iteration is.
@@ -90,11 +98,33 @@ class Segments:
         for name in settings.positions:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
-        self.topic: JointStateTopic = recording.choose_topic(joints=self.joint_names, topic=settings.topic)
-        self.survey: Survey = survey(self._first_messages(), self.joint_names, settings, self.log)
+        names = JointNames(self.joint_names, settings.joint_map, settings.robot)
+        self.topic: JointStateTopic = recording.choose_topic(
+            joints=self.joint_names, topic=settings.topic, robot=settings.robot, names=names.possible()
+        )
+        self.recorded = names.recorded(self.topic.joints, f"{recording.path}, topic {self.topic.name}")
+        limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
+        self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints], dtype=bool)
+        self.survey: Survey = surveyed(
+            lambda: self._messages(SURVEYED, Log()),
+            self.joint_names,
+            settings,
+            self.log,
+            limits=np.array(limits, dtype=float).reshape(-1, 4),
+            turning=self._continuous,
+        )
         self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
-        self.edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
+        self._corrections = corrections(
+            self.joint_names,
+            [joint.kind.is_angle for joint in self._joints],
+            angles=settings.angles,
+            effort_scale=settings.effort_scale,
+            effort_offsets=settings.effort_offsets,
+            delay=settings.delay,
+        )
+        edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
+        self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends
         self.noise = Noise(len(self._joints))
         self._found = 0  # pieces of the segment
         self._q_index = np.array([joint.q_index for joint in self._joints], dtype=np.intp)
@@ -105,34 +135,32 @@ class Segments:
             self._held[self.joint_names.index(name)] = position
         self._remark_on_joints()
 
-    def _first_messages(self) -> JointStates:
-        """As many as a survey wants, whatever parts the recording has."""
-        found: list[JointStates] = []
-        for states in self.recording.joint_states(self.topic.name, self.joint_names, block=SURVEYED, log=Log()):
-            found.append(states)
-            if sum(map(len, found)) >= SURVEYED:
-                break
-        return JointStates.joined(found, len(self.joint_names))[:SURVEYED]
+    def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
+        return self.recording.joint_states(self.topic.name, self.recorded, block=block, log=log)
 
     def __iter__(self) -> Iterator[Segment]:
         log, self.noise = Log(), Noise(len(self._joints))
         for text in self.log.remarks:
             log.remark(text)
         self.log = log
-        continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints])
-        cleaner = Cleaner(self.survey, self.settings, continuous, self._held, log)
-        states = self.recording.joint_states(self.topic.name, self.joint_names, block=self.settings.block, log=log)
+        asked = self._falls if GRAVITY in self.settings.terms else None
+        screen = Screen(self.survey.usual, log, max_gap=self.survey.max_gap, falls=asked)
+        cleaner = Cleaner(self.survey, self._continuous, self._held, log, screen)
+        states = self._messages(self.settings.block, log)
+        window = Window(self.settings, self.survey.first)
         number, origin, signals = -1, 0, None
-        for samples in self._cleaned(states, cleaner):
+        self._shift = 0
+        for samples in window.of(self._cleaned(states, cleaner, window)):
             if signals is None or samples.segment != number:
                 if signals is not None:
                     yield from self._pieces(number, origin, signals.finish(), last=True)
-                number, origin = samples.segment, int(samples.stamps[0])
+                number, origin, self._shift = samples.segment, int(samples.stamps[0]), samples.shift
                 signals = self._signals(origin)
                 self._found = 0
             yield from self._pieces(number, origin, signals.feed(samples.stamps, samples.numbers))
         if signals is not None:
             yield from self._pieces(number, origin, signals.finish(), last=True)
+        window.check(self.recording.path)
         log.merge(self.recording.log)
 
     def _pieces(self, number: int, origin: int, pieces: Iterator[Piece], last: bool = False) -> Iterator[Segment]:
@@ -142,11 +170,13 @@ class Segments:
         if last and not self._found:
             self.log.count("short segments")
 
-    def _cleaned(self, states: Iterator[JointStates], cleaner: Cleaner) -> Iterator[Samples]:
+    def _cleaned(self, states: Iterator[JointStates], cleaner: Cleaner, window: Window) -> Iterator[Samples]:
         for block in states:
-            yield from cleaner.feed(block)
+            yield from cleaner.feed(replace(block, numbers=self._corrections(block.numbers)))
             if self._progress is not None:
                 self._progress(block.fraction)
+            if window.over:
+                break
         yield from cleaner.finish()
 
     def _signals(self, origin: int) -> SegmentSignals:
@@ -160,6 +190,7 @@ class Segments:
             largest_step=LARGEST_STEP * found.period,
             edge=int(np.ceil(self.edge * self.rate)),
             block=self.settings.block,
+            delay=self._corrections.delay,
         )
 
     def _segment(self, number: int, origin: int, piece: Piece) -> Segment:
@@ -173,10 +204,17 @@ class Segments:
         efforts = np.full((2, count, self.model.nv), np.nan)
         motion[0][:, self._v_index], motion[1][:, self._v_index] = piece.velocity.T, piece.acceleration.T
         efforts[0][:, self._v_index], efforts[1][:, self._v_index] = piece.signals[2].T, piece.raw[2].T
-        t: Array = np.asarray((stamps - self.survey.first) * SECOND, dtype=float)
+        t: Array = np.asarray((stamps - (self.survey.first - self._shift)) * SECOND, dtype=float)
         return Segment(
             number, piece.start, stamps, t, q, motion[0], motion[1], efforts[0], efforts[1], self.measured, piece.filled
         )
+
+    def _falls(self, positions: Array) -> bool:
+        """Whether gravity would move the robot there, by the joints whose effort is measured."""
+        q = self._neutral.copy()
+        q[self._q_index] = positions
+        gravity = Robot(self.model).gravity(q)[self._v_index]
+        return falls(gravity, self.survey.effort, self.survey.usual.slack)
 
     @property
     def velocity_names(self) -> list[str]:
@@ -193,6 +231,11 @@ class Segments:
         mask = np.zeros(self.model.nv, dtype=bool)
         mask[self._v_index] = self.survey.effort
         return mask
+
+    @property
+    def measured_velocities(self) -> list[str]:
+        """Joints whose velocity is measured, not differentiated."""
+        return [name for name, measured in zip(self.joint_names, self.survey.velocity) if measured]
 
     def uncertainty(self) -> Uncertainty:
         """What noise is left in the signals, known after an iteration."""
@@ -227,23 +270,19 @@ class Segments:
         }
 
     def _remark_on_joints(self) -> None:
-        named = set(self.topic.joints)
-        others = [name for name in self.topic.joints if name not in self.model.joint_names]
+        named, ours = set(self.topic.joints), {*self.recorded, *self.model.joint_names}
         held = [name for name, sampled in zip(self.joint_names, self.survey.sampled) if not sampled]
-        silent = [name for name, effort in zip(self.joint_names, self.survey.effort) if not effort and name not in held]
-        complex_ = [joint.name for joint in self.model.joints if joint not in self._joints]
-        if others:
-            self.log.remark(f"not joints of the robot, or followers of others: {', '.join(others)}; ignored")
-        for name in held:
-            if name in named:
-                self.log.remark(f"{name} is not in every message: held where it was last seen, and not compared")
-            else:
-                place = self._held[self.joint_names.index(name)]
-                self.log.remark(f"{name} is not recorded: held at {place:g}, and not compared")
-        if complex_:
-            self.log.remark(f"{', '.join(complex_)}: more than one number, held at the neutral position")
-        if silent:
-            self.log.remark(f"no efforts of {', '.join(silent)}: not compared")
+        remark_on_joints(
+            self.log,
+            others=[name for name in self.topic.joints if name not in ours],
+            held={
+                name: (float(place), recorded in named)
+                for name, recorded, place in zip(self.joint_names, self.recorded, self._held)
+                if name in held
+            },
+            silent=[n for n, effort in zip(self.joint_names, self.survey.effort) if not effort and n not in held],
+            complex_=[joint.name for joint in self.model.joints if joint not in self._joints],
+        )
         topics = [topic.name for topic in self.recording.joint_state_topics() if topic.name != self.topic.name]
         if topics:
             self.log.remark(f"joint states taken from {self.topic.name}; there are others: {', '.join(topics)}")

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+POSITION = "position"  # the signal of joints with one number, zero for all others
+WITH_FRICTION = "with friction"  # the signal of the predicted torque and the friction that was found
+
 
 class Series:
     """Smallest, mean and largest value in intervals of time, whose width doubles as the recording grows.
@@ -45,29 +48,32 @@ class Series:
             raise ValueError(f"signals {', '.join(signals)} in place of {', '.join(self.signals)}")
         values = np.stack([signals[name] for name in self.signals], axis=1)
         place = np.floor(t * self._rate + 0.5).astype(np.int64) >> self._level
-        self._append(place, np.full(len(t), segment), np.ones(len(t)), np.stack([values] * 3))
+        self._append(place, np.full(len(t), segment), np.ones(len(t)), (values, values, values))
         while len(self._place) > 2 * self._points:
             self._level += 1
-            taken = self._place >> 1, self._segment, self._count, self._parts
+            taken = self._place >> 1, self._segment, self._count, list(self._parts)
             self._place, self._segment, self._count = self._place[:0], self._segment[:0], self._count[:0]
             self._parts = self._parts[:, :0]
             self._append(*taken)
 
-    def _append(self, place: NDArray[np.int64], segment: NDArray[np.int64], count: Array, parts: Array) -> None:
+    def _append(
+        self, place: NDArray[np.int64], segment: NDArray[np.int64], count: Array, parts: Sequence[Array]
+    ) -> None:
         """Neighbours in the same interval become one; the first may continue the last one that is there."""
         place = np.concatenate([self._place[-1:], place])
         segment = np.concatenate([self._segment[-1:], segment])
         count = np.concatenate([self._count[-1:], count])
-        parts = np.concatenate([self._parts[:, -1:], parts], axis=1)
         first = np.flatnonzero((np.diff(place) != 0) | (np.diff(segment) != 0)) + 1
         first = np.concatenate([[0], first])
         self._place = np.concatenate([self._place[:-1], place[first]])
         self._segment = np.concatenate([self._segment[:-1], segment[first]])
         self._count = np.concatenate([self._count[:-1], np.add.reduceat(count, first)])
-        low, high, total = (
-            function.reduceat(part, first, axis=0) for function, part in zip((np.minimum, np.maximum, np.add), parts)
+        known, begin = self._parts[:, :-1], self._parts[:, -1:]
+        functions = (np.minimum, np.maximum, np.add)
+        rows = [np.concatenate([one, part]) if len(one) else part for one, part in zip(begin, parts)]
+        self._parts = np.concatenate(
+            [known, np.stack([_reduced(function, part, first) for function, part in zip(functions, rows)])], axis=1
         )
-        self._parts = np.concatenate([self._parts[:, :-1], np.stack([low, high, total])], axis=1)
 
     @property
     def width(self) -> float:
@@ -100,3 +106,13 @@ class Series:
     def mean(self, signal: str) -> Array:
         """Means (intervals, nv)."""
         return self._spread(self._parts[2, :, self.signals.index(signal)] / self._count[:, None])
+
+
+def _reduced(function: np.ufunc, values: Array, first: NDArray[np.intp]) -> Array:
+    """function.reduceat along the first axis; several times as fast where all but the ends are of one width."""
+    widths = np.diff(first)
+    if len(widths) < 3 or (widths[1:] != widths[1]).any():
+        return np.asarray(function.reduceat(values, first, axis=0))
+    inner = values[first[1] : first[-1]].reshape(len(widths) - 1, int(widths[1]), *values.shape[1:])
+    ends = [function.reduce(values[begin:stop], axis=0)[None] for begin, stop in ((0, first[1]), (first[-1], None))]
+    return np.concatenate([ends[0], function.reduce(inner, axis=1), ends[1]])

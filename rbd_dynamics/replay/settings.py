@@ -11,9 +11,12 @@ from typing import Any, Literal
 
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.replay.corrections import check_delays, check_offsets, check_scale
+from rbd_dynamics.replay.joint_names import check_joint_map
 
 Clock = Literal["auto", "header", "received"]
 Velocity = Literal["auto", "measured", "differentiated"]
+Angles = Literal["radians", "degrees"]
 LARGEST_BLOCK = 1 << 20  # messages
 LARGEST_CUTOFF = 0.45  # of the sample rate
 DEFAULT_CUTOFF = 5.0  # Hz
@@ -25,6 +28,11 @@ class Settings:
 
     Parameters:
         topic: of the joint states; None: the one that names most of the robot's joints and has efforts.
+        robot: its name, where several are recorded: the namespace of its topics, the name in its description, or what
+            its joints' names begin with.
+        joint_map: {name in the recording: joint of the robot}, where they differ.
+        start, end: the stretch to use, s since the recording's first sample; None: from its beginning, to its end.
+            Nothing outside counts, as if it had not been recorded, but that times stay what they are.
         clock: "header" stamps of the messages, when they were "received", or "auto": header unless they stand still.
         rate: of the uniform grid, Hz; None: that of the messages (one over the median of their distances).
         cutoff: of the low-pass filter, Hz: the frequency of which half the amplitude is left after both passes; None:
@@ -39,11 +47,20 @@ class Settings:
         terms: which terms of the equation of motion the measured efforts have in them: "inertia", "coriolis",
             "gravity", "spring", "friction". Many robots report efforts from which they took gravity or friction.
         positions: of joints that the recording does not have, rad or m; zero where none is given.
+        angles: unit of positions and velocities of joints that turn: "radians", or "degrees".
+        effort_scale: by which efforts are multiplied, one for all or {joint: number}: N m per ampere where currents
+            were recorded, -1 where the sign is turned.
+        effort_offsets: {joint: N m or N} to subtract from efforts once they are scaled.
+        delay: {"effort" or "velocity": s, or {joint: s}}, by how much these signals are late against the positions.
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
 
     _: KW_ONLY
     topic: str | None = None
+    robot: str | None = None
+    joint_map: Mapping[str, str] = field(default_factory=dict)
+    start: float | None = None
+    end: float | None = None
     clock: Clock = "auto"
     rate: float | None = None
     cutoff: float | None = None
@@ -54,21 +71,30 @@ class Settings:
     reorder_window: float = 0.5
     terms: tuple[str, ...] = WITHOUT_FRICTION
     positions: Mapping[str, float] = field(default_factory=dict)
+    angles: Angles = "radians"
+    effort_scale: float | Mapping[str, float] = 1.0
+    effort_offsets: Mapping[str, float] = field(default_factory=dict)
+    delay: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
     block: int = 16384
 
     def __post_init__(self) -> None:
         _among("clock", self.clock, ("auto", "header", "received"))
         _among("velocity", self.velocity, ("auto", "measured", "differentiated"))
-        if not isinstance(self.topic, str | None):
-            raise ValueError(f"topic must be a text, got {excerpt(self.topic)}")
+        for name in ("topic", "robot"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ValueError(f"{name} must be a text, got {excerpt(getattr(self, name))}")
+        check_joint_map(self.joint_map)
+        object.__setattr__(self, "joint_map", dict(self.joint_map))
         for name in ("rate", "cutoff", "max_gap"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and value > 0.0):
                 raise ValueError(f"{name} must be a positive number, got {excerpt(value)}")
-        for name in ("edge", "reorder_window"):
+        for name in ("edge", "reorder_window", "start", "end"):
             value = getattr(self, name)
-            if not (value is None and name == "edge") and not (_is_number(value) and value >= 0.0):
+            if not (value is None and name != "reorder_window") and not (_is_number(value) and value >= 0.0):
                 raise ValueError(f"{name} must be a number of seconds, got {excerpt(value)}")
+        if self.end is not None and not self.end > (self.start or 0.0):
+            raise ValueError(f"end must be after start, got start {self.start or 0.0:g} s and end {self.end:g} s")
         if not (isinstance(self.order, int) and 1 <= self.order <= 10):
             raise ValueError(f"order must be from 1 to 10, got {excerpt(self.order)}")
         if not (isinstance(self.block, int) and 16 <= self.block <= LARGEST_BLOCK):
@@ -83,6 +109,10 @@ class Settings:
             if not _is_number(position):
                 raise ValueError(f"position of joint {excerpt(joint)} is {excerpt(position)}")
         object.__setattr__(self, "positions", dict(self.positions))
+        _among("angles", self.angles, ("radians", "degrees"))
+        check_scale("effort_scale", self.effort_scale)
+        check_offsets("effort_offsets", self.effort_offsets)
+        check_delays(self.delay)
 
     def cutoff_at(self, rate: float) -> float:
         """The cutoff in Hz for signals of a rate. Raises ValueError where the rate is too low for it."""

@@ -114,14 +114,25 @@ class SegmentSignals:
         largest_step: a grid time between samples farther apart than this, s, is marked as filled.
         edge: samples to leave out at both ends.
         block: samples in a piece, about.
+        delay: (3, joints), s, by which signals are late; None: none is.
     """
 
     def __init__(
-        self, low_pass: LowPass, measured: Mask, origin: int, period: float, largest_step: float, edge: int, block: int
+        self,
+        low_pass: LowPass,
+        measured: Mask,
+        origin: int,
+        period: float,
+        largest_step: float,
+        edge: int,
+        block: int,
+        *,
+        delay: Array | None = None,
     ) -> None:
         self._low_pass = low_pass
         self._measured = measured
-        self._resampler = Resampler(origin, low_pass.rate, UNEVEN * period, largest_step)
+        late = None if delay is None else delay.ravel()
+        self._resampler = Resampler(origin, low_pass.rate, UNEVEN * period, largest_step, delay=late)
         self._edge = edge
         self._overlap = max(low_pass.memory, edge + MARGIN)
         self._block = max(block, self._overlap)

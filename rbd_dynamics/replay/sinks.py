@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Prediction
+from rbd_dynamics.replay.joint_state_bag import JointStateBag
 from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.whole_files import named
 
 Array = NDArray[np.float64]
 COLUMNS = ("q", "v", "a", "tau_measured", "tau_predicted", "residual", "external")
@@ -31,9 +34,15 @@ class Sink(Protocol):
 
 
 class _Closing:
-    """Used with `with`."""
+    """Used with `with`: what was written is kept where nothing was raised, else there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     def close(self) -> None:
+        raise NotImplementedError
+
+    def discard(self) -> None:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -42,7 +51,36 @@ class _Closing:
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error_type is None:
+            try:
+                self.close()
+            except BaseException:
+                self.discard()
+                raise
+        else:
+            self.discard()
+
+
+class _File(_Closing):
+    """A file that gets its name when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._part = path.with_name(f".{path.name}.part")
+
+    def _end(self) -> None:
+        """Write what is still in memory."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        with named(self._path):
+            self._end()
+            self._part.replace(self._path)
+
+    def discard(self) -> None:
+        with suppress(OSError):
+            self._end()
+        self._part.unlink(missing_ok=True)
 
 
 class Columns:
@@ -74,12 +112,13 @@ class Columns:
         return np.stack(list(self.parts(segment, prediction, external).values()), axis=2).reshape(len(segment), -1)
 
 
-class CsvTable(_Closing):
+class CsvTable(_File):
     """A text file with a head line; empty where there is no number."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
+        super().__init__(path)
         self._columns = columns
-        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file = self._part.open("w", encoding="utf-8", newline="")
         quoted = ['"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name for name in columns.names]
         self._file.write(",".join(["t", "stamp", *quoted]) + "\n")
 
@@ -88,13 +127,14 @@ class CsvTable(_Closing):
         lines = []
         for t, stamp, row in zip(segment.t.tolist(), segment.stamps.tolist(), rows.tolist()):
             lines.append(f"{t:.9f},{stamp}," + ",".join("" if x != x else f"{x:.9g}" for x in row))
-        self._file.write("\n".join(lines) + "\n")
+        with named(self._path):
+            self._file.write("\n".join(lines) + "\n")
 
-    def close(self) -> None:
+    def _end(self) -> None:
         self._file.close()
 
 
-class ParquetTable(_Closing):
+class ParquetTable(_File):
     """A Parquet file; null where there is no number. Needs pyarrow."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
@@ -102,18 +142,20 @@ class ParquetTable(_Closing):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        super().__init__(path)
         self._columns, self._pa = columns, pa
         fields = [("t", pa.float64()), ("stamp", pa.timestamp("ns"))]
         self._schema = pa.schema([*fields, *((name, pa.float64()) for name in columns.names)])
-        self._writer = pq.ParquetWriter(str(path), self._schema)
+        self._writer = pq.ParquetWriter(str(self._part), self._schema)
 
     def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
         rows = self._columns.of(segment, prediction, external)
         numbers = [self._pa.array(column, from_pandas=True) for column in np.ascontiguousarray(rows.T)]
         stamps = self._pa.array(segment.stamps, type=self._pa.timestamp("ns"))
-        self._writer.write_table(self._pa.table([segment.t, stamps, *numbers], schema=self._schema))
+        with named(self._path):
+            self._writer.write_table(self._pa.table([segment.t, stamps, *numbers], schema=self._schema))
 
-    def close(self) -> None:
+    def _end(self) -> None:
         self._writer.close()
 
 
@@ -127,18 +169,9 @@ class ResidualBag(_Closing):
     """
 
     def __init__(self, path: Path, columns: Columns, *, storage: str = "mcap") -> None:
-        require("rosbags")
-        from rosbags.rosbag2 import StoragePlugin, Writer
-        from rosbags.typesys import Stores, get_typestore
-
-        if path.exists():
-            shutil.rmtree(path)
-        plugin = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}[storage]
-        self._types = get_typestore(Stores.ROS2_HUMBLE)
+        super().__init__(path)
         self._columns = columns
-        self._writer = Writer(path, version=9, storage_plugin=plugin)
-        self._writer.open()
-        self._connections: dict[str, Any] = {}
+        self._bag = JointStateBag(path, columns.joints, storage=storage)
 
     def write(self, segment: Segment, prediction: Prediction, external: Array | None) -> None:
         parts = self._columns.parts(segment, prediction, external)
@@ -146,17 +179,16 @@ class ResidualBag(_Closing):
         efforts = {"predicted": parts["tau_predicted"], "residual": parts["residual"]}
         if external is not None:
             efforts["external"] = parts["external"]
-        type_name = "sensor_msgs/msg/JointState"
-        for name in sorted(efforts.keys() - self._connections.keys()):
-            self._connections[name] = self._writer.add_connection(TOPICS[name], type_name, typestore=self._types)
-        JointState, Header, Time = (
-            self._types.types[name] for name in (type_name, "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
-        )
+        for name in sorted(efforts):
+            self._bag.add_topic(TOPICS[name])
         for k, stamp in enumerate(segment.stamps.tolist()):
-            header = Header(Time(*divmod(stamp, 1_000_000_000)), "")
             for name, values in efforts.items():
-                message = JointState(header, self._columns.joints, parts["q"][k], parts["v"][k], values[k])
-                self._writer.write(self._connections[name], stamp, self._types.serialize_cdr(message, type_name))
+                self._bag.write(TOPICS[name], stamp, parts["q"][k], parts["v"][k], values[k])
 
     def close(self) -> None:
-        self._writer.close()
+        self._bag.close()
+
+    def discard(self) -> None:
+        with suppress(Exception):  # whatever it raises that cannot write its end
+            self._bag.close()
+        shutil.rmtree(self._path, ignore_errors=True)

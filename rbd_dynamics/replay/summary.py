@@ -9,11 +9,12 @@ from typing import Any
 
 from rbd_dynamics import __version__
 from rbd_dynamics.replay.analysis import Analysis
+from rbd_dynamics.replay.caveats import caveats_of_load
+from rbd_dynamics.replay.diagnosis.words import sayings
+from rbd_dynamics.replay.export import export_of
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.samples import torque_unit
 from rbd_dynamics.replay.survey import LONG_AGO, SECOND
-
-POOR = 0.7  # nrmse from which the model explains only half of the variance
 
 
 def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[str, Any]:
@@ -21,6 +22,13 @@ def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[st
 
     source: of the robot's description. robot: whose recording it is.
     """
+    summary = _summary_of(found, source, robot)
+    if summary["payload"] is not None:
+        summary["payload"]["caveats"] = caveats_of_load(summary)
+    return summary
+
+
+def _summary_of(found: Analysis, source: str, robot: str) -> dict[str, Any]:
     segments, model = found.segments, found.robot.model
     first = segments.survey.first
     return {
@@ -39,6 +47,7 @@ def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[st
             "source": source,
             "joints": list(model.joint_names),
             "mass": float(model.mass),
+            "gravity": list(model.gravity),
         },
         "settings": segments.settings.to_dict(),
         "questions": asdict(found.questions),
@@ -49,12 +58,15 @@ def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[st
             name: None if part is None else part.to_dict()
             for name, part in (
                 ("friction", found.friction),
+                ("drives", found.drives),
                 ("payload", found.payload),
                 ("inertias", found.inertias),
                 ("external_torque", found.external_torque),
                 ("energy", found.energy),
+                ("diagnosis", found.diagnosis),
             )
         },
+        "export": export_of(found).to_dict(),
     }
 
 
@@ -72,18 +84,6 @@ def _joints(found: Analysis) -> list[dict[str, Any]]:
 
 def _warnings(found: Analysis) -> list[str]:
     """What a reader should know first, then what was noticed while reading."""
-    first = []
-    rubs = {joint.joint: joint for joint in found.friction.joints} if found.friction is not None else {}
-    for joint in found.comparison.results():
-        if joint.nrmse > POOR:
-            share = "nothing" if joint.nrmse > 0.99 else "less than half"
-            text = f"{joint.name}: the model explains {share} of the torque (nrmse {joint.nrmse:.2f})"
-            if joint.name in rubs and rubs[joint.name].rmse_after < 0.7 * rubs[joint.name].rmse_before:
-                after = joint.nrmse * rubs[joint.name].rmse_after / rubs[joint.name].rmse_before
-                rest = "friction"
-                offset, coulomb = (abs(part.value) for part in (rubs[joint.name].offset, rubs[joint.name].coulomb))
-                if offset > 2.0 * coulomb:
-                    rest = "an offset: a load, a contact, or the sensor's"
-                text += f"; most of the rest is {rest} (nrmse {after:.2f} with friction and offset)"
-            first.append(text)
-    return [*first, *found.log.warnings]
+    first = sayings(found.diagnosis, found.comparison.results())
+    refused = export_of(found).refused
+    return [*first, *([refused] if refused else []), *found.log.warnings]

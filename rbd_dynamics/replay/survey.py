@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.replay.clock import wild_stamps
+from rbd_dynamics.replay.implausible import Usual
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, RecordingError
 from rbd_dynamics.replay.settings import Settings
@@ -20,6 +22,7 @@ Mask = NDArray[np.bool_]
 SURVEYED = 2000  # messages
 LONG_AGO = 10**15  # ns: a later time is that of the day, an earlier one may be a simulation's
 SHORTEST_MAX_GAP = 0.05  # s
+FEWEST = 3.0  # periods: of the window in which stamps are sorted
 SECOND = 1e-9  # of a ns
 
 
@@ -35,7 +38,9 @@ class Survey:
         sampled: joints that every sample has; the others are held where they were last seen.
         velocity: sampled joints whose velocity is measured.
         effort: sampled joints whose effort is measured.
+        window: how far a stamp may lie behind an earlier one, ns.
         first: the earliest stamp, ns.
+        usual: what the joints can do, and what numbers look like.
     """
 
     clock: Literal["header", "received"]
@@ -45,11 +50,25 @@ class Survey:
     sampled: Mask
     velocity: Mask
     effort: Mask
+    window: int
     first: int
+    usual: Usual
 
 
-def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: Log) -> Survey:
-    """Decide what holds for the whole recording. Raises RecordingError where there is too little to go by."""
+def survey(
+    states: JointStates,
+    joints: Sequence[str],
+    settings: Settings,
+    log: Log,
+    *,
+    limits: Array | None = None,
+    turning: Mask | None = None,
+) -> Survey:
+    """Decide what holds for the whole recording. Raises RecordingError where there is too little to go by.
+
+    limits: of the joints (joints, 4): lowest and highest position, velocity, effort; None: unknown. turning: joints
+    whose angle counts modulo one turn.
+    """
     clock = _clock(states, settings, log)
     stamps = states.stamps if clock == "header" else states.received
     finite = np.isfinite(states.numbers)
@@ -57,10 +76,11 @@ def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: 
     if not sampled.any():
         raise RecordingError(f"no position of {', '.join(joints)} in the first {len(states)} messages")
     rows = finite[:, 0, sampled].all(axis=1)
-    times = np.unique(stamps[rows])
-    if len(times) < 2:
-        raise RecordingError(f"{len(times)} sample with all of {', '.join(_named(joints, sampled))}: too few")
-    period = _period(np.diff(times) * SECOND, log)
+    count = len(np.unique(stamps[rows]))
+    if count < 2:
+        raise RecordingError(f"{count} sample with all of {', '.join(_named(joints, sampled))}: too few")
+    first, steps = _times(stamps[rows], states.received[rows], int(settings.reorder_window / SECOND))
+    period = _period(steps.astype(float) * SECOND, log)
     velocity = sampled & (settings.velocity != "differentiated") & finite[rows, 1].any(axis=0)
     if settings.velocity == "measured" and (velocity != sampled).any():
         raise RecordingError(f"no velocities of {', '.join(_named(joints, sampled & ~velocity))}")
@@ -75,7 +95,29 @@ def survey(states: JointStates, joints: Sequence[str], settings: Settings, log: 
     effort = sampled & finite[rows, 2].any(axis=0)
     max_gap = settings.max_gap if settings.max_gap is not None else max(5.0 * period, SHORTEST_MAX_GAP)
     wall_clock = bool(np.median(stamps) > LONG_AGO)
-    return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, int(times[times > 0][0]))
+    window = int(max(settings.reorder_window, FEWEST * period) / SECOND)
+    if limits is None:
+        limits = np.tile([-np.inf, np.inf, np.inf, np.inf], (len(joints), 1))
+    usual = Usual.of(
+        states.numbers[rows],
+        period,
+        names=joints,
+        measured=np.stack([sampled, velocity, effort]),
+        limits=limits[:, :3],
+        efforts=limits[:, 3],
+        turning=np.zeros(len(joints), dtype=bool) if turning is None else turning,
+        log=log,
+    )
+    return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, window, first, usual)
+
+
+def _times(stamps: NDArray[np.int64], received: NDArray[np.int64], window: int) -> tuple[int, NDArray[np.int64]]:
+    """The earliest stamp before the clock is first set back, and the steps of the longest stretch without that."""
+    stamps = stamps[~wild_stamps(stamps, received, window)]
+    behind = stamps < np.maximum.accumulate(stamps) - window
+    parts = [np.unique(part) for part in np.split(stamps, np.flatnonzero(np.diff(behind, prepend=False)))]
+    first = next((int(part[part > 0][0]) for part in parts if (part > 0).any()), 0)
+    return first, np.diff(max(parts, key=len))
 
 
 def _period(steps: Array, log: Log) -> float:

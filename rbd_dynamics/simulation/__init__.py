@@ -7,7 +7,7 @@
 - `perturb_inertias`, `with_joint_friction`: a robot that is not quite as its model says.
 """
 
-from rbd_dynamics.simulation.contact import Contact
+from rbd_dynamics.contacts import Contact
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.rollout import Sample, rollout

@@ -6,15 +6,18 @@ Positions move on the group (`model.integrate`), so quaternions stay of unit len
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.contacts import ContactSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.contact import Contact, contact_impulses, contact_set
+from rbd_dynamics.simulation.base_momentum import free_bases
+from rbd_dynamics.simulation.contact import StepImpulses
+from rbd_dynamics.simulation.contact_step import ContactStep, is_plain
 
 Array = NDArray[np.float64]
 FRICTION_ITERATIONS = 3
@@ -27,6 +30,8 @@ Acceleration = Callable[[Array, Array, Array], Array]  # of q, v, tau
 class SemiImplicitEuler:
     """First order, symplectic: v' = v + h a, q' = q + h v', with friction, limits and contact taken implicitly.
 
+    What moves freely keeps its momentum exactly, but for what acts on it: see `base_momentum`.
+
     Friction acts as it is at v': stiff Coulomb friction neither chatters nor explodes, whatever the
     step. At a position limit the joint stops without rebound, and the reaction goes through the whole
     robot: the joint's acceleration is prescribed so that it stands at its limit after the step.
@@ -36,7 +41,7 @@ class SemiImplicitEuler:
         friction: the robot's joint friction acts.
         lower, upper: position limits of each degree of freedom, infinite where there are none.
         constraints: hold at the velocities after each step; violations of h are taken back bit by bit.
-        contacts: see `Contact`.
+        contacts: a `ContactSet`, if there are any.
 
     After a step `multipliers` (m) are the constraints' forces and `contact_forces` (contacts, 3) those of the
     contacts along normal and tangents, means over the step in N.
@@ -51,22 +56,35 @@ class SemiImplicitEuler:
         upper: Array,
         *,
         constraints: ConstraintSet | None = None,
-        contacts: Sequence[Contact] = (),
+        contacts: ContactSet | None = None,
     ) -> None:
         self.robot, self.h, self.friction = robot, h, friction
         self.lower, self.upper = lower, upper
         limited = np.isfinite(lower) | np.isfinite(upper)
         self._limited: NDArray[np.intp] = np.flatnonzero(limited).astype(np.intp)
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
-        self.constraints, self.contacts = constraints, tuple(contacts)
-        self.contact_rows = contact_set(robot.model, contacts) if contacts else None
+        self.constraints = constraints
+        self.contact_rows = None if contacts is None else contacts.rows
+        self.impulses: StepImpulses | None = None
+        if contacts is not None:
+            machine_code = robot.backend in ("llvm", "numba")
+            self.impulses = StepImpulses(contacts.contacts, h, cone=contacts.cone, machine_code=machine_code)
+        self._quick: ContactStep | None = None
+        self._touching = contacts if constraints is None and not friction and is_plain(robot.model) else None
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
-        self.contact_forces = np.zeros((len(self.contacts), 3))
+        self.contact_forces = np.zeros((0 if contacts is None else len(contacts), 3))
+        self._bases = free_bases(robot.model)
+        self._jointed = robot.model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
+        self._mass = np.zeros(0), np.zeros((0, 0))  # at which position, and the mass matrix there
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step: (q', v', the acceleration in between)."""
+        if self._touching is not None:
+            done = (self._quick or self._in_contact(self._touching)).step(q, v, tau)
+            if done is not None:
+                return done
         h = self.h
-        mass = self.robot.mass_matrix(q)
+        mass = self._mass_matrix(q)
         free = tau - self.robot.bias(q, v)
         drag = self._drag(v)
         iterations = FRICTION_ITERATIONS if drag is not None else 1
@@ -75,11 +93,55 @@ class SemiImplicitEuler:
             matrix, right = mass, free
             if drag is not None:  # M a = tau - b - drag (v + h a)
                 matrix, right = mass + np.diag(h * drag), free - drag * v
-            a = self._within_limits(q, v, matrix, right, reactions)
+            a, extra = self._within_limits(q, v, matrix, right, reactions)
             if drag is not None:
                 drag = self._drag(v + h * a)
         v_new = v + h * a
-        return self.robot.model.integrate(q, h * v_new), v_new, a
+        if not self._bases:
+            return self.robot.model.integrate(q, h * v_new), v_new, a
+        pushing = tau + extra
+        if drag is not None:
+            pushing -= drag * v_new
+        return *self._carried_over(q, v, v_new, mass, pushing), a
+
+    def _in_contact(self, contacts: ContactSet) -> ContactStep:
+        assert self.impulses is not None
+        limits = (self.lower, self.upper)
+        self._quick = ContactStep(self.robot, contacts, self.impulses, self.h, *limits, self.contact_forces)
+        return self._quick
+
+    def _mass_matrix(self, q: Array) -> Array:
+        """Known from the end of the last step."""
+        if not np.array_equal(self._mass[0], q):
+            self._mass = q.copy(), self.robot.mass_matrix(q)
+        return self._mass[1]
+
+    def _carried_over(self, q: Array, v: Array, v_new: Array, mass: Array, pushing: Array) -> tuple[Array, Array]:
+        """(q', v') with the momentum of each free base, and the velocities of the other joints as they are in v_new.
+
+        pushing: generalised forces but those of gravity.
+        """
+        h = self.h
+        gravity = self.robot.bias(q, np.zeros(len(v)))
+        pushed: Array = mass @ v + h * (pushing - gravity)
+        turns, displacement = [], h * v_new
+        for base in self._bases:
+            own = base.dofs
+            others = v_new.copy()
+            others[own] = 0.0
+            turns.append(base.turn(h, pushed[own], mass[own, own], mass[own] @ others, 0.5 * (v + v_new)[own]))
+        later = mass  # where the bases are makes no difference to it, only how the other joints stand
+        if self._jointed:
+            later = self.robot.mass_matrix(self.robot.model.integrate(q, displacement))
+        after = v_new.copy()
+        for base, turn in zip(self._bases, turns):
+            own = base.dofs
+            displacement[own], momentum = base.move(turn, h, pushed[own], mass[own, own], later[own, own])
+            after[own] = 0.0
+            after[own] = np.linalg.solve(later[own, own], momentum - later[own] @ after)
+        reached = self.robot.model.integrate(q, displacement)
+        self._mass = reached.copy(), later
+        return reached, after
 
     def passes_limits(self, q: Array) -> bool:
         """A joint is beyond its limit."""
@@ -95,9 +157,9 @@ class SemiImplicitEuler:
         touching = None
         if self.contact_rows is not None:
             self.contact_forces[:] = 0.0
-            h, A, _ = self.robot.constraint_rows(q, v, self.contact_rows)
+            h, A, Adot_v = self.robot.constraint_rows(q, v, self.contact_rows)
             if (h[::3] + self.h * (A @ v)[::3] < 1e-3).any():  # it may touch in this step
-                touching = A, h[::3], A @ v
+                touching = A, h[::3], A @ v, self.h * Adot_v
         return None if held is None and touching is None else _Reactions(held, touching)
 
     def _drag(self, v: Array) -> Array | None:
@@ -108,12 +170,14 @@ class SemiImplicitEuler:
         drag: Array = np.divide(self.robot.friction_torque(speed), speed, dtype=float)
         return drag
 
-    def _within_limits(self, q: Array, v: Array, matrix: Array, right: Array, reactions: _Reactions | None) -> Array:
-        """The acceleration of matrix a = right + reactions, such that no joint passes its limit."""
+    def _within_limits(
+        self, q: Array, v: Array, matrix: Array, right: Array, reactions: _Reactions | None
+    ) -> tuple[Array, Array]:
+        """The acceleration of matrix a = right + reactions, such that no joint passes its limit, and the reactions."""
         h, dofs = self.h, self._limited
         a, extra = self._solve(matrix, right, matrix, v, reactions, dofs[:0])
         if not dofs.size:
-            return a
+            return a, extra
         position, speed = q[self._q_index], v[dofs]
         lower, upper = self.lower[dofs], self.upper[dofs]
         side = np.zeros(len(dofs), dtype=int)  # +1: held at the upper limit, -1: at the lower one
@@ -132,7 +196,7 @@ class SemiImplicitEuler:
             constrained[dofs[held]] = np.eye(len(right))[dofs[held]]
             target[dofs[held]] = (((limit - position) / h - speed) / h)[held]
             a, extra = self._solve(constrained, target, matrix, v, reactions, dofs[held])
-        return a
+        return a, extra
 
     def _solve(
         self,
@@ -154,9 +218,10 @@ class SemiImplicitEuler:
 
 
 class _Reactions:
-    """Constraints (A, velocity that they shall have) and contacts (A, gaps, velocities before) at one state."""
+    """Constraints (A, velocity that they shall have) and contacts (A, gaps, velocities before, what these gain by the
+    motion of their rows) at one state."""
 
-    def __init__(self, held: tuple[Array, Array] | None, touching: tuple[Array, Array, Array] | None) -> None:
+    def __init__(self, held: tuple[Array, Array] | None, touching: tuple[Array, Array, Array, Array] | None) -> None:
         self._held, self._touching = held, touching
 
     def torque(self, method: SemiImplicitEuler, matrix: Array, v: Array, held: NDArray[np.intp]) -> Array:
@@ -178,9 +243,10 @@ class _Reactions:
             v = v + response @ impulses
             inverse = inverse - response @ share @ response.T  # what contacts can still move
         if self._touching is not None:
-            rows, gaps, before = self._touching
+            rows, gaps, before, turned = self._touching
             response = inverse @ rows.T
-            pushes = contact_impulses(rows @ response, rows @ v, gaps, before, method.contacts, h)
+            assert method.impulses is not None
+            pushes = method.impulses(rows @ response, rows @ v + turned, gaps, before)
             method.contact_forces[:] = pushes / h
             total += rows.T @ pushes.reshape(-1)
         if self._held is not None:
@@ -228,13 +294,14 @@ MOST_EVALUATIONS = 100_000  # of the acceleration in one step: a second of compu
 
 
 class Adaptive:
-    """Dormand and Prince's method of fifth order with steps as small as its tolerance asks, by SciPy.
+    """Dormand and Prince's method of fifth order with steps as small as its tolerances ask, by SciPy.
 
     It integrates the displacement x of q = q0 * exp(x), so quaternions stay of unit length.
     """
 
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, *, tolerance: float = 1e-9) -> None:
-        self.robot, self.h, self.acceleration, self.tolerance = robot, h, acceleration, tolerance
+    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, *, relative: float, absolute: float) -> None:
+        self.robot, self.h, self.acceleration = robot, h, acceleration
+        self.tolerances = {"rtol": relative, "atol": absolute}
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step of h, in as many inner ones as needed: (q', v', the mean acceleration).
@@ -255,7 +322,7 @@ class Adaptive:
             return np.concatenate([displacement_rate(model, y[:n], y[n:]), self.acceleration(at, y[n:], tau)])
 
         y = np.concatenate([np.zeros(n), v])
-        found = solve_ivp(rate, (0.0, self.h), y, method="RK45", rtol=self.tolerance, atol=self.tolerance)
+        found = solve_ivp(rate, (0.0, self.h), y, method="RK45", **self.tolerances)
         if not found.success:
             raise ArithmeticError(f"adaptive integration: {found.message}")
         x, after = found.y[:n, -1], found.y[n:, -1]

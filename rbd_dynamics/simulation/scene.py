@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
 from rbd_dynamics.constraints.dictionary import named, read
 from rbd_dynamics.constraints.forms import value_of
+from rbd_dynamics.contacts import Contact, ContactSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.open_kinds import built, check_keys
-from rbd_dynamics.simulation.contact import Contact, contact_set
 
 
 class Scene(NamedTuple):
@@ -37,5 +37,5 @@ def load_scene(source: Any, model: Model) -> Scene:
         raise ValueError("scene: contacts: expected a list")
     contacts = tuple(built(Contact, entry, named(entry, "contact", k), value_of) for k, entry in enumerate(entries))
     if contacts:
-        contact_set(model, contacts)  # names and frames
+        ContactSet(model, contacts)  # names and frames
     return Scene(constraints, contacts)

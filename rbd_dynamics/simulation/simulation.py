@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.contacts import Contact, ContactSet
+from rbd_dynamics.contacts.contact import contact_set_of
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import Friction
 from rbd_dynamics.model.real_numbers import plain_array, real_array, real_number
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.contact import Contact
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 
 Array = NDArray[np.float64]
@@ -26,6 +27,7 @@ INTEGRATORS = ("semi_implicit_euler", "explicit_euler", "rk4", "adaptive")
 Stabilization = Literal["none", "projection"]
 STABILIZATIONS = ("none", "projection")
 SHORTEST_STEP = 1e-9  # s
+FINEST = 1e-13  # of tolerances: below it is rounding
 FASTEST = 1e4  # rad/s, m/s: a robot faster than this is not one any more
 
 
@@ -45,17 +47,22 @@ class SimulationOptions:
     position_limits: bool = True
     command_timeout: float = 0.0  # s; 0: commands stay for ever
     start_braked: bool = True  # held until the first command
+    relative_tolerance: float = 1e-9  # of the adaptive method, of positions and velocities in each of its inner steps
+    absolute_tolerance: float = 1e-9  # rad and m, rad/s and m/s
     stabilization: Stabilization = "none"  # after each step: nothing, or position and velocity put on the constraints
 
     def __post_init__(self) -> None:
-        for name, least in (("step", SHORTEST_STEP), ("command_timeout", 0.0)):
+        for name, least, unit in (
+            ("step", SHORTEST_STEP, " s"), ("command_timeout", 0.0, " s"),
+            ("relative_tolerance", FINEST, ""), ("absolute_tolerance", FINEST, ""),
+        ):  # fmt: skip
             value = getattr(self, name)
             try:
                 number = real_number(value)
             except ValueError as error:
                 raise ValueError(f"{name} {excerpt(value)} {error}") from None
             if not least <= number < math.inf:
-                raise ValueError(f"{name} {number:g} must be finite and at least {least:g} s")
+                raise ValueError(f"{name} {number:g} must be finite and at least {least:g}{unit}")
             object.__setattr__(self, name, number)
         for name in ("friction", "effort_limits", "position_limits", "start_braked"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
@@ -75,7 +82,7 @@ class Simulation:
         q: where it starts, by default the neutral position moved into the limits.
         constraints: hold all the time. Their own stabilization (Baumgarte's) acts with all methods but the
             semi-implicit one, which takes violations back in its own way.
-        contacts: unilateral, with friction; for the semi-implicit method only.
+        contacts: unilateral, with friction, a list or a `ContactSet`; for the semi-implicit method only.
 
     Raises ValueError for a method that cannot do what is asked.
     """
@@ -87,18 +94,17 @@ class Simulation:
         q: Array | None = None,
         options: SimulationOptions | None = None,
         constraints: ConstraintSet | None = None,
-        contacts: Sequence[Contact] = (),
+        contacts: Sequence[Contact] | ContactSet = (),
     ) -> None:
         for what, value, kind in (("model", model, Model), ("options", options, SimulationOptions),
                                   ("constraints", constraints, ConstraintSet)):  # fmt: skip
             if not isinstance(value, kind) and (value is not None or kind is Model):
                 raise TypeError(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
-        if not isinstance(contacts, Sequence) or not all(isinstance(contact, Contact) for contact in contacts):
-            raise TypeError(f"contacts must be a list of Contacts, not {excerpt(contacts)}")
+        touching = _contact_set(model, contacts)
         self.model = model
         self.options = options or SimulationOptions()
-        self.constraints, self.contacts = constraints, tuple(contacts)
-        if contacts and self.options.integrator != "semi_implicit_euler":
+        self.constraints, self.contacts = constraints, () if touching is None else touching.contacts
+        if touching and self.options.integrator != "semi_implicit_euler":
             raise ValueError(f"integrator {self.options.integrator!r} knows no contact: take semi_implicit_euler")
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
@@ -111,19 +117,25 @@ class Simulation:
                 if self.options.effort_limits:
                     self._effort_limit[joint.v_index] = joint.limits.effort
         h = self.options.step
-        self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=contacts)
+        self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=touching)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
         self._rough = bare
         if self.options.integrator != "semi_implicit_euler":
             self._rough = Robot(model, friction=friction)
-            methods: dict[str, type[ExplicitEuler | RungeKutta4 | Adaptive]]
-            methods = {"explicit_euler": ExplicitEuler, "rk4": RungeKutta4, "adaptive": Adaptive}
-            self._integrator = methods[self.options.integrator](self._rough, h, self._acceleration)
+            self._integrator = self._method(self._rough, h)
         self.start = model.start_position() if q is None else model.configuration(q).copy()
         if self.start.ndim != 1:
             raise ValueError(f"q has shape {self.start.shape}, expected ({model.nq},)")
         self.steps = 0
         self.reset()
+
+    def _method(self, robot: Robot, h: float) -> ExplicitEuler | RungeKutta4 | Adaptive:
+        options = self.options
+        if options.integrator == "adaptive":
+            tolerances = {"relative": options.relative_tolerance, "absolute": options.absolute_tolerance}
+            return Adaptive(robot, h, self._acceleration, **tolerances)
+        method = RungeKutta4 if options.integrator == "rk4" else ExplicitEuler
+        return method(robot, h, self._acceleration)
 
     @property
     def robots(self) -> tuple[tuple[Robot, tuple[str, ...]], ...]:
@@ -233,14 +245,19 @@ class Simulation:
                 v, _, _ = self._rough.constraint_impulse(q, v, self.constraints)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
             raise SimulationDiverged(f"no acceleration at t = {self.time:.6g} s: {error}") from error
+        if not v @ v < FASTEST**2:  # else q and a are finite too: v followed from a, and q from v
+            self._check(q, v, a)
+        self.q, self.v, self.a = q, v, a
+        self.tau[:] = self._command
+        self.steps += 1
+
+    def _check(self, q: Array, v: Array, a: Array) -> None:
+        """Raise SimulationDiverged for what is no state of a robot."""
         speed = np.abs(v)
         if not (np.isfinite(q).all() and np.isfinite(a).all() and (speed < FASTEST).all()):
             dof = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
             name = next(j.name for j in self.model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
             raise SimulationDiverged(f"joint {name!r} reaches a speed of {v[dof]:.3g} at t = {self.time:.6g} s")
-        self.q, self.v, self.a = q, v, a
-        self.tau[:] = self._command
-        self.steps += 1
 
 
 def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
@@ -251,6 +268,15 @@ def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
     if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= nv:
         raise ValueError(f"dofs {excerpt(dofs)} are not indices of degrees of freedom, 0 to {nv - 1}")
     return found.astype(np.intp, copy=False)
+
+
+def _contact_set(model: Model, contacts: Sequence[Contact] | ContactSet) -> ContactSet | None:
+    """None where there are none. Raises TypeError for what are no contacts, ValueError for those of another model."""
+    if not isinstance(contacts, ContactSet) and (
+        not isinstance(contacts, Sequence) or not all(isinstance(contact, Contact) for contact in contacts)
+    ):
+        raise TypeError(f"contacts must be a list of Contacts, not {excerpt(contacts)}")
+    return contact_set_of(model, contacts) if len(contacts) else None
 
 
 def _has_friction(model: Model) -> bool:

@@ -14,8 +14,6 @@ from rbd_dynamics.spatial.so3 import Mat3, Vec3, add3, cross, dot3, scale3
 
 Vec4 = tuple[Scalar, ...]  # 4 entries
 
-IDENTITY_QUATERNION: Vec4 = (0.0, 0.0, 0.0, 1.0)
-
 
 def quaternion_product(a: Vec4, b: Vec4) -> Vec4:
     """a * b: the rotation b, then a (both seen in the fixed frame)."""

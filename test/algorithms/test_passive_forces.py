@@ -288,3 +288,17 @@ def test_every_field_of_a_joint_that_acts_shows_in_dynamics(name):
     ours, theirs = Robot(model, friction=True), Robot(changed, friction=True)
     for method in ("inverse_dynamics", "forward_dynamics"):
         assert np.abs(getattr(ours, method)(q, v, a) - getattr(theirs, method)(q, v, a)).max() > 1e-3
+
+
+def test_an_energy_that_does_not_depend_on_the_position_makes_no_torque():
+    class Loaded(Elastic):  # as a spring that is preloaded elsewhere
+        def energy(self, q):
+            return 3.0
+
+    builder = ModelBuilder("arm")
+    builder.add_body("link", None, joints.Revolute((0.0, 1.0, 0.0)), mass=1.0, com=(0.2, 0.0, 0.0), passive=(Loaded(),))
+    robot = Robot(builder.build(), backend="reference")
+    q = np.array([0.4])
+    np.testing.assert_allclose(robot.inverse_dynamics(q, [0.0], [0.0]), robot.gravity(q), rtol=1e-12)
+    bare = -9.81 * 0.2 * np.sin(0.4)
+    assert float(robot.potential_energy(q)) == pytest.approx(3.0 + bare)

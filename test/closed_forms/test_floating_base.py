@@ -201,14 +201,43 @@ def test_centroidal_momentum_matrix_and_bias_are_pinocchios(name: str, base: str
     q, v, a = moderate_state(model, np.random.default_rng(9))
     A = robot.centroidal_momentum_matrix(q)
     theirs = pin.ccrba(twin.pinocchio, twin.data, twin.q(q), twin.v(v))
-    assert_close(A, np.roll(theirs, 3, axis=0) @ twin.P, 1e-9)
+    # Pinocchio's centre of mass is that of what moves
+    shift = pin.centerOfMass(twin.pinocchio, twin.data, twin.q(q)) - robot.center_of_mass(q)
+
+    def about_ours(columns: np.ndarray) -> np.ndarray:
+        """Linear first, about their point."""
+        return np.concatenate([columns[3:] + np.cross(shift, columns[:3], axis=0), columns[:3]])
+
+    assert_close(A, about_ours(theirs) @ twin.P, 1e-9)
     assert_close(robot.momentum(q, v), A @ v, 1e-10, 1e-6)
     pin.computeCentroidalMomentumTimeVariation(twin.pinocchio, twin.data, twin.q(q), twin.v(v), twin.v(a))
     rate = A @ a + robot.centroidal_momentum_bias(q, v)
-    assert_close(rate, np.roll(twin.data.dhg.vector, 3), 1e-9, np.abs(A).max(initial=1e-9))
-    # linear momentum is mass times velocity
-    if not model.fixed_inertia.mass:
-        assert_close(A[3:], model.mass * robot.center_of_mass_jacobian(q), 1e-10)
+    assert_close(rate, about_ours(twin.data.dhg.vector), 1e-9, np.abs(A).max(initial=1e-9))
+    # linear momentum is mass times velocity, with what is fixed to the world too
+    assert_close(A[3:], model.mass * robot.center_of_mass_jacobian(q), 1e-10)
+
+
+def test_the_momentum_is_about_the_robots_centre_of_mass() -> None:
+    """Angular momentum about a point is that about the world's origin less the moment of the linear one."""
+    builder = rbd.ModelBuilder("on a stand")
+    builder.add_fixed("stand", None, placement=(0.4, -0.2, 0.1), mass=30.0)
+    builder.add_body("upper", None, rbd.joints.Revolute((0, 1, 0)), placement=(0, 0, 1.0), mass=2.0, com=(0.3, 0, 0))
+    builder.add_body("tip", "upper", rbd.joints.Revolute((0, 0, 1)), placement=(0.6, 0, 0), mass=1.0, com=(0, 0.2, 0))
+    model = builder.build()
+    robot, bodies = reference(model), (("upper", 2.0, (0.3, 0, 0)), ("tip", 1.0, (0, 0.2, 0)))
+    q, v = np.array([0.3, -0.8]), np.array([1.5, -2.0])
+
+    def point(name: str, com: tuple[float, float, float], at: np.ndarray) -> np.ndarray:
+        return (robot.pose(at, name) @ [*com, 1.0])[:3]
+
+    center = robot.center_of_mass(q)
+    expected = np.zeros(3)
+    for name, mass, com in bodies:
+        velocity = derivative(lambda t, name=name, com=com: point(name, com, q + t * v))
+        expected += mass * np.cross(point(name, com, q) - center, velocity)
+    assert_close(robot.momentum(q, v)[:3], expected, 1e-8)
+    stood = np.array([0.4, -0.2, 0.1]) * 30.0
+    assert_close(center * 33.0, stood + sum(mass * point(name, com, q) for name, mass, com in bodies), 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -105,7 +105,7 @@ def test_locks_that_others_held_are_free_in_the_child():
     inside, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with backends._compiler_lock, bound_model._payload_lock:
+        with backends.compiler_lock, bound_model._payload_lock:
             inside.set()
             done.wait()
 

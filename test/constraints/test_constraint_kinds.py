@@ -306,6 +306,12 @@ def test_rows_are_told_apart_by_the_function_that_gives_them(constraint, flags):
     assert constraint.holonomic == flags
 
 
+def test_what_lies_on_a_surface_or_rolls_on_it_only_pushes():
+    pushing = {RollingBall, RollingDisk, SurfaceConstraint}
+    builtin = [kind for kind in vars(rbd.constraints).values() if isinstance(kind, type) and hasattr(kind, "one_sided")]
+    assert {kind for kind in builtin if kind.one_sided} == pushing and len(builtin) > 2 * len(pushing)
+
+
 def test_the_same_as_built_in_kinds(model):
     """A trough is a quadric, a product of joints a function of q."""
     robot = rbd.Robot(model, backend="reference")
@@ -453,3 +459,21 @@ def test_requests_bring_them_along_and_files_name_them(model, tmp_path):
 def text_of(text, *names):
     entries = {entry["name"]: entry for entry in yaml.safe_load(text)["constraints"]}
     return yaml.safe_dump([entries[name] for name in names])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_disk_touches_with_its_lowest_point_and_that_point_does_not_slip(seed):
+    """Height and velocity of the lowest of many points of its rim, on a leaning disk that moves anyhow."""
+    builder = rbd.ModelBuilder("coin")
+    builder.add_body("coin", None, Floating(), mass=1.0, inertia=np.diag([0.1, 0.1, 0.2]))
+    robot = rbd.Robot(builder.build(), backend="reference")
+    rng = np.random.default_rng(seed)
+    q, v = robot.model.random(rng), rng.normal(size=6)
+    T = robot.pose(q, "coin")
+    angle = np.linspace(0.0, 2.0 * np.pi, 200_001)
+    rim = 0.3 * np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=1) @ T[:3, :3].T
+    lowest = rim[rim[:, 2].argmin()]
+    w, u = T[:3, :3] @ v[:3], T[:3, :3] @ v[3:]
+    h, A, _ = robot.constraint_rows(q, v, [RollingDisk("disk", "coin", radius=0.3)])
+    np.testing.assert_allclose(h[0], T[2, 3] + lowest[2], atol=1e-9)
+    np.testing.assert_allclose((A @ v)[1:], (u + np.cross(w, lowest))[:2], atol=1e-4)

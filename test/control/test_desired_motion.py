@@ -41,6 +41,17 @@ def test_trajectory_starts_at_the_present_desired_state_and_ends_in_hold():
     assert desired.mode == "hold"
 
 
+@pytest.mark.parametrize(("start", "now"), [(0, 500), (700, 500)])
+def test_trajectory_that_began_earlier_or_begins_later_is_at_its_points_at_their_times(start, now):
+    desired = motion(start_tolerance=10.0)
+    at(desired, now * MS)
+    points = [Point(0.1, [5.0, 5.0]), Point(1.0, [1.0, 0.5]), Point(2.0, [0.0, 0.0])]
+    desired.follow(Waypoints.of(["a", "b"], points[start == 0 :]), start * MS, now * MS, Q, V)
+    np.testing.assert_allclose(at(desired, now * MS)[0], Q, atol=1e-9)
+    np.testing.assert_allclose(at(desired, (start + 1000) * MS)[0], [1.0, 0.5], atol=1e-9)
+    np.testing.assert_allclose(at(desired, (start + 2000) * MS)[0], [0.0, 0.0], atol=1e-9)
+
+
 def test_new_trajectory_takes_over_velocity_and_acceleration():
     desired = motion()
     desired.follow(Waypoints.of(["a", "b"], [Point(1.0, [1, 1]), Point(2.0, [0, 0])]), 0, 0, Q, V)

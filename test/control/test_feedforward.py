@@ -193,3 +193,38 @@ def test_holding_torque_is_that_of_the_chosen_terms_with_another_load(robot, sta
     assert not np.array_equal(carrying.inertia_input, robot.inertia_input)
     controller.tune(["inertia"])
     np.testing.assert_array_equal(controller.holding(q, carrying.inertia_input), 0.0)
+
+
+def test_offsets_are_added_within_the_limits_whatever_the_law(robot, state):
+    q, v, desired = state
+    offsets = {"elbow": -3.0, "slide": 1.5}
+    for law in ("feedforward", "computed_torque"):
+        plain = Feedforward(robot, kp=[10.0], law=law).compute(q, v, *motion(desired)).copy()
+        controller = Feedforward(robot, kp=[10.0], law=law, effort_offsets=offsets)
+        np.testing.assert_allclose(controller.compute(q, v, *motion(desired)), plain + [0.0, -3.0, 1.5], rtol=1e-12)
+        held = Feedforward(robot, kp=[10.0], law=law).holding(q, robot.inertia_input)
+        np.testing.assert_allclose(controller.holding(q, robot.inertia_input), held + [0.0, -3.0, 1.5], rtol=1e-12)
+    some = Feedforward(robot, joints=["slide"], effort_offsets=offsets)  # those of other joints are not asked for
+    others = Feedforward(robot, joints=["slide"])
+    np.testing.assert_allclose(
+        some.compute(q, v, *motion(desired[:, 2:])), others.compute(q, v, *motion(desired[:, 2:])) + 1.5, rtol=1e-12
+    )
+    tight = Feedforward(robot, effort_limits=[5.0], effort_offsets={"elbow": 5.0})
+    assert np.abs(tight.compute(q, v, *motion(desired))).max() <= 5.0
+
+
+@pytest.mark.parametrize(
+    ("offsets", "reason"),
+    [
+        ({"elbw": 1.0}, "effort_offsets: no joint named 'elbw'; did you mean 'elbow'"),
+        ({"elbow": np.nan}, "effort_offsets of joint 'elbow' is nan, expected a finite number"),
+        ({"elbow": -40.5}, "effort_offsets of joint 'elbow' is -40.5, beyond its effort limit of 40"),
+    ],
+)
+def test_offsets_that_cannot_be_are_refused_and_change_nothing(robot, state, offsets, reason):
+    q, v, desired = state
+    controller = Feedforward(robot, effort_offsets={"elbow": 2.0})
+    before = controller.compute(q, v, *motion(desired)).copy()
+    with pytest.raises(ValueError, match=reason):
+        controller.tune(TERMS, effort_offsets=offsets)
+    np.testing.assert_array_equal(controller.compute(q, v, *motion(desired)), before)

@@ -59,6 +59,26 @@ def test_a_tilted_surface_is_felt_through_friction():
     assert abs(float(found.supervisor.output.h[0])) < 6e-3
 
 
+@pytest.mark.parametrize("shape", ["sphere", "cylinder"])
+def test_the_normal_of_a_curved_surface_is_found_where_the_tool_is(shape):
+    """The controller has it 20 mm beside where it is; the normal turns by some degrees on the way."""
+    around = Surroundings(shape=shape, radius=0.3, friction=0.3)
+    found = cell.Cell(cell.Setting(estimate_normal=True, around=around, misplaced=(0.02, 0.0, 0.0)))
+    found.run(0.2).engage().run(2.0)
+
+    def off():
+        true, _ = found.plant.normal_at(found.plant.position)
+        return float(np.degrees(np.arccos(min(1.0, true @ found.normal_of(found.plant.q)))))
+
+    assert off() > 3.0
+    found.move(*cell.circle_points(0.04, 2.0)).run(1.2)
+    for _ in range(10):
+        assert off() < 0.3
+        found.run(0.1)
+    assert found.supervisor.mode == "press"
+    assert abs(float(found.forces[-1000:].mean()) - 10.0) < 0.5
+
+
 def test_an_estimated_tilt_has_a_bound():
     around = Surroundings(tilt=np.radians(15.0))
     found = cell.Cell(cell.Setting(estimate_normal=True, around=around))

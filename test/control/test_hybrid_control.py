@@ -18,7 +18,9 @@ from rbd_dynamics.constraints import (
     Sphere,
     SurfaceConstraint,
 )
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridGains, MultiplierSensor
+from rbd_dynamics.control.hybrid_gains import HybridGains
+from rbd_dynamics.control.hybrid_position_force import HybridController
+from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.model.joints import Planar
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -417,3 +419,32 @@ def test_limits_payload_and_bad_numbers(press):
 def test_gains_that_do_not_fit(press, gains, reason):
     with pytest.raises(ValueError, match=reason):
         HybridController(press.robot, press.constraints, press.task, law="gauge_invariant", gains=HybridGains(**gains))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"effort_limits": [5.0] * 6}, "effort_limits must be 7 numbers >= 0"),
+        ({"effort_limits": [5.0] * 6 + [-1.0]}, "effort_limits must be 7 numbers >= 0"),
+        ({"effort_limits": [5.0] * 6 + [np.nan]}, "effort_limits must be 7 numbers >= 0"),
+        ({"actuated": [True] * 6}, "actuated has shape"),
+        ({"law": "hybrid"}, "law is 'hybrid', expected one of geometric, gauge_invariant"),
+    ],
+)
+def test_what_does_not_fit_the_robot_is_refused(press, options, reason):
+    with pytest.raises(ValueError, match=reason):
+        HybridController(press.robot, press.constraints, press.task, **options)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_friction_is_compensated_where_the_robot_has_it(press, law):
+    model = press.robot.model
+    v = np.linspace(-0.4, 0.5, 7)
+    torques = []
+    for friction in (True, False):
+        robot = rbd.Robot(model, friction=friction, backend="reference")
+        controller = HybridController(robot, press.constraints, press.task, law=law, gains=HybridGains(kp=9.0, kd=6.0))
+        torques.append(controller.step(press.q, v, np.zeros(6), force=FORCE).wanted.copy())
+    expected = rbd.Robot(model).friction_torque(v)
+    assert np.abs(expected).min() > 1e-4
+    np.testing.assert_allclose(torques[0] - torques[1], expected, rtol=1e-9, atol=1e-9)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid_position_force import HybridGains
+from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_stability import (
     FREQUENCIES,
     Plant,

@@ -13,8 +13,11 @@ import pytest
 from helpers.paths import ROOT
 from helpers.ros_nodes import needs_ros
 
+from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
+from rbd_dynamics.demo.panda import LOCKED
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.replay import Questions, Recording, analyse
 
 needs_robot = pytest.mark.skipif("panda" not in robots(), reason="example-robot-data is not installed")
 
@@ -51,7 +54,7 @@ def done(tmp_path_factory):
     """The folder and the output of a demo that has run to its end."""
     folder = tmp_path_factory.mktemp("demo")
     demo = start(folder)
-    output, _ = demo.communicate(timeout=240)
+    output, _ = demo.communicate(timeout=900)
     assert demo.returncode == 0, output
     return folder, output
 
@@ -86,6 +89,20 @@ class TestDemo:
         assert kinds["/robot_description"] == "std_msgs/msg/String" and counts["/robot_description"] == 1
         assert counts["/feedforward/joint_trajectory"] == 3
         assert counts["/joint_states"] > 1000 and counts["/feedforward/effort"] > 1000
+
+    def test_replay_finds_the_press_and_nothing_else(self, done):
+        """Resets of the simulator and brakes are no contacts; the 10 N on the table are, until the end."""
+        pytest.importorskip("rosbags")
+        found = {}
+        for bag in ("bag", "pressing_bag"):
+            recording = Recording(done[0] / bag)
+            robot = Robot(load_urdf(recording.robot_description(), locked=LOCKED))
+            found[bag] = analyse(recording, robot, questions=Questions(energy=False))
+        assert found["bag"].log.events["state jumps"] >= 2
+        assert found["bag"].external_torque.events == ()
+        events = found["pressing_bag"].external_torque.events
+        assert events and sum(event.end - event.start for event in events) > 3.0
+        assert max(events[-1].peak.values()) > 1.0 and events[-1].end > found["pressing_bag"].duration - 0.2
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_an_interrupted_demo_ends_its_nodes(self, tmp_path, number):

@@ -22,8 +22,9 @@ from rbd_dynamics.demo.ros_domain import own_domain
 
 try:
     import rclpy
-    import rclpy.executors
     import rclpy.qos
+
+    from rbd_dynamics.nodes.process import choose_executor
 except ImportError:
     rclpy = None
 
@@ -35,14 +36,14 @@ needs_ros = [
 ]
 
 OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
-PATIENCE = 20.0  # s, for discovery and a first compilation on a busy machine
+PATIENCE = 60.0  # s, for discovery and a first compilation on a busy machine
 
 
 class Ros:
     """A ROS domain of this test process's own: a node to talk with, spun in a thread, and other processes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, executor: str = "auto") -> None:
+        self.folder, self._kind = folder, executor
         self._entities: list[tuple[Any, Callable[[Any], Any]]] = []
         os.environ.update(
             ROS_DOMAIN_ID=str(own_domain()),
@@ -58,8 +59,7 @@ class Ros:
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node("tester", context=self.context)
-        self._executor = rclpy.executors.SingleThreadedExecutor(context=self.context)
-        self._executor.add_node(self.node)
+        self._executor, self._spin_for = choose_executor(self.node, self._kind)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin)
         self._thread.start()
@@ -88,7 +88,7 @@ class Ros:
 
     def _spin(self) -> None:
         while not self._stop.is_set():
-            self._executor.spin_once(timeout_sec=0.05)
+            self._spin_for(0.05)
 
     def start(
         self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "", package: Path = ROOT
@@ -191,12 +191,14 @@ class NodeProcess:
     def is_there(self) -> None:
         """Wait until it has begun, active or not."""
         topic = f"/{self.name}/transition_event"
-        wait_until(lambda: self._ros.node.count_publishers(topic) or not self.alive, f"node {self.name}", 60.0)
+        wait_until(
+            lambda: self._ros.node.count_publishers(topic) or not self.alive, f"node {self.name}", 2.0 * PATIENCE
+        )
         assert self.alive, self.log
 
     def is_active(self) -> None:
         """Wait until it is active, its kernels compiled."""
-        self.says("active", 60.0)
+        self.says("active", 2.0 * PATIENCE)
 
     def says(self, text: str, timeout: float = PATIENCE) -> None:
         """Wait until the log has that text."""
@@ -222,7 +224,20 @@ class Conversation:
             statuses = [status for report in self.reports[-self.recent :] for status in report.status]
             return any(text in status.message for status in statuses if self.node.name in status.name)
 
-        wait_until(found, f"{text!r} in the diagnostics", 10.0)
+        wait_until(found, f"{text!r} in the diagnostics", 30.0)
+
+    def is_well(self) -> None:
+        """Wait until all of the node's diagnostics of a report are ok."""
+        from diagnostic_msgs.msg import DiagnosticStatus
+
+        def found() -> bool:
+            levels = [
+                [status.level for status in report.status if self.node.name in status.name]
+                for report in self.reports[-self.recent :]
+            ]
+            return any(own and set(own) == {DiagnosticStatus.OK} for own in levels)
+
+        wait_until(found, "diagnostics without a complaint", 30.0)
 
 
 def joint_state(names: Any, position: Any = (), velocity: Any = (), effort: Any = (), stamp: Any = None) -> Any:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helpers.arms import ARM, JOINTS
+from helpers.periodic import Periodic
 from helpers.ros_nodes import Conversation, NodeProcess, Ros, joint_state, wait_until
 
 Array = NDArray[np.float64]
@@ -50,32 +50,22 @@ class Oracle:
         return self.gravity(q) - 10.0 * (upper + np.triu(upper, 1).T) @ v
 
 
-class Stream:
+class Stream(Periodic):
     """Joint states at 200 Hz, those of `state`, until the context is left; `shift` (s) is added to their stamps."""
 
     def __init__(self, ros: Ros, state: tuple[Array, Array] = A, names: Any = JOINTS) -> None:
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
+        super().__init__(0.005)
         self.state, self.names, self.shift, self.paused, self.stamped = state, names, 0.0, False, True
         self._clock = ros.node.get_clock()
         self._publisher = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def _run(self) -> None:
-        while not self._stop.wait(0.005):
-            if not self.paused:
-                stamp = self._clock.now().nanoseconds + round(1e9 * self.shift) if self.stamped else None
-                self._publisher.publish(joint_state(self.names, *self.state, stamp=stamp))
-
-    def __enter__(self) -> Stream:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+    def act(self) -> None:
+        if not self.paused:
+            stamp = self._clock.now().nanoseconds + round(1e9 * self.shift) if self.stamped else None
+            self._publisher.publish(joint_state(self.names, *self.state, stamp=stamp))
 
 
 class Watched(Conversation):

@@ -11,6 +11,17 @@ from helpers.arms import JOINTS
 from helpers.ros_nodes import Conversation, joint_state, joint_trajectory
 
 
+def answer_to(stamp, efforts, timeout=5.0):
+    """What answers the state of that time, of messages that arrive; None if none does."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        for effort in reversed(efforts):
+            if effort.header.stamp == stamp:
+                return np.array(effort.effort)
+        time.sleep(0.002)
+    return None
+
+
 class Talk(Conversation):
     """Joint states to a feedforward node, and its answers."""
 
@@ -37,13 +48,7 @@ class Talk(Conversation):
         return self.answer(message.header.stamp)
 
     def answer(self, stamp, timeout=5.0):
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            for effort in reversed(self.efforts):
-                if effort.header.stamp == stamp:
-                    return np.array(effort.effort)
-            time.sleep(0.002)
-        return None
+        return answer_to(stamp, self.efforts, timeout)
 
     def silent_for(self, message, seconds=0.3):
         """No answer to this message."""

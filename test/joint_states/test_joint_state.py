@@ -50,6 +50,17 @@ def test_missing_velocities_are_differentiated_from_the_second_message_on():
     assert r.differentiated == ()
 
 
+def test_the_stamp_is_that_of_the_message_that_completed_the_state():
+    """Whole, with velocities found by differentiation, and in parts."""
+    r = reader()
+    assert r.read(["a", "b", "c"], numbers(0, 0, 0), numbers(0, 0, 0), 10 * MS) and r.stamp == 10 * MS
+    assert r.read(["a", "b", "c"], numbers(1, 2, 3), numbers(), 20 * MS) and r.stamp == 20 * MS
+    np.testing.assert_allclose(r.v, [100, 200, 300])  # since the whole one before
+    assert not r.read(["a", "b"], numbers(1, 2), numbers(4, 5), 30 * MS)
+    assert r.stamp == 20 * MS
+    assert r.read(["c"], numbers(3), numbers(6), 31 * MS) and r.stamp == 31 * MS
+
+
 def test_missing_velocities_are_refused_if_told_so():
     r = reader(missing_velocity="refuse")
     assert not r.read(["a", "b", "c"], numbers(1, 2, 3), numbers(7, math.nan, 9), MS)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
 
@@ -105,3 +106,37 @@ class TestBuild:
             monkeypatch.setenv("RBD_DYNAMICS_CACHE_DIR", "")
         with pytest.raises(BuildError, match=reason):
             build_of(text, in_use=True, said=[]).run()
+
+    @pytest.mark.parametrize("name", ["feedforward", "guard", "monitor", "dynamics_server", "simulator"])
+    def test_kernels_are_counted_up_to_the_last(self, name):
+        from rbd_dynamics.nodes.interface import INTERFACES
+
+        (interface,) = (each for each in INTERFACES if each.executable == name)
+        module = importlib.import_module(f"rbd_dynamics.nodes.{name}")
+        (node,) = (
+            found for key, found in vars(module).items() if key.endswith("Node") and found.__module__ == module.__name__
+        )
+        said = []
+        node.build(load_urdf(ARM), interface.parameter_set(), lambda *kernel: said.append(kernel))
+        counts = [(k, count) for _, k, count in said]
+        assert counts
+        while counts:  # one series after the other, each up to its end
+            most = counts[0][1]
+            assert counts[:most] == [(k, most) for k in range(1, most + 1)]
+            del counts[:most]
+
+    def test_what_libraries_print_is_no_message(self, empty_cache, tmp_path, monkeypatch):
+        from rbd_dynamics.nodes.build_process import BuildProcess, Work
+        from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
+
+        (tmp_path / "talkative.py").write_text(
+            "import os\nfrom rbd_dynamics.nodes.feedforward import FeedforwardNode\n\n"
+            "def make(model, params, progress):\n"
+            "    os.write(1, b'something to say')\n"
+            "    return FeedforwardNode.build(model, params, progress)\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        said = []
+        work = Work(ARM, FeedforwardParameters(), "talkative", "make")
+        process = BuildProcess(work, lambda *kernel: said.append(kernel), said.append, in_use=False)
+        assert process.run() == load_urdf(ARM) and said == [("feedforward", 1, 1)]

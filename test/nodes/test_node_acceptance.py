@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.torque_talk import answer_to
 
 pytestmark = needs_ros
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
@@ -35,13 +34,7 @@ class Talk(Conversation):
         """The effort that answers a state at rest, None if none comes."""
         stamp = self.ros.node.get_clock().now().to_msg()
         self.states.publish(joint_state(JOINTS, position, [0.0] * 3, stamp=stamp))
-        end = time.monotonic() + 2.0
-        while time.monotonic() < end:
-            for effort in reversed(self.efforts):
-                if effort.header.stamp == stamp:
-                    return np.array(effort.effort)
-            time.sleep(0.002)
-        return None
+        return answer_to(stamp, self.efforts)
 
     def get(self, name):
         from rcl_interfaces.srv import GetParameters

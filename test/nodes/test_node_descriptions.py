@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
+from helpers.periodic import Periodic
 from helpers.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
 from helpers.shapes import described
 
@@ -24,31 +24,25 @@ LIGHTER, HEAVIER = (ARM.replace('value="2.0"', f'value="{mass}"') for mass in ("
 WORKER = "rbd_dynamics.nodes.build_worker"
 
 
-class Talk(Conversation):
+class Talk(Conversation, Periodic):
     """Joint states at 200 Hz to an active feedforward node, as long as the context lasts, and its efforts."""
 
     def __init__(self, ros, node):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
-        super().__init__(ros, node)
+        Conversation.__init__(self, ros, node)
+        Periodic.__init__(self, 0.005)
         self._states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
 
-    def _run(self):
-        while not self._stop.wait(0.005):
-            self._states.publish(joint_state(JOINTS, POSITION, [0.0] * 3))
+    def act(self):
+        self._states.publish(joint_state(JOINTS, POSITION, [0.0] * 3))
 
     def __enter__(self):
-        self._thread.start()
+        super().__enter__()
         wait_until(lambda: self.efforts, "an effort")
         return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
 
     def describe(self, text):
         assert self.ros.set_parameters(self.node.name, robot_description=text)[0].successful
@@ -179,7 +173,7 @@ def test_cleanup_while_it_compiles_ends_that_and_the_next_start_is_another(ros):
 def test_a_node_that_waits_for_a_description_lives_through_hostile_ones(ros):
     from std_msgs.msg import String
 
-    from rbd_dynamics.nodes.managed_node import LATCHED
+    from rbd_dynamics.nodes.messages import LATCHED
 
     with ros.start("feedforward", {}, name="patient") as node:
         publisher = ros.publisher(String, "robot_description", LATCHED)
@@ -217,14 +211,14 @@ def test_large_texts_arrive_whole_and_what_cannot_be_listened_to_is_an_error(ros
 
     from rbd_dynamics.nodes import rclpy_private
     from rbd_dynamics.nodes.large_texts import LargeTexts
-    from rbd_dynamics.nodes.managed_node import LATCHED
+    from rbd_dynamics.nodes.messages import LATCHED
 
     refused = []
     options = {"largest": lambda: 2_000_000, "bound": "a bound", "refuse": refused.append}
     texts = LargeTexts(ros.node, "large_texts", LATCHED, **options)
     try:
         publisher = ros.publisher(String, "large_texts", LATCHED)
-        for text in ("", "a", "grüße", "x" * 1_999_999):
+        for text in ("", "a", "grüße", "x" * 2_000_000):
             publisher.publish(String(data=text))
             found = []
             wait_until(lambda found=found: found.append(texts.latest()) or found[-1] is not None, "a text")

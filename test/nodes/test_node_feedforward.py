@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.torque_talk import Talk
 
 from rbd_dynamics.model.urdf import load_urdf
@@ -248,7 +248,7 @@ def test_new_description_is_taken_over_whole(talk, robot):
     q = np.array([0.1, 0.2, 0.05])
     old, new = (torque(r, q, np.zeros(3), np.zeros((3, 3))) for r in (robot, other))
     talk.ros.set_parameters(talk.node.name, robot_description=heavier)
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         tau = talk.ask(q, np.zeros(3))
         is_old, is_new = np.allclose(tau, old, atol=1e-9), np.allclose(tau, new, atol=1e-9)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
+from helpers.periodic import Periodic
 from helpers.ros_nodes import needs_ros, wait_until
 from helpers.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
@@ -18,6 +19,7 @@ pytestmark = needs_ros
 
 GRAVITY = {"silence_duration": 0.8, "command_timeout": 0.3, "state_timeout": 0.4, "resume_after": 0.05}
 OPTIONS = {"robot_description": ARM, **GRAVITY, "most_silences": 1000}
+PATIENT = OPTIONS | {"command_timeout": 2.0, "state_timeout": 10.0}  # whatever else the machine does
 EFFORTS = np.array([3.0, -2.0, 1.0])
 BEHIND = ("-r", "feedforward/commands:=guard/unguarded_commands")
 
@@ -27,34 +29,24 @@ def oracle():
     return Oracle()
 
 
-class Commands:
+class Commands(Periodic):
     """A torque node's: at 100 Hz, `efforts`, until the context is left; or the bytes of a message."""
 
     def __init__(self, ros, topic="guard/unguarded_commands"):
         from std_msgs.msg import Float64MultiArray
 
+        super().__init__(0.01)
         self.publisher = ros.publisher(Float64MultiArray, topic)
         self.efforts, self.paused = EFFORTS, True
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def send(self, efforts):
         from std_msgs.msg import Float64MultiArray
 
         self.publisher.publish(Float64MultiArray(data=[float(effort) for effort in efforts]))
 
-    def _run(self):
-        while not self._stop.wait(0.01):
-            if not self.paused:
-                self.send(self.efforts)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
+    def act(self):
+        if not self.paused:
+            self.send(self.efforts)
 
 
 class Guarded(Watched):
@@ -77,10 +69,17 @@ class Guarded(Watched):
         return commands
 
 
+@contextmanager
+def started(ros, options, name):
+    """A guard that is active."""
+    with ros.start("guard", options, name=name) as node:
+        node.is_active()
+        yield node
+
+
 @pytest.fixture(scope="module")
 def process(ros):
-    with ros.start("guard", OPTIONS) as node:
-        node.is_active()
+    with started(ros, OPTIONS, "guard") as node:
         yield node
 
 
@@ -106,6 +105,8 @@ def test_good_commands_pass_at_once_and_unchanged(guard):
     guard.torques.publisher.publish(Float64MultiArray(layout=layout, data=EFFORTS.tolist()))
     guard.answers(EFFORTS)
     assert guard._messages[-1].layout == layout
+    guard.pass_on()
+    guard.is_well()
 
 
 @pytest.mark.parametrize(
@@ -230,6 +231,56 @@ def test_a_torque_node_that_dies_or_hangs_leaves_the_robot_held_and_may_come_bac
             "feedforward", options, "-r", "~/commands:=/watching/unguarded_commands", name="again"
         ):  # as launch's respawn does
             guard.answers(oracle.gravity(B[0]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ended"])
+def test_a_torque_node_that_was_started_again_without_its_load_is_kept_out(ros, oracle, number):
+    SetPayload = pytest.importorskip("rbd_dynamics_interfaces.srv").SetPayload
+    from geometry_msgs.msg import InertiaStamped
+    from std_srvs.srv import Trigger
+
+    load = InertiaStamped()
+    load.header.frame_id, load.inertia.m = "hand", 1.0
+    loaded = Oracle()
+    loaded.payload(1.0)
+    options = {"robot_description": ARM, "state_timeout": 10.0, "silence_duration": 0.3}
+    behind = ("-r", "~/commands:=/loaded/unguarded_commands")
+
+    def attach(node):
+        answer = ros.client(SetPayload, f"{node}/set_payload")(payload=load)
+        assert answer.success, answer.message
+
+    with started(ros, PATIENT, "loaded") as process, Stream(ros, (A[0], REST)) as stream:
+        guard = Guarded(ros, process, None, stream)
+        with ros.start("feedforward", options, *behind, name="carrier") as torques:
+            guard.answers(oracle.gravity(A[0]))
+            attach("carrier")
+            attach("loaded")
+            guard.answers(loaded.gravity(A[0]))
+            torques.process.send_signal(number)
+            torques.process.wait()
+            torques.process.returncode = 0
+        guard.until_zero()
+        guard.forget()
+        with ros.start("feedforward", options, *behind, name="carrier"):
+            guard.diagnosed("commands come from a new process")
+            guard.diagnosed("1 kg at 'hand'")
+            time.sleep(0.5)
+            assert not any(command.any() for command in guard.commands)
+            attach("carrier")
+            answer = ros.client(Trigger, "loaded/resume")()
+            assert answer.success, answer.message
+            guard.answers(loaded.gravity(A[0]))
+            wait_until(lambda: not any("new process" in s.message for s in guard.reports[-1].status), "no error")
+
+
+def test_its_gate_has_the_options_that_it_was_started_with(ros):
+    with started(ros, PATIENT | {"most_silences": 0}, "strict") as process, Stream(ros, (A[0], REST)) as stream:
+        with Commands(ros, "strict/unguarded_commands") as commands:
+            guard = Guarded(ros, process, commands, stream)
+            guard.pass_on()
+            commands.paused = True
+            guard.diagnosed("more than 0 times within a minute: call ~/resume")
 
 
 def test_asked_to_end_it_holds_the_robot_and_lets_go(ros, oracle):

@@ -76,6 +76,10 @@ def test_desired_force_by_message_and_by_parameter(rig):
     time.sleep(0.1)
     rig.run(0.8)
     np.testing.assert_allclose(rig.forces[-50:], 6.0, rtol=0.02)
+    (result,) = rig.ros.set_parameters(rig.node.name, contact_timeout=0.2)  # another one leaves the message's force
+    assert result.successful
+    rig.run(0.3)
+    np.testing.assert_allclose(rig.forces[-50:], 6.0, rtol=0.02)
     (result,) = rig.ros.set_parameters(rig.node.name, desired_force=[12.0])
     assert result.successful
     rig.run(1.0)
@@ -94,7 +98,6 @@ def test_silent_sensor_stops_and_says_so(rig):
     where = rig.plant.state[0]
     rig.run(0.5)
     np.testing.assert_allclose(rig.plant.state[0], where, atol=0.01)
-    rig.pressed()
 
 
 def test_lost_contact_stops(rig):

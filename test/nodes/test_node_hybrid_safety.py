@@ -178,12 +178,11 @@ def test_a_model_that_is_a_kilogram_wrong_touches_at_the_wanted_speed(rig, missi
 )
 def test_an_approach_that_finds_nothing_ends_with_a_reason(rig, bound, reason):
     put(rig, **bound)
-    feels_nothing = "approach_force" in bound
-    if feels_nothing:  # the table is there, the sensor does not feel it
+    if "approach_force" in bound:  # the table is there, the sensor does not feel it
         real = Rig.reading
         rig.reading = lambda force: real(rig, 0.0)
     try:
-        engaged(rig, 2.5 if feels_nothing else 0.6)
+        engaged(rig, 0.0).run_until_it_stops(2.5)
     finally:
         rig.__dict__.pop("reading", None)
     rig.diagnosed(reason)
@@ -205,7 +204,8 @@ def test_an_approach_that_finds_nothing_ends_with_a_reason(rig, bound, reason):
         ({"posture_kp": 50000.0}, "parameter posture_kp = 50000"),
     ],
 )
-def test_gains_that_are_not_stable_are_refused(rig, gains, reason):
+def test_gains_that_are_not_stable_are_refused(node_and_rig, gains, reason):
+    rig = node_and_rig
     (result,) = rig.ros.set_parameters(rig.node.name, **gains)
     assert not result.successful and reason in result.reason and "\n" not in result.reason, result.reason
 
@@ -232,7 +232,7 @@ def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
     is_pressed_with_ten_newton(rig, rtol=0.05)
     assert rig.task[-1].position[-1] < -0.008  # it gives 10 mm
     put(rig, press_tolerance=0.005)
-    rig.run(0.05)
+    rig.run_until_it_stops(0.1)
     rig.diagnosed("the surface is not where it should be")
     rig.diagnosed("or soft (")
 
@@ -242,7 +242,7 @@ def test_a_tilted_surface_is_told(rig):
     put(rig, press_tolerance=0.01)
     engaged(rig, 1.5)
     rig.move((0.5, 0.0, 0.0), (2.5, 0.1, 0.0))
-    rig.run(2.5)
+    rig.run_until_it_stops(2.5)
     rig.diagnosed("the surface is not where it should be")
     rig.diagnosed("or tilted (")
 

@@ -50,6 +50,40 @@ class LifeCycle(Conversation):
         return {value.key: value.value for value in status.values}["state"]
 
 
+def test_what_goes_wrong_in_a_transition_is_kept_until_one_succeeds():
+    from rclpy.lifecycle import TransitionCallbackReturn as Result
+
+    from rbd_dynamics.nodes.description import BuildError
+    from rbd_dynamics.nodes.managed_node import ManagedNode
+
+    class Node:
+        said: list[str] = []
+        _failed = ""
+
+        def get_logger(self):
+            return self
+
+        def error(self, text):
+            self.said.append(text)
+
+    def wrong(error):
+        def action():
+            raise error
+
+        return action
+
+    node = Node()
+    assert ManagedNode._guarded(node, "configure", wrong(BuildError("no joints"))) == Result.FAILURE
+    assert node._failed == "cannot configure: no joints" and node.said == [node._failed]
+    assert ManagedNode._guarded(node, "recover", lambda: None) == Result.SUCCESS
+    assert node._failed == "cannot configure: no joints"
+    assert ManagedNode._guarded(node, "clean up", wrong(KeyError("elbow")), Result.ERROR) == Result.ERROR
+    assert node._failed == "cannot clean up: internal error: KeyError: elbow" and "Traceback" in node.said[-1]
+    assert ManagedNode._guarded(node, "activate", wrong(BuildError("late")), Result.ERROR) == Result.ERROR
+    assert ManagedNode._guarded(node, "configure", wrong(ZeroDivisionError("x"))) == Result.FAILURE
+    assert ManagedNode._guarded(node, "activate", lambda: None) == Result.SUCCESS and node._failed == ""
+
+
 def test_transition_that_is_not_allowed_gets_its_answer(ros):
     with ros.start("feedforward", {"autostart": False}, name="refusing") as node:
         talk = LifeCycle(ros, node)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
 
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.periodic import Periodic
+from helpers.ros_nodes import Ros, joint_state, needs_ros, wait_until
 from helpers.torque_talk import Talk
 
 pytestmark = needs_ros
@@ -20,6 +20,7 @@ GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
 #: an effort tells the state that it answers, whatever was held; and only answers are published
 BARE = {"kp": [0.0], "kd": [0.0], "on_silence": "nothing"}
 PARAMETERS = {"robot_description": ARM, **GAINS, "setpoint_timeout": 0.0}
+PATIENT = {**PARAMETERS, "state_timeout": 5.0}  # what a busy machine delays is no other thing that is wrong
 
 
 def law(robot, q, v):
@@ -29,12 +30,19 @@ def law(robot, q, v):
 
 def begin_at_zero(talk):
     """The first state is held."""
-    assert talk.ask(REST, REST) is not None
+    wait_until(lambda: talk.ask(REST, REST) is not None, "an effort")
+
+
+@pytest.fixture(scope="module")
+def ros(tmp_path_factory):
+    """By the executor that tells when a message was sent."""
+    with Ros(tmp_path_factory.mktemp("ros"), "single_threaded") as ros:
+        yield ros
 
 
 @pytest.fixture(scope="module")
 def talk(ros):
-    with ros.start("feedforward", {**PARAMETERS, "most_refused": 0}, name="measured") as node:
+    with ros.start("feedforward", {**PATIENT, "most_refused": 0}, name="measured") as node:
         talk = Talk(ros, node)
         begin_at_zero(talk)
         yield talk
@@ -62,7 +70,7 @@ def test_what_cannot_have_been_measured_is_not_answered(talk, robot, q, v, reaso
 
 
 def test_an_effort_far_from_what_was_commanded_is_not_answered(ros, robot):
-    with ros.start("feedforward", {**PARAMETERS, "plausible_effort": [5.0, 0.0, 0.0]}, name="weighed") as node:
+    with ros.start("feedforward", {**PATIENT, "plausible_effort": [5.0, 0.0, 0.0]}, name="weighed") as node:
         talk = Talk(ros, node)
 
         def ask(effort):
@@ -84,7 +92,7 @@ def test_an_effort_far_from_what_was_commanded_is_not_answered(ros, robot):
 def test_too_many_implausible_states_in_a_row_end_the_control(ros):
     from lifecycle_msgs.srv import ChangeState
 
-    with ros.start("feedforward", {**PARAMETERS, "most_refused": 5}, name="ending") as node:
+    with ros.start("feedforward", {**PATIENT, "most_refused": 5}, name="ending") as node:
         talk = Talk(ros, node)
         begin_at_zero(talk)
         for _ in range(3):  # never five in a row
@@ -103,12 +111,13 @@ def test_too_many_implausible_states_in_a_row_end_the_control(ros):
         begin_at_zero(talk)
 
 
-class Stream:
+class Stream(Periodic):
     """States, each another, sent at a rate by a thread; what was published and when the node sent it."""
 
     def __init__(self, talk, ros, rate, stamped):
         from std_msgs.msg import Float64MultiArray
 
+        super().__init__(1.0 / rate)
         self.sent = {}  # position of the shoulder: when, ns
         self.published = []  # efforts, when the node sent them
 
@@ -117,27 +126,16 @@ class Stream:
 
         ros.node.create_subscription(Float64MultiArray, f"{talk.node.name}/commands", on_command, 1000)
         wait_until(lambda: talk.node.alive and ros.node.count_publishers(f"{talk.node.name}/commands"), "commands")
-        self._talk, self._period, self._stamped = talk, 1.0 / rate, stamped
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._send)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
+        self._talk, self._stamped = talk, stamped
 
     def more_answers(self):
         answered = len(self.published)
         wait_until(lambda: len(self.published) > answered + 5, "answers")
 
-    def _send(self):
-        while not self._stop.wait(self._period):
-            q = 1e-6 * (len(self.sent) + 1)
-            self.sent[q] = time.time_ns()
-            self._talk.states.publish(joint_state(JOINTS, [q, 0, 0], REST, stamp=self.sent[q] * self._stamped))
+    def act(self):
+        q = 1e-6 * (len(self.sent) + 1)
+        self.sent[q] = time.time_ns()
+        self._talk.states.publish(joint_state(JOINTS, [q, 0, 0], REST, stamp=self.sent[q] * self._stamped))
 
     def ages(self, robot):
         """Of every state at the time that its answer was sent, s. The node is one of BARE parameters."""
@@ -174,6 +172,29 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
         talk.diagnosed(
             "stale joint state" if stamped else "without a stamp: it may be old, for this process stood still"
         )
+
+
+def test_each_effort_has_its_own_limit_of_change():
+    from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
+    from rbd_dynamics.nodes.safeguards import Safeguards
+
+    guards = Safeguards(FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]}), JOINTS)
+    assert guards.limits_rates and not guards.watches_efforts
+    most, second = np.array([9.0, 9.0, 5.0]), 10**9
+
+    def limited(time, *wanted):
+        efforts = np.array(wanted)
+        guards.limit(efforts, time, most)
+        return efforts.tolist()
+
+    assert limited(second, 7.0, 7.0, 7.0) == [7.0, 7.0, 7.0]  # the first is not limited
+    guards.commanded(np.array([0.0, 1.0, 4.5]), second)
+    assert limited(3 * second, 2.0, -8.0, -9.0) == [1.0, -8.0, -3.5]
+    assert guards.limited.tolist() == [True, False, True]
+    assert limited(3 * second, 0.5, 8.0, 0.0) == [0.5, 8.0, 0.0] and not guards.limited.any()
+    assert limited(second // 2, 0.5, 8.0, 4.0) == [0.0, 8.0, 4.5]  # a state of before: no change at all
+    guards.reset()
+    assert limited(3 * second, 2.0, -8.0, -9.0) == [2.0, -8.0, -9.0]
 
 
 def test_efforts_change_no_faster_than_allowed(ros, robot):

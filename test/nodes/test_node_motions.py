@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.motion_loop import SEES_WANTED, MotionLoop
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
 from helpers.trajectory_bytes import serialised
 
 pytestmark = needs_ros
@@ -265,6 +265,19 @@ def test_the_later_trajectory_replaces_one_that_is_being_planned(standing):
     time.sleep(1.5)
     steps, _ = standing.steps()
     assert (steps[:, 0] > -1e-9).all()
+
+
+def test_planning_process_is_there_before_it_is_asked():
+    from rbd_dynamics.nodes.planning_process import PlanningProcess
+
+    planner = PlanningProcess()
+    try:
+        planner.start()
+        process = planner._process
+        assert process is not None and process.poll() is None
+    finally:
+        planner.close()
+    assert process.wait(timeout=PATIENCE) is not None
 
 
 def test_planning_process_that_is_killed_is_said_and_replaced(standing):

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.periodic import Periodic
+from helpers.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
 
 pytestmark = needs_ros
 
@@ -27,27 +28,18 @@ def gravity(robot):
     return robot.gravity(np.array(POSITION))
 
 
-class Traffic:
+class Traffic(Periodic):
     """Joint states at 500 Hz, as long as the context lasts."""
 
     def __init__(self, ros):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
+        super().__init__(0.002)
         self._publisher = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
 
-    def _run(self):
-        while not self._stop.wait(0.002):
-            self._publisher.publish(at_rest())
-
-    def __enter__(self):
-        self._thread.start()
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
+    def act(self):
+        self._publisher.publish(at_rest())
 
 
 @pytest.mark.parametrize("executor", ["events", "single_threaded"])
@@ -72,6 +64,37 @@ def test_signal_while_it_waits_for_a_description_ends_it(ros):
     node = ros.start("dynamics_server", {}, name="waiting")
     node.says("waiting for robot_description")
     assert node.stop() == 0, node.log
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("library", ["_multiarray_umath", "_rclpy_pybind11"])
+def test_a_signal_while_it_still_imports_ends_it_quietly(ros, library, number):
+    """At once when it has these on its way into memory."""
+    node = ros.start("feedforward", {"robot_description": ARM}, name="importing")
+    maps = Path(f"/proc/{node.process.pid}/maps")
+    end = time.monotonic() + PATIENCE
+    while library not in maps.read_text():  # no pause: it is there for some hundredths of a second
+        assert node.alive and time.monotonic() < end, f"waited {PATIENCE:g} s in vain for {library}\n{node.log}"
+    assert node.stop(number) == 0, node.log
+    assert len(node.log.splitlines()) <= 1 and "Traceback" not in node.log, node.log
+
+
+def test_every_one_of_many_requests_at_once_is_answered(ros):
+    from rclpy.qos import QoSProfile
+    from std_srvs.srv import Trigger
+
+    with ros.start("guard", {"robot_description": ARM}, name="asked") as node:
+        node.is_active()
+        client = ros.node.create_client(Trigger, "asked/resume", qos_profile=QoSProfile(depth=1000))
+        assert client.wait_for_service(PATIENCE), "waited in vain for the service"
+        node.process.send_signal(signal.SIGSTOP)  # so that all of them wait
+        try:
+            futures = [client.call_async(Trigger.Request()) for _ in range(300)]
+        finally:
+            node.process.send_signal(signal.SIGCONT)
+        wait_until(lambda: all(future.done() for future in futures), "300 answers")
+        assert all(future.result().message.startswith("nothing to resume") for future in futures)
+        ros.node.destroy_client(client)
 
 
 def test_simulated_time_is_the_one_that_counts(ros):

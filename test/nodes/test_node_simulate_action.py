@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import numpy as np
@@ -48,6 +49,9 @@ class Talk:
 
     def run(self, **fields):
         return self.result(self.begin(**fields))
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.node.process.pid}/task"))
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +155,8 @@ def test_cancel_does_not_wait_for_a_sample(talk, fields):
 
 
 def test_goals_beyond_those_that_a_node_takes_are_rejected(talk):
-    handles = []
+    assert talk.run().success
+    before, handles = talk.threads(), []
     try:
         for _ in range(8):
             handles.append(talk.begin(duration=900_000.0, sample_period=100.0))
@@ -163,6 +168,7 @@ def test_goals_beyond_those_that_a_node_takes_are_rejected(talk):
             wait_until(handle.cancel_goal_async().done, "the cancellation")
         assert all("cancelled" in talk.result(handle).message for handle in handles)
     assert talk.run().success
+    wait_until(lambda: talk.threads() <= before, "the end of what was cancelled, however late it saw that")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.arms import ARM, JOINTS, LINK
 from helpers.ros_nodes import Conversation, needs_ros, wait_until
 
 from rbd_dynamics.model.urdf import load_urdf
@@ -108,6 +108,47 @@ def test_efforts_by_name_do_the_same(talk):
     talk.command_by_name(["elbow"], [-3.0])
     talk.step(40)
     np.testing.assert_allclose(talk.states[-1].position, library([5.0, -3.0, 2.0], 40).q, rtol=1e-12, atol=1e-14)
+
+
+SLIDE = """
+  <joint name="{name}" type="prismatic"><parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>
+    <limit lower="-1" upper="1" effort="100" velocity="9"/></joint>"""
+PRESS = (
+    '<robot name="press"><link name="base"/><link name="tip"/>'
+    + LINK.format(name="carriage", x=0.0, z=0.0, m=1.0)
+    + LINK.format(name="load", x=0.1, z=0.0, m=2.0)
+    + SLIDE.format(name="x", parent="base", child="carriage", axis="1 0 0")
+    + SLIDE.format(name="z", parent="carriage", child="load", axis="0 0 1")
+    + '<joint name="end" type="fixed"><origin xyz="0.3 0 0"/><parent link="load"/><child link="tip"/></joint></robot>'
+)
+SCENE = """
+constraints: [{name: held, type: frame, frame: load, directions: [x]}]
+contacts: [{name: floor, frame: tip, surface: plane, radius: 0.05}]
+"""
+
+
+def test_its_sensor_reads_constraints_and_contacts(ros, tmp_path):
+    """A load that is pushed against a stop with 5 N lies on a floor, which it touches 0.3 m beside the sensor."""
+    from geometry_msgs.msg import WrenchStamped
+
+    (tmp_path / "scene.yaml").write_text(SCENE)
+    parameters = {
+        "robot_description": PRESS, "scene_file": str(tmp_path / "scene.yaml"), "wrench_frame": "load",
+        "inertia_error": 0.0, "publish_clock": True, "initial_joints": ["z"], "initial_positions": [0.08],
+    }  # fmt: skip
+    with ros.start("simulator", parameters, name="pressing") as node:
+        talk = Talk(ros, node)
+        wrenches = ros.collect(WrenchStamped, "pressing/wrench", 1000)
+        talk.start_anew()
+        talk.command([5.0, 0.0])
+        answer = talk.step(1000)
+        assert answer.success, answer.message
+        wait_until(lambda: wrenches and wrenches[-1].header.stamp == answer.time, "the wrench after the steps")
+        np.testing.assert_allclose(talk.states[-1].position, [0.0, 0.05], atol=1e-5)
+    force, torque, weight = wrenches[-1].wrench.force, wrenches[-1].wrench.torque, 2.0 * 9.81
+    np.testing.assert_allclose([force.x, force.y, force.z], [-5.0, 0.0, weight], atol=1e-6)
+    np.testing.assert_allclose([torque.x, torque.y, torque.z], [0.0, -0.3 * weight, 0.0], atol=1e-6)
+    assert wrenches[-1].header.frame_id == "load"
 
 
 def test_brakes_hold_it_until_a_command_comes_and_time_goes_on(talk):

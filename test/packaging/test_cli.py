@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from rbd_dynamics import ModelBuilder, save_yaml
-from rbd_dynamics.cli import main
-from rbd_dynamics.example_robots import robots
-from rbd_dynamics.model.joints import Revolute
+from rbd_dynamics import Limits, Mimic, ModelBuilder, save_yaml
+from rbd_dynamics.cli import KERNELS, main
+from rbd_dynamics.example_robots import PACKAGE, robots
+from rbd_dynamics.model.joints import Prismatic, Revolute, Spherical
 
 ARM = """
 <robot name="arm">
@@ -31,6 +31,48 @@ ARM = """
 </robot>
 """
 
+SHOWN = """
+gripper, fixed base: 3 joints, 5 degrees of freedom (nq 6, nv 5), 4 bodies, 10 frames, 8 kg, gravity (0, 0, -9.81) m/s²
+Joints, in the order of q and v (rad, m, s, N, N m)
+
+   #  joint    type           range  speed  effort  damping  friction  armature  mimic            moves  on
+ ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+   0  turn     revolute    0 .. inf             70      0.7                 0.1                   arm    world
+ 1-3  ball     spherical                                                                          wrist  arm
+   4  slide    prismatic  0 .. 0.04    0.2      20                0.3                             left   wrist
+      follows  prismatic                                                         1 * slide -0.01  right  wrist
+
+Bodies: links with all that is fixed to them (kg, m)
+
+ body                mass        centre of mass  frames
+ ───────────────────────────────────────────────────────────
+ fixed to the world     5  0.0000 0.0000 0.1000  stand
+ arm                    2  0.5000 0.0000 0.0000  arm
+ wrist                0.5  0.0000 0.0000 0.0000  wrist, tip
+ left                0.25  0.0000 0.0000 0.0000  left
+ right               0.25  0.0000 0.0000 0.0000  right
+"""
+
+
+@pytest.fixture
+def gripper(tmp_path):
+    """A file with something in every column of the tables; `SHOWN` is what `info` says of it."""
+    builder = ModelBuilder("gripper")
+    builder.add_fixed("stand", None, mass=5.0, com=(0.0, 0.0, 0.1))
+    axis, open_above = (0.0, 0.0, 1.0), Limits(lower=0.0, effort=70.0)
+    builder.add_body("arm", "stand", Revolute(axis), joint_name="turn", mass=2.0, com=(0.5, 0.0, 0.0),
+                     limits=open_above, damping=0.7, armature=0.1)  # fmt: skip
+    round_one = (0.001, 0.0, 0.0, 0.001, 0.0, 0.001)
+    builder.add_body("wrist", "arm", Spherical(), joint_name="ball", mass=0.5, inertia=round_one)
+    narrow = Limits(lower=0.0, upper=0.04, velocity=0.2, effort=20.0)
+    builder.add_body("left", "wrist", Prismatic((0.0, 1.0, 0.0)), joint_name="slide", mass=0.25,
+                     limits=narrow, friction=0.3)  # fmt: skip
+    mimic = Mimic("slide", multiplier=1.0, offset=-0.01)
+    builder.add_body("right", "wrist", Prismatic((0.0, -1.0, 0.0)), joint_name="follows", mass=0.25, mimic=mimic)
+    builder.add_fixed("tip", "wrist")
+    save_yaml(builder.build(), tmp_path / "gripper.yaml")
+    return str(tmp_path / "gripper.yaml")
+
 
 @pytest.fixture
 def arm(tmp_path):
@@ -49,6 +91,52 @@ def test_info_shows_joints_in_order_with_limits_and_the_whole_mass(arm, capsys):
     assert {"3", "70", "0.7", "0.3"} <= set(shoulder)
     assert next(row for row in rows if "elbow" in row)[:3] == ["1", "elbow", "continuous"]
     assert "lower, tool" in text  # fixed to one another, one body
+
+
+def shown(capsys):
+    """What a command has printed, without blanks at the ends of lines."""
+    return [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
+
+
+def test_info_shows_every_number_in_its_column(gripper, capsys):
+    assert main(["info", gripper]) == 0
+    assert shown(capsys) == SHOWN.strip().splitlines()
+
+
+def test_info_with_kernels_adds_a_table_of_operations(gripper, capsys):
+    assert main(["info", gripper, "--kernels"]) == 0
+    more = shown(capsys)[len(SHOWN.strip().splitlines()) :]
+    heads = [line.split() for line in more]
+    assert " ".join(more).lstrip().startswith("Operations per call, backend")
+    assert ["algorithm", "operations"] in heads
+    rows = heads[heads.index(["algorithm", "operations"]) + 2 :]
+    assert [name for name, _ in rows] == list(KERNELS)
+    assert all(int(count) > 10 for _, count in rows)
+
+
+def test_info_as_json_tells_the_same_of_every_joint(gripper, capsys):
+    assert main(["info", gripper, "--json"]) == 0
+    info = json.loads(capsys.readouterr().out)
+    without = dict.fromkeys(("lower", "upper", "velocity", "effort"))
+    nothing = {"damping": 0.0, "friction": 0.0, "armature": 0.0, "mimic": None}
+    follows = {"leader": "slide", "multiplier": 1.0, "offset": -0.01}
+    assert info == {
+        "name": "gripper", "base": "fixed", "nq": 6, "nv": 5, "mass": 8.0, "gravity": [0.0, 0.0, -9.81],
+        "frames": ["stand", "arm", "turn", "wrist", "ball", "left", "slide", "right", "follows", "tip"],
+        "joints": [
+            {"name": "turn", "type": "revolute", "moves": "arm", "parent": None, "q_index": 0, "v_index": 0,
+             "limits": without | {"lower": 0.0, "effort": 70.0}} | nothing | {"damping": 0.7, "armature": 0.1},
+            {"name": "ball", "type": "spherical", "moves": "wrist", "parent": "arm", "q_index": 1, "v_index": 1,
+             "limits": without} | nothing,
+            {"name": "slide", "type": "prismatic", "moves": "left", "parent": "wrist", "q_index": 5, "v_index": 4,
+             "limits": {"lower": 0.0, "upper": 0.04, "velocity": 0.2, "effort": 20.0}} | nothing | {"friction": 0.3},
+            {"name": "follows", "type": "prismatic", "moves": "right", "parent": "wrist", "q_index": 5, "v_index": 4,
+             "limits": without} | nothing | {"mimic": follows},
+        ],
+        "bodies": [{"name": name, "mass": mass}
+                   for name, mass in (("arm", 2.0), ("wrist", 0.5), ("left", 0.25), ("right", 0.25))],
+        "fixed_mass": 5.0,
+    }  # fmt: skip
 
 
 def test_info_as_json_is_complete(arm, capsys):
@@ -87,7 +175,25 @@ def test_a_robot_of_example_robot_data_goes_by_its_name(capsys):
     mimics = {joint["name"]: joint["mimic"] for joint in info["joints"] if joint["mimic"]}
     assert info["nv"] == 8 and mimics["panda_finger_joint2"]["leader"] == "panda_finger_joint1"
     assert main(["info", "pnada"]) == 2
-    assert "did you mean" in capsys.readouterr().err
+    assert f"robots of {PACKAGE}; did you mean 'panda'" in capsys.readouterr().err
+    assert main(["info", "zzzz"]) == 2
+    assert capsys.readouterr().err.endswith(f"robots of {PACKAGE}\n")
+
+
+def test_without_example_robots_it_is_said_where_names_are_known(monkeypatch, capsys):
+    monkeypatch.setattr("rbd_dynamics.formats.source.robots", dict)
+    assert main(["info", "panda"]) == 2
+    assert f"no such file: panda (robots are known by name where {PACKAGE} is installed)" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_says_so(monkeypatch, capsys):
+    class Interrupted(io.StringIO):
+        def read(self, size=-1):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    assert main(["info", "-"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_check_of_a_sound_robot_finds_no_error(arm, capsys):
@@ -103,8 +209,25 @@ def test_check_of_a_broken_robot_names_the_culprit(tmp_path, capsys):
     assert "error" in text and "'upper'" in text
     assert main(["check", str(path), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
-    assert report["errors"] >= 1
-    assert any(finding["severity"] == "error" and "upper" in finding["element"] for finding in report["findings"])
+    errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
+    assert report["urdf"] == str(path) and report["errors"] == len(errors) >= 1
+    (upper,) = (finding for finding in errors if "upper" in finding["element"])
+    said = " ".join(text.split())
+    assert f"{upper['element']}: {upper['message']} ({upper['hint']})" in said or not upper["hint"]
+
+
+def test_check_lists_what_it_found_and_counts_it(gripper, arm, capsys):
+    thin = "has practically no rotational inertia (it counts as a point mass)"
+    assert main(["check", gripper]) == 0
+    assert shown(capsys) == [
+        *(f"warning  link '{name}': {thin}" for name in ("arm", "left", "right")),
+        "   note  joint 'follows': follows another: follows = 1 * slide + -0.01",
+        "3 warnings, 1 note",
+    ]
+    assert main(["check", gripper, "--quiet"]) == 0
+    assert shown(capsys)[-1] == "3 warnings"
+    assert main(["check", arm, "--quiet"]) == 0
+    assert shown(capsys) == ["nothing to complain about"]
 
 
 def test_quiet_check_leaves_notes_out(capsys):
@@ -119,12 +242,15 @@ def test_quiet_check_leaves_notes_out(capsys):
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [
-        (["info", "no/such/file.urdf"], "no/such/file.urdf"),
+        (["info", "no/such/file.urdf"], "no such file: no/such/file.urdf"),
         (["info", "."], "directory"),
         (["info", "ARM", "--lock", "elbwo=1"], "elbwo"),
         (["info", "ARM", "--joints", "wrist"], "wrist"),
         (["info", "BROKEN"], "bsae"),
         (["info", "BINARY"], "BINARY"),
+        (["excite", "ARM", "--velocity", "1", "--tool", "finger"], "finger"),
+        (["excite", "ARM", "--lock", "elbwo=1"], "elbwo"),
+        (["rehearse", "ARM", "--known-load", "finger=2"], "finger"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(arguments, culprit, arm, tmp_path, capsys):
@@ -161,4 +287,4 @@ def test_a_model_as_yaml(tmp_path, capsys):
     assert "swing" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "pendulum.yaml"), "--quiet"]) == 0
     assert main(["info", str(tmp_path / "pendulum.yaml"), "--floating"]) == 2
-    assert "for a URDF" in capsys.readouterr().err
+    assert "no 'base'" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from helpers.paths import RECORDINGS
 from helpers.recordings import URDF, bag, messages
 
 from rbd_dynamics.cli import main
+from rbd_dynamics.replay.report.tables import estimate_cell, number
 
 pytestmark = needs_rosbags
 
@@ -26,6 +27,28 @@ def test_table_of_one_recording(recording, capsys):
     shown = capsys.readouterr().out
     assert "1200 messages on /joint_states" in shown
     assert "elbow" in shown and "0.50" in shown and "N m" in shown
+    assert "base parameters" not in shown and "Load at" not in shown
+
+
+def test_what_is_asked_for_is_told(recording, capsys):
+    arguments = ["replay", str(recording), "--cutoff", "8", "--payload", "lower", "--inertias"]
+    assert main(arguments) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert main([*arguments, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    base, load = summary["inertias"]["base"], summary["payload"]
+    known = sum(part["identifiable"] for part in base)
+    assert f" {known} of {len(base)} base parameters identified" in shown and 0 < known
+    parts = ", ".join(f"{part['name']} {estimate_cell(part)}" for part in (load["mass"], *load["com"]))
+    assert f"Load at lower: {parts} " in shown
+    for joint, friction in zip(summary["joints"], summary["friction"]["joints"]):
+        cells = [
+            joint["name"],
+            *(number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")),
+            "N m",
+        ]
+        found = [estimate_cell(friction[name]) for name in ("offset", "coulomb", "viscous")]
+        assert " ".join([*cells, *found, number(friction["rmse_after"])]) in shown
 
 
 def test_json_has_all_settings(recording, capsys):
@@ -55,12 +78,24 @@ def test_report_and_corrected_description_by_default(recording, tmp_path, capsys
     assert str(tmp_path / "report.html") in capsys.readouterr().out.replace("\n", "")
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_nothing_compared_is_no_success(tmp_path, many, capsys):
+    """So short that it is all edge."""
+    for k in range(1 + many):
+        bag(tmp_path / "runs" / f"run{k}", count=60)
+    given = tmp_path / "runs" if many else tmp_path / "runs" / "run0"
+    assert main(["replay", str(given)]) == 1
+    assert "run0: nothing was compared with the model" in capsys.readouterr().err
+
+
 def test_thresholds_by_joint(recording, capsys):
     arguments = ["--contact-threshold", "elbow=0.2", "--no-friction", "--json"]
     assert main(["replay", str(recording), *arguments]) == 0
     found = json.loads(capsys.readouterr().out)["external_torque"]
     assert found["threshold"] == {"shoulder": None, "elbow": 0.2}
-    assert [list(event["peak"]) for event in found["events"]] == [["elbow"]]
+    assert found["events"] == []  # an offset from the beginning on is none
+    assert main(["replay", str(recording), "--false-alarms", "0"]) == 2
+    assert "false alarms must be a positive number" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -101,7 +136,7 @@ def test_a_folder_is_a_fleet(tmp_path, capsys):
     command = ["replay", str(tmp_path / "archive"), "-o", str(tmp_path / "out"), "--formats", "csv", "--workers", "1"]
     assert main(command) == 1  # one failed
     shown = capsys.readouterr()
-    assert "3 of 4 recordings" in shown.out and "bad.mcap" in shown.err
+    assert f"3 of 4 recordings, in {tmp_path / 'out'}: fleet.html" in shown.out and "bad.mcap" in shown.err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "left__a", "left__b", "right__a", "fleet.html", "fleet.json", "fleet.csv"
     }  # fmt: skip
@@ -109,7 +144,13 @@ def test_a_folder_is_a_fleet(tmp_path, capsys):
     assert main(command) == 0
     assert "3 of them done before" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["robots"]) == ["left", "right"]
+    robots = json.loads(capsys.readouterr().out)["robots"]
+    assert list(robots) == ["left", "right"]
+    rows = [line.split() for line in shown.out.splitlines()]
+    for name, robot in robots.items():
+        worst = max(robot["joints"], key=lambda joint: joint["nrmse"])
+        numbers = [number(worst[key]) for key in ("rmse", "nrmse")]
+        assert [name, str(robot["recordings"]), number(robot["hours"]), worst["name"], *numbers] in rows
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="needs the recording of a real robot")

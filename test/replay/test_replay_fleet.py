@@ -6,16 +6,18 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, needs_rosbags, write_split
+from helpers.bags import START, Content, bare, motion, needs_rosbags, write_ros2, write_split
 from helpers.recordings import NAMES, SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.replay import Comparison, RecordingError, Settings, compare
+from rbd_dynamics.replay import Comparison, Recording, RecordingError, Settings, compare
 from rbd_dynamics.replay.fleet import Job, find_recordings, overview, run, run_job, run_jobs, trends, write_overview
 from rbd_dynamics.replay.fleet.drift import DAY, Outcome
 from rbd_dynamics.replay.fleet.job import merged
@@ -60,11 +62,83 @@ def test_recordings_are_found_by_what_they_are(tmp_path):
         find_recordings([tmp_path / "empty"])
 
 
+@pytest.mark.parametrize("plugin", ["SQLITE3", "MCAP"])
+@pytest.mark.parametrize("kind", ["split", "overlapping", "one after the other", "named otherwise"])
+def test_bare_files_are_one_recording_only_where_they_are_parts_of_one(tmp_path, kind, plugin):
+    """Seen: a folder of 24 of them, read as one recording with 23 clock resets."""
+    step = {"split": 0.5, "overlapping": -3.0, "one after the other": 60.0, "named otherwise": 0.5}[kind]
+    name = "run_{:02}" if kind == "named otherwise" else "run_{}"
+    for k in range(4):
+        later = int(k * step * 1e9)
+        made = [replace(m, stamp=m.stamp + later, received=m.received + later) for m in motion(100)]
+        file = bare(write_ros2(tmp_path / "made", Content({"/joint_states": made}), plugin))
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        file.rename(tmp_path / "runs" / f"{name.format(k)}{file.suffix}")
+        (tmp_path / "made").rmdir()
+    found = find_recordings([tmp_path / "runs"])
+    if kind == "split":
+        assert [one.path for one in found] == [tmp_path / "runs"]
+        assert len(Recording(found[0].path).files) == 4
+    else:
+        assert len(found) == 4 and all(one.path.is_file() for one in found)
+        with pytest.raises(RecordingError, match="has 4 recordings in it.*name one of them"):
+            Recording(tmp_path / "runs")
+
+
 def test_names_of_recordings_are_unique(tmp_path):
     for folder in ("x", "y"):
         bag(tmp_path / folder / "run")
     found = find_recordings([tmp_path / "x", tmp_path / "y"])
     assert [one.name for one in found] == ["run", "run~2"]
+
+
+def found_in(folder):
+    return [(one.path.relative_to(folder).as_posix(), one.name) for one in find_recordings([folder])]
+
+
+def test_a_recording_named_like_its_folder_hides_nothing(tmp_path):
+    """Nor is it hidden: archive/, its parts, archive/archive/ and archive/archive.mcap are three recordings."""
+    archive = tmp_path / "archive"
+    bag(archive)
+    bag(archive / "archive")
+    write_ros2(tmp_path / "made", Content({"/joint_states": messages(30)}), "MCAP")
+    next((tmp_path / "made").glob("*.mcap")).rename(archive / "archive.mcap")
+    assert found_in(archive) == [(".", "archive"), ("archive", "archive~2"), ("archive.mcap", "archive.mcap")]
+    folders = [one.folder for one in find_recordings([archive])]
+    assert len(set(folders)) == 3
+
+
+def test_a_listed_part_is_no_recording_of_its_own(tmp_path):
+    path = bag(tmp_path / "run")
+    part = next(path.glob("*.db3"))
+    part.with_name(part.name + ".zstd").write_bytes(b"of the same")
+    assert found_in(tmp_path) == [("run", "run")]
+
+
+def test_folders_of_results_are_nobody_elses(tmp_path):
+    names = ["a/b", "a__b", "A__b", "fleet.json", "Fleet.html", "x", "x~2"]
+    for name in names:
+        bag(tmp_path / "one" / name, count=20)
+    bag(tmp_path / "other" / "x", count=20)
+    found = find_recordings([tmp_path / "one", tmp_path / "other"])
+    assert len(found) == len(names) + 1
+    folders = [one.folder.casefold() for one in found]
+    assert len(set(folders)) == len(folders) and not {"fleet.html", "fleet.json", "fleet.csv"} & set(folders)
+    assert len({one.name for one in found}) == len(found)
+
+
+def test_recordings_of_one_file_name_keep_apart(tmp_path, capsys):
+    from rbd_dynamics.cli import main
+
+    for folder in ("left", "right"):
+        bag(tmp_path / "archive" / folder / "run", count=400)
+    command = ["replay", str(tmp_path / "archive"), "-o", str(tmp_path / "out"), "--formats", "csv", "--workers", "1"]
+    assert main(command) == 0
+    capsys.readouterr()
+    content = json.loads((tmp_path / "out" / "fleet.json").read_text())
+    assert [entry["name"] for entry in content["recordings"]] == ["left/run", "right/run"]
+    page = (tmp_path / "out" / "fleet.html").read_text()
+    assert "left/run" in page and "right/run" in page
 
 
 def plain(results):
@@ -140,6 +214,12 @@ def test_overview_tells_which_robot_drifts(archive, tmp_path):
     assert [row["robot"] for row in rows if row["joint"] == "elbow"] == ["left"] * 5 + ["right"] * 5
     page = (tmp_path / "fleet.html").read_text()
     assert "right, elbow drifts" in page and "broken.mcap" in page
+    rows = [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
+    marks = [(row[0], row[3], row[-1]) for row in rows if len(row) == 10 and row[3] != "joint"]
+    assert marks == [
+        ("left", "shoulder", "<b></b>"), ("", "elbow", "<b></b>"),
+        ("right", "shoulder", "<b></b>"), ("", "elbow", "<b>drifts differs</b>"),
+    ]  # fmt: skip
     shuffled = run_jobs(jobs(archive, tmp_path)[::-1], workers=1)[::-1]
     assert overview(shuffled) == content
 

@@ -7,70 +7,35 @@ import json
 import pickle
 import re
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
+from helpers.identified import LOAD, arm, loaded, with_friction, without_friction
 from helpers.paths import RECORDINGS, ROOT
 from helpers.robots import FILES
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf, load_yaml, model_from_dict
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.model import Model, ModelWarning
-from rbd_dynamics.model.joints import Prismatic, Revolute
-from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.model.joints import Prismatic
 from rbd_dynamics.replay import Recording, Segment, Settings, segments
 from rbd_dynamics.replay.identification import (
+    Estimate,
     FrictionIdentifier,
     InertiaIdentifier,
     PayloadIdentifier,
 )
 from rbd_dynamics.replay.identification.pseudo_inertia import pseudo_inertia
+from rbd_dynamics.replay.identification.validation import Validation
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 
-SEEDS = range(20)
-LOAD = (1.2, (0.02, -0.03, 0.08), (0.004, 0.0005, -0.0003, 0.005, 0.0002, 0.003))
+SEEDS = range(6)
 needs_data = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="needs the recording of a Panda")
 needs_files = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")
 both_robots = pytest.mark.parametrize("robot_name", ["ur5_robot", "panda"])
-
-
-def without_friction(name: str) -> Model:
-    joints = None if name == "ur5_robot" else [f"panda_joint{k}" for k in range(1, 8)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        model = load_urdf(FILES[name], joints=joints)
-    zeros = dict.fromkeys(model.joint_names, 0.0)
-    return with_joint_friction(model, damping=zeros, friction=zeros)
-
-
-def with_friction(model: Model) -> tuple[Model, np.ndarray]:
-    """The model with some friction, and offsets (nv,)."""
-    rng = np.random.default_rng(7)
-    damping, friction = (dict(zip(model.joint_names, rng.uniform(0.2, 1.0, model.nv).tolist())) for _ in range(2))
-    return with_joint_friction(model, damping=damping, friction=friction), 0.3 * rng.normal(size=model.nv)
-
-
-def loaded(model: Model, frame: str) -> Model:
-    mass, com, inertia = LOAD
-    carrier, load = payload_inertia(model, frame, mass, com=com, inertia=inertia)
-    bodies = list(model.bodies)
-    bodies[carrier] = replace(bodies[carrier], inertia=bodies[carrier].inertia + load)
-    return replace(model, bodies=tuple(bodies))
-
-
-def arm(count: int = 3) -> Model:
-    builder = ModelBuilder("arm")
-    axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
-    for k, axis in enumerate(axes[:count]):
-        builder.add_body(
-            f"link{k}", f"link{k - 1}" if k else None, Revolute(axis), joint_name=f"j{k}", placement=(0.0, 0.1, 0.3),
-            mass=3.0 - k, com=(0.05, 0.02, 0.2), inertia=(0.02, 0, 0, 0.03, 0, 0.02), damping=0.5, friction=0.3,
-        )  # fmt: skip
-    return builder.build()
 
 
 def found_by(identifier, parts):
@@ -252,7 +217,7 @@ def test_a_load_lies_in_its_intervals_and_they_are_narrow(robot_name):
     friction.check()
     assert np.median(coverage.widths["mass"]) < 0.02
     assert all(np.median(coverage.widths[f"com {axis}"]) < 0.004 for axis in "xyz")
-    assert len(coverage.widths["Iyy"]) > 10
+    assert len(coverage.widths["Iyy"]) > len(SEEDS) / 2
 
 
 @needs_rosbags
@@ -315,6 +280,51 @@ def test_one_pose_does_not_tell_a_load():
         assert not joint.coulomb.identifiable and not joint.viscous.identifiable
 
 
+@needs_files
+@pytest.mark.parametrize("share", [0.05, 0.15])
+def test_intervals_hold_the_truth_where_the_description_is_wrong_and_noise_is_coloured(share):
+    """Bodies of the real robot are off by up to this share; neither residuals nor blocks of time show all of it."""
+    given = without_friction("ur5_robot")
+    truth, offset = with_friction(given)
+    robot, inside, narrow = Robot(given), [], []
+    for seed in SEEDS:
+        real = loaded(perturb_inertias(truth, share, seed=seed), "tool0")
+        parts = segments_of(*measured(real, seed, offset=offset, colour=0.1))
+        found = found_by(PayloadIdentifier(robot, "tool0", low_pass=LOW_PASS), parts)
+        for estimate, value in zip((found.mass, *found.com), (LOAD[0], *LOAD[1])):
+            if estimate.identifiable:
+                inside.append(estimate.covers(value))
+        narrow.append(found.mass.upper - found.mass.lower)
+        for k, (joint, body) in enumerate(zip(found.joints, real.joints)):
+            for estimate, value in zip(
+                (joint.offset, joint.coulomb, joint.viscous), (offset[k], body.friction, body.damping)
+            ):
+                if estimate.identifiable:
+                    inside.append(estimate.covers(value))
+    assert len(inside) > 15 * len(SEEDS)
+    assert np.mean(inside) >= 0.9
+    assert np.nanmedian(narrow) < 8.0 * share * LOAD[0]  # wide, but not so wide that nothing is said
+
+
+def test_a_load_lighter_than_nothing_is_a_finding():
+    described, real = loaded(arm(), "link2"), arm()
+    found = found_by(PayloadIdentifier(Robot(described), "link2", low_pass=LOW_PASS), segments_of(*measured(real, 0)))
+    assert not found.mass.identifiable and found.load is None
+    assert found.mass.finding.startswith("-1.2 ±") and "lighter than nothing" in found.mass.finding
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mass"]["value"] is None
+
+
+def test_a_load_of_the_size_of_the_misfit_is_refused():
+    given = without_friction("ur5_robot")
+    truth, offset = with_friction(given)
+    real = perturb_inertias(truth, 0.3, seed=3)  # without a load
+    found = found_by(
+        PayloadIdentifier(Robot(given), "tool0", low_pass=LOW_PASS), segments_of(*measured(real, 1, offset=offset))
+    )
+    assert not found.mass.identifiable or found.mass.covers(0.0)
+    assert "errors of the description" in found.mass.finding
+
+
 # --- inertias -----------------------------------------------------------------------------------------------------
 
 
@@ -324,7 +334,7 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
     given = without_friction(robot_name)
     truth, offset = with_friction(given)
     coverage, friction, identifiable, narrower = Coverage(), Coverage(), [], []
-    for seed in SEEDS:
+    for seed in SEEDS[::2]:  # each with some forty parameters
         model = perturb_inertias(truth, 0.15, seed=seed)
         identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
         found = found_by(identifier, segments_of(*measured(model, seed, offset=offset)))
@@ -347,6 +357,40 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
     friction.check()
     assert np.mean(identifiable) > 0.6
     assert max(narrower) < 0.3
+
+
+def test_what_is_exported_is_never_worse_and_says_three_figures():
+    """Inertias that are made possible after the fit, with offsets as they were, would be: see possible_model.py."""
+    given = arm()
+    real = perturb_inertias(with_joint_friction(given, friction={"j1": 2.0}), 0.3, seed=2)
+    offset = np.array([0.5, 4.0, -0.3])
+    identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
+    found = found_by(identifier, segments_of(*measured(real, 2, 30.0, offset=offset, noise=2.0, colour=0.1)))
+    proof = found.validation
+    assert found.refused == "" and proof.worse == () and proof.folds == 4
+    for joint, consistent in zip(found.joints, found.rmse_consistent):
+        before, base, exported, beside = proof.of(joint.joint)
+        assert consistent < 1.1 * joint.rmse_after
+        assert exported <= 1.02 * before + 0.01 and beside < 1.2 * base < before
+    # and where nothing can be gained, the given model is hardly touched
+    same = found_by(InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(given, 3, 30.0)))
+    assert same.validation.worse == ()
+
+
+def test_a_worse_model_is_refused_with_its_figures_and_so_is_nan():
+    proof = Validation(("a", "b", "c"), 4, (1.0, 1.0, 1.0), (0.5,) * 3, (1.1, 0.9, np.nan), (0.8,) * 3, (10.0,) * 3)
+    assert proof.worse == ("a", "c")
+    assert "a 1 before, 0.5 base fit, 1.1 exported, 0.8 with offsets" in proof.refusal()
+
+
+def test_numbers_that_cannot_be_are_cut_off_or_refused():
+    positive = Estimate.of("coulomb", 0.3, 0.1, 2.0, "N m", True)
+    assert positive.at_least_zero("why") is positive
+    near = Estimate.of("coulomb", -0.05, 0.1, 2.0, "N m", True).at_least_zero("why")
+    assert (near.value, near.lower, near.upper) == pytest.approx((0.0, 0.0, 0.15)) and near.identifiable
+    below = Estimate.of("Ixx", -0.12, 0.01, 2.0, "kg m^2", True).at_least_zero("no body has it")
+    assert not below.identifiable and np.isnan(below.value)
+    assert below.finding == "-0.12 ± 0.02 kg m^2: no body has it"
 
 
 def test_what_is_not_excited_stays_as_it_was():
@@ -410,7 +454,8 @@ def test_a_result_is_a_model_a_dictionary_and_a_urdf():
     for other in again:
         assert np.allclose(Robot(other, friction=True).inverse_dynamics(*state), expected, rtol=1e-12, atol=1e-12)
     assert len(data["base"]) == len(found.base) and data["base"][0]["unit"] in ("kg", "kg m", "kg m^2")
-    assert [joint.friction for joint in found.model.joints] == [joint.coulomb.value for joint in found.joints]
+    coulomb = [joint.coulomb.value for joint in found.joints]
+    assert [joint.friction for joint in found.model.joints] == pytest.approx(coulomb, rel=1e-2)
 
 
 # --- parts, errors ------------------------------------------------------------------------------------------------
@@ -543,7 +588,7 @@ def test_the_hand_of_a_real_robot_is_found_when_the_model_has_none():
     found = found_by(PayloadIdentifier(Robot(model), "fer_link8", low_pass=parts.low_pass), parts)
     assert found.mass.value == pytest.approx(truth, rel=0.05)
     assert found.mass.covers(truth)
-    assert found.mass.upper - found.mass.lower < 0.2 * truth
+    assert found.mass.upper - found.mass.lower < truth  # the description is wrong elsewhere, too
     assert not any(estimate.identifiable for estimate in found.inertia)  # it hardly turns
     assert all(joint.rmse_after < 0.6 * joint.rmse_before for joint in found.joints)
 

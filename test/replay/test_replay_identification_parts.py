@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.signal
+import scipy.stats
 from helpers.robots import FILES
 
 from rbd_dynamics import Mimic, ModelBuilder, Robot, load_urdf
@@ -152,12 +153,22 @@ def test_what_columns_cannot_tell_apart_is_not_identifiable_and_stays_at_zero():
     assert together @ fit.covariance @ together < 1e-4
 
 
+@pytest.mark.parametrize(("seconds", "blocks"), [(12, 12), (11, 22), (3, 6)])
+def test_blocks_are_doubled_as_long_as_a_dozen_are_left(seconds, blocks):
+    noise = np.repeat(np.random.default_rng(0).normal(size=seconds), RATE)  # twice as long as a block stands still
+    found = NormalEquations([np.arange(1)], 1)
+    found.add(0, stamps(len(noise)), np.ones((len(noise), 1)), noise)
+    fit = solve(found, np.full(1, 100.0))
+    assert fit.blocks == blocks
+    assert fit.quantile == scipy.stats.t.ppf(0.975, blocks - 1)
+
+
 def test_few_blocks_tell_no_errors():
     rng = np.random.default_rng(0)
     found = NormalEquations([np.arange(1)], 1)
-    found.add(0, stamps(200), rng.normal(size=(200, 1)), rng.normal(size=200))
+    found.add(0, stamps(250), rng.normal(size=(250, 1)), rng.normal(size=250))
     fit = solve(found, np.ones(1))
-    assert fit.blocks == 4 and not fit.identifiable.any() and np.isnan(fit.quantile)
+    assert fit.blocks == 5 and not fit.identifiable.any() and np.isnan(fit.quantile)
     nothing = solve(NormalEquations([np.arange(1)], 1), np.ones(1))
     assert not nothing.identifiable.any() and np.isnan(nothing.rms_after).all()
 

@@ -5,32 +5,36 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
-import subprocess
+import re
+import resource
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import needs_rosbags
-from helpers.recordings import NAMES, RATE, SETTINGS, URDF, bag
+from helpers.bags import Content, needs_rosbags, write_ros2
+from helpers.browser import needs_browser
+from helpers.recordings import NAMES, RATE, SETTINGS, URDF, bag, messages
+from helpers.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf, load_yaml
 from rbd_dynamics.replay import Questions, Recording, analyse, compare
+from rbd_dynamics.replay.caveats import caveats_of_load
 from rbd_dynamics.replay.fleet import Job, run_job
 from rbd_dynamics.replay.outputs import FORMATS, Outputs
 from rbd_dynamics.replay.report import write_html, write_pictures
-from rbd_dynamics.replay.report.page import headline
-from rbd_dynamics.replay.report.tables import number
+from rbd_dynamics.replay.report.figures import torque_figure, torque_signals
+from rbd_dynamics.replay.report.page import _contacts, headline
+from rbd_dynamics.replay.report.tables import beginning, folded, number
 from rbd_dynamics.replay.series import Series
-from rbd_dynamics.replay.sinks import COLUMNS, TOPICS
+from rbd_dynamics.replay.sinks import COLUMNS, TOPICS, Columns, CsvTable, ParquetTable, ResidualBag
 
 pytestmark = needs_rosbags
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUESTIONS = Questions(payload="lower", inertias=True)
 KEYS = {
     "rbd_dynamics", "created", "recording", "robot", "settings", "questions", "warnings", "events", "joints",
-    "friction", "payload", "inertias", "external_torque", "energy",
+    "friction", "drives", "payload", "inertias", "external_torque", "energy", "diagnosis", "export",
 }  # fmt: skip
 
 
@@ -154,36 +158,79 @@ def test_what_fails_leaves_no_summary(tmp_path):
     assert not (tmp_path / "out" / "summary.json").exists() and not (tmp_path / "out" / "state.json").exists()
 
 
+class Written:
+    """What is written of a segment, to a disk with little room: a file may be as long as `room` bytes."""
+
+    def __init__(self, robot, recording):
+        from rbd_dynamics.replay import predict, segments
+
+        self.robot = robot
+        (self.segment, *_) = segments(Recording(recording), robot.model, settings=SETTINGS)
+        self.prediction = predict(robot, self.segment)
+
+    def to(self, sink):
+        with sink:
+            for _ in range(20):
+                sink.write(self.segment, self.prediction, None)
+
+
+@contextmanager
+def room(size):
+    """Files cannot grow beyond that many bytes: the error is the one of a full disk but for its number."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    recording = bag(tmp_path_factory.mktemp("short") / "run", count=600)
+    return Written(Robot(load_urdf(URDF)), recording)
+
+
+@pytest.mark.parametrize("name", ["report.html", "torque.png", "samples.csv", "samples.parquet", "residuals"])
+def test_a_full_disk_is_named_and_leaves_no_half_file(tmp_path, written, name):
+    for package in ("plotly", "pyarrow", "matplotlib"):
+        pytest.importorskip(package)
+    columns = Columns(written.robot.model)
+    write = {
+        "report.html": lambda path: write_html(path, summary_of(NAMES), drawn(NAMES)),
+        "torque.png": lambda path: write_pictures(path.parent, summary_of(NAMES), drawn(NAMES)),
+        "samples.csv": lambda path: written.to(CsvTable(path, columns)),
+        "samples.parquet": lambda path: written.to(ParquetTable(path, columns)),
+        "residuals": lambda path: written.to(ResidualBag(path, columns)),
+    }[name]
+    with room(4096), pytest.raises(OSError, match=str(tmp_path / name)):
+        write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    write(tmp_path / name)
+    assert (tmp_path / name).exists() and not list(tmp_path.glob(".*"))
+
+
+def test_what_stops_half_way_leaves_no_table(tmp_path, written):
+    columns = Columns(written.robot.model)
+    for sink in (CsvTable(tmp_path / "samples.csv", columns), ResidualBag(tmp_path / "residuals", columns)):
+        with pytest.raises(KeyboardInterrupt), sink:
+            sink.write(written.segment, written.prediction, None)
+            raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_questions_only_the_comparison(tmp_path):
     recording = bag(tmp_path / "run", count=600)
-    none = Questions(friction=False, external_torque=False, energy=False)
+    none = Questions(friction=False, external_torque=False, energy=False, diagnosis=False)
     found = run_job(Job(recording, tmp_path / "out", settings=SETTINGS, questions=none, formats=("html",)))
-    assert all(found.summary[key] is None for key in ("friction", "payload", "inertias", "external_torque", "energy"))
+    asked = ("friction", "drives", "payload", "inertias", "external_torque", "energy", "diagnosis")
+    assert {key: found.summary[key] for key in asked} == dict.fromkeys(asked)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "summary.json", "state.json"}
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Residual over velocity" in page and "External torque</button>" not in page
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
-
-
-def summary_of(names, **more):
-    """As little as a summary can have."""
-    joint = {
-        "rmse": 1.0,
-        "nrmse": 0.5,
-        "correlation": None,
-        "bias": 0.0,
-        "worst": 3.0,
-        "measured_rms": 2.0,
-        "unit": "N m",
-    }
-    return {
-        "rbd_dynamics": "1", "created": "now", "settings": {}, "warnings": [], "events": {},
-        "robot": {"name": "arm", "joints": names, "mass": 3.0},
-        "recording": {"recording": "run", "topic": "/x", "messages": 5, "duration": 1.0, "samples_per_second": 9.0,
-                      "cutoff": 5.0},
-        "joints": [{"name": name, **joint} for name in names], **more,
-    }  # fmt: skip
 
 
 def drawn(names, count=50):
@@ -247,21 +294,117 @@ def test_numbers_have_three_digits(value, text):
     assert number(value) == text
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_torque_with_friction_is_drawn_where_some_was_found(tmp_path):
+    """It is what was predicted and the friction of the table, nearer to what was measured."""
+    rubbed = []
+    for message in messages(noise=0.0):
+        message.effort = message.effort + np.array([1.0, 0.5]) * np.tanh(np.asarray(message.velocity) / 0.01)
+        rubbed.append(message)
+    recording = write_ros2(tmp_path / "rubs", Content({"/joint_states": rubbed}, {"/robot_description": URDF}))
+    found = analyse(recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=5000)
+    series = found.series
+    assert torque_signals(series) == ["measured", "predicted", "with friction"]
+    v, predicted = series.mean("velocity"), series.mean("predicted")
+    np.testing.assert_allclose(
+        series.mean("with friction"), predicted + found.friction.torque(series.names, v), atol=1e-9
+    )
+    left = [np.sqrt(np.mean((series.mean("measured") - series.mean(k)) ** 2)) for k in ("predicted", "with friction")]
+    assert left[1] < 0.5 * left[0]
+    figure = torque_figure(series, [{"name": name, "unit": "N m"} for name in NAMES])
+    assert [trace["name"] for trace in figure["data"]] == 2 * ["measured", "predicted", "with friction"]
+    without = analyse(
+        recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=500, questions=Questions(friction=False)
+    )
+    assert torque_signals(without.series) == ["measured", "predicted"]
+
+
+def test_friction_that_is_doubted_is_not_drawn(tmp_path):
+    turned = []
+    for message in messages():
+        message.effort = -np.asarray(message.effort) - np.sign(message.velocity)
+        turned.append(message)
+    recording = write_ros2(tmp_path / "run", Content({"/joint_states": turned}, {"/robot_description": URDF}))
+    series = analyse(recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=500).series
+    np.testing.assert_array_equal(series.mean("with friction"), series.mean("predicted"))
+
+
+def load_of(mass, *, before=1.0, after=0.2, identifiable=True, terms=("inertia", "gravity"), **more):
+    part = {"name": "mass", "value": mass, "lower": mass - 0.1, "upper": mass + 0.1, "unit": "kg", "finding": ""}
+    fit = {"joint": "a", "rmse_before": before, "rmse_after": after}
+    payload = {"frame": "hand", "mass": {**part, "identifiable": identifiable}, "com": [], "inertia": []}
+    return {"payload": {**payload, "joints": [fit], "terms": list(terms)}, **more}
+
+
+def cause(joint, name, share):
+    return {"joints": [{"joint": joint, "causes": [{"name": name, "share": share}]}]}
+
+
+DESCRIPTION = "what the description has wrong counts as load"
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        ({"payload": None}, []),
+        (load_of(1.0), [DESCRIPTION]),
+        (load_of(1.0, identifiable=False), []),
+        (load_of(1.0, after=0.95), [DESCRIPTION, "it explains less than a tenth"]),
+        (load_of(1.0, terms=("inertia",)), [DESCRIPTION, "the efforts are without gravity"]),
+        (
+            load_of(1.0, diagnosis=cause("a", "offset", 0.6)),
+            [DESCRIPTION, "an offset of the torque feels like a load where postures differ little (a)"],
+        ),
+        (
+            load_of(1.0, diagnosis=cause("a", "offset", 0.1)),
+            [DESCRIPTION],
+        ),
+        (
+            load_of(1.0, diagnosis=cause("b", "delay", 0.9)),
+            [DESCRIPTION],
+        ),
+        (
+            load_of(1.0, external_torque={"events": [{"peak": {"a": 3.0}, "load": False}]}),
+            [DESCRIPTION, "a contact was found"],
+        ),
+        (load_of(1.0, external_torque={"events": [{"peak": {"a": 3.0}, "load": True}]}), [DESCRIPTION]),
+        (load_of(1.0, external_torque={"events": [{"peak": {"b": 3.0}, "load": False}]}), [DESCRIPTION]),
+    ],
+)
+def test_what_must_be_known_of_a_load(summary, said):
+    found = caveats_of_load(summary)
+    assert len(found) == len(said)
+    assert all(text.startswith(start) for text, start in zip(found, said))
+
+
+def test_caveats_stand_beside_the_load(made):
+    folder, _ = made
+    caveats = strict(folder / "summary.json")["payload"]["caveats"]
+    page = (folder / "report.html").read_text()
+    body = page[page.index("Load at lower") :][:6000]
+    for text in caveats:
+        assert text in body
+
+
+def test_long_lists_are_folded(tmp_path):
+    pytest.importorskip("plotly")
+    names = [f"finger_{k}_joint" for k in range(40)]
+    text = f"40 joints are not recorded: held at 0, and not compared: {', '.join(names)}"
+    assert beginning(text).startswith("40 joints are not recorded: held at 0, and not compared: finger_0_joint, ")
+    assert beginning(text).endswith("_joint …") and len(beginning(text)) < 150
+    assert folded("short & good") == "short &amp; good"
+    assert beginning("x" * 500) == "x" * 140 + " …"
+    write_html(tmp_path / "report.html", summary_of(["a"], warnings=[text, "<b>" + 300 * "y"]), drawn(["a"]))
+    page = (tmp_path / "report.html").read_text()
+    assert f"<li><details><summary>{beginning(text)}</summary>{text}</details></li>" in page
+    assert "<b>yyy" not in page
+
+
+@needs_browser
 @pytest.mark.parametrize("tab", ["", "#Residual%20over%20velocity", "#External%20torque"])
-def test_page_in_a_browser(made, tab, tmp_path):
+def test_page_in_a_browser(made, tab, browser):
     """Draws its plots without a complaint, and opens at the tab that the address names."""
     folder, _ = made
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=10000", "--enable-logging=stderr",
-        "--dump-dom", f"{(folder / 'report.html').as_uri()}{tab}",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not errors, errors
-    body = done.stdout.split("<body", 1)[1].split("<script", 1)[0]
+    body = in_browser(browser, folder / "report.html", tab)
     assert body.count('class="main-svg"') >= 1 and body.count("scatterlayer") >= 2
     wanted = {"": "Torque", "#Residual%20over%20velocity": "Residual over velocity"}.get(tab, "External torque")
     selected = [
@@ -269,6 +412,34 @@ def test_page_in_a_browser(made, tab, tmp_path):
     ]
     assert selected == [wanted]
     assert "elbow" in body and body.count("<meter") == 2
+
+
+@needs_browser
+def test_areas_are_not_drawn_over_gaps(tmp_path, browser):
+    """Three stretches with holes between: each area has three outlines, none of them wider than its stretch."""
+    pytest.importorskip("plotly")
+    series, rng = Series(["a"], RATE, points=100), np.random.default_rng(0)
+    signals = ("velocity", "measured", "predicted", "residual", "inertia", "coriolis", "gravity", "friction")
+    for segment, begin in enumerate((0.0, 60.0, 90.0)):
+        values = 5.0 - 3.0 * segment + rng.normal(size=(1000, 1))
+        series.add(begin + np.arange(1000) / RATE, segment, dict.fromkeys(signals, values))
+    assert not series.exact
+    write_html(tmp_path / "report.html", summary_of(["a"]), series)
+    body = in_browser(browser, tmp_path / "report.html")
+    paths = [part.split('"', 1)[0] for part in body.split('class="js-fill" d="')[1:]]
+    assert len(paths) == 1
+    outlines = [[float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", part)] for part in paths[0].split("M")[1:]]
+    spans = [(min(xs), max(xs)) for xs in outlines]
+    assert len(spans) == 3
+    for (_, end), (begin, _) in zip(spans, spans[1:]):
+        assert begin - end > 0.5 * max(b - a for a, b in spans)
+
+
+def in_browser(browser, page, tab=""):
+    """The page's body as a browser made it; it complains about nothing."""
+    browser.open(page, tab=tab)
+    assert browser.complaints == []
+    return browser.run("document.body.outerHTML").split("<script", 1)[0]
 
 
 def test_analysis_without_files():
@@ -282,3 +453,15 @@ def test_analysis_without_files():
     assert found.series is None
     assert found.friction.of("elbow").offset.value == pytest.approx(0.4, abs=0.05)
     assert found.external_torque is not None and found.inertias is not None
+    assert [joint.name for joint in found.energy.joints] == list(NAMES)
+    assert found.energy.duration == pytest.approx(found.duration, abs=0.5) and found.duration > 10.0
+    assert [joint.joint for joint in found.diagnosis.joints] == list(NAMES)
+
+
+def test_contacts_of_the_report_are_listed_or_there_are_none():
+    event = {"start": 1.5, "end": 2.25, "peak": {"elbow": 12.5}}
+    found = {"events": [], "threshold": {"elbow": 3.0, "slide": None}, "omitted": 0}
+    assert "No contact was found" in _contacts(found) and "elbow 3" in _contacts(found)
+    text = _contacts({**found, "events": [event], "omitted": 7})
+    assert "No contact was found" not in text and "elbow 12.5" in text and "7 more are not listed" in text
+    assert _contacts(None) == ""

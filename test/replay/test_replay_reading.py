@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import sqlite3
 import struct
+import tempfile
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from helpers.bags import (
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.reading.decoding import JointStates
+from rbd_dynamics.replay.reading.sqlite3_storage import Sqlite3Storage
+from rbd_dynamics.replay.reading.storage import unpacked, zstd
 
 pytestmark = needs_rosbags
 QOS: Any = None
@@ -83,6 +86,9 @@ def test_every_format_gives_what_was_written(tmp_path, kind):
         "/other": "sensor_msgs/msg/JointState",
         "/robot_description": "std_msgs/msg/String",
     }
+    parts = recording.joint_states("/joint_states", NAMES, block=64, log=Log())
+    fractions = [states.fraction for states in parts]
+    assert fractions == sorted(fractions) and fractions[0] > 0.0 and 0.7 < fractions[-1] <= 1.0
 
 
 @pytest.mark.parametrize("kind", ["sqlite3", "mcap", "mcap, chunks compressed", "ROS 1", "ROS 1, lz4"])
@@ -185,6 +191,25 @@ def test_of_a_file_that_is_cut_off_the_beginning_is_read(tmp_path, kind, share):
     assert any(path.name in text for text in log.remarks)
 
 
+def test_what_follows_the_compressed_data_is_damage(tmp_path):
+    path, log = tmp_path / "part.mcap.zstd", Log()
+    path.write_bytes(2 * zstd().compress(b"as it was") + b"no frame")
+    assert unpacked(path, tmp_path, log).read_bytes() == 2 * b"as it was"
+    assert log.events == {"damaged parts": 1} and "part.mcap.zstd" in log.remarks[0]
+
+
+def test_the_copy_of_an_sqlite3_file_that_is_cut_off_is_deleted(tmp_path, monkeypatch):
+    path = bare(write_ros2(tmp_path / "bag", Content({"/joint_states": motion(600)})))
+    path.write_bytes(path.read_bytes()[:-100])
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    storage = Sqlite3Storage(path, Log())
+    assert [topic.name for topic in storage.topics] == ["/joint_states"] and len(list(scratch.iterdir())) == 1
+    storage.close()
+    assert not list(scratch.iterdir())
+
+
 @pytest.mark.parametrize("plugin", ["SQLITE3", "MCAP"])
 def test_of_a_compressed_file_that_is_cut_off_the_beginning_is_read(tmp_path, plugin):
     messages = motion(6000, noise=1.0)
@@ -210,6 +235,17 @@ def test_damage_inside_an_sqlite3_file_costs_the_messages_there(tmp_path):
     assert log.events["lost messages"] == 6000 - len(found)
     check_some(found, messages)
     assert found.stamps[-1] == messages[-1].stamp
+
+
+def test_rows_of_other_types_cost_themselves_only(tmp_path):
+    """SQLite keeps anything in any column."""
+    folder = write_ros2(tmp_path / "bag", Content({"/joint_states": MOTION}))
+    with sqlite3.connect(next(folder.glob("*.db3"))) as database:
+        database.execute("UPDATE messages SET timestamp = 'noon' WHERE id = 100")
+        database.execute("UPDATE messages SET data = 'words' WHERE id = 200")
+    found, log = read(folder)
+    check(found, [message for k, message in enumerate(MOTION, 1) if k not in (100, 200)])
+    assert log.events["undecodable messages"] == 2
 
 
 @pytest.mark.parametrize("compression", ["NONE", "STORAGE"])

@@ -142,7 +142,7 @@ def test_divergence_is_an_error_and_the_last_sound_state_stays():
 
 
 def test_contact_needs_the_semi_implicit_method():
-    from rbd_dynamics.simulation.contact import Contact
+    from rbd_dynamics.contacts import Contact
 
     with pytest.raises(ValueError, match="'rk4' knows no contact"):
         Simulation(particle(), options=SimulationOptions(integrator="rk4"), contacts=[Contact("c", "z")])

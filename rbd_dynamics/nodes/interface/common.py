@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rbd_dynamics.control.safe_stop import OnSilence
+from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.tables import Service, Topic
 from rbd_dynamics.nodes.parameters import ParameterSet, parameter, per_name
@@ -64,6 +64,18 @@ def check_vector(name: str, value: Sequence[float]) -> None:
         raise ValueError(f"parameter {name!r} must have 3 numbers, got {len(value)}")
 
 
+class Silencing:
+    """Of nodes that command a robot: the class beside this one has the parameters."""
+
+    on_silence: OnSilence
+    silence_duration: float
+    silence_damping: tuple[float, ...]
+
+    @property
+    def stop_options(self) -> StopOptions:
+        return StopOptions(on_silence=self.on_silence, duration=self.silence_duration, damping=self.silence_damping)
+
+
 def missing_velocity_parameter() -> MissingVelocity:
     return parameter(
         "differentiate", "Where a joint state lacks velocities: find them from two positions, or refuse it"
@@ -106,6 +118,12 @@ ROBOT_DESCRIPTION = Topic(
     "std_msgs/msg/String",
     False,
     "URDF, latched; only if the parameter is empty. A new one is taken over between two cycles",
+)
+COMMANDS = Topic(
+    "~/commands",
+    "std_msgs/msg/Float64MultiArray",
+    True,
+    "Efforts in the order of `joints`, to be remapped to an effort controller",
 )
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
 SET_PAYLOAD = Service(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rbd_dynamics.control.feedforward import EvaluateAt, Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
-from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD
+from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD
 from rbd_dynamics.nodes.interface.tables import Interface, Topic
-from rbd_dynamics.nodes.interface.torque import COMMANDS, EFFORT, TorqueParameters
+from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
 from rbd_dynamics.nodes.parameters import parameter
 
 
@@ -35,6 +35,13 @@ class FeedforwardParameters(TorqueParameters):
     )
     kd: tuple[float, ...] = parameter(
         (), "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
+    )
+    effort_offsets_file: str = parameter(
+        "",
+        "YAML file of torques that joints need beside the model, {joint: N m or N} at its top or under effort_offsets, "
+        "as `rbd_dynamics replay` writes offsets.yaml beside the corrected description that they belong to. They are "
+        "added to the torques, within effort_limits, which no offset may be beyond; holding after a silence is without "
+        "them. Read when the node configures, and with each new description. Empty: none",
     )
 
 

@@ -6,26 +6,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.control.command_gate import GateOptions
-from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
+from rbd_dynamics.control.safe_stop import OnSilence
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
+    COMMANDS,
     DIAGNOSTICS,
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     CommonParameters,
+    Silencing,
     missing_velocity_parameter,
     on_silence_parameter,
     silence_damping_parameter,
     silence_duration_parameter,
 )
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.interface.torque import COMMANDS
 from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)
-class GuardParameters(CommonParameters):
+class GuardParameters(Silencing, CommonParameters):
     """Of node `guard`."""
 
     joints: tuple[str, ...] = parameter((), "Commanded joints, as the torque node has them. Empty: all of the robot")
@@ -71,10 +72,6 @@ class GuardParameters(CommonParameters):
     silence_damping: tuple[float, ...] = silence_damping_parameter()
 
     @property
-    def stop_options(self) -> StopOptions:
-        return StopOptions(on_silence=self.on_silence, duration=self.silence_duration, damping=self.silence_damping)
-
-    @property
     def gate_options(self) -> GateOptions:
         return GateOptions(
             timeout=self.command_timeout, resume_after=self.resume_after, most_silences=self.most_silences
@@ -96,7 +93,8 @@ GUARD = Interface(
         DIAGNOSTICS,
     ),
     (
-        Service("~/resume", "std_srvs/srv/Trigger", "Pass commands on again after they have stopped too often"),
+        Service("~/resume", "std_srvs/srv/Trigger", "Pass commands on again after they have stopped too often, or "
+                "have come from a new process while there is a payload"),
         SET_PAYLOAD,
     ),
 )  # fmt: skip

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.hybrid_law import Law
 from rbd_dynamics.control.hybrid_task import SURFACES
-from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, check_vector
+from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, check_vector
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.interface.torque import COMMANDS, EFFORT, TorqueParameters
+from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
 from rbd_dynamics.nodes.parameters import parameter
 
 

@@ -41,8 +41,16 @@ class MonitorParameters(CommonParameters):
     )
     contact_thresholds: tuple[float, ...] = parameter(
         (),
-        "External torque of a contact, N m or N: one for all or one for each joint, 0: it does not count. Empty: "
+        "External torque of a contact, beyond what is usual lately, N m or N: one for all or one for each joint, 0: it "
+        "does not count. Empty: "
         "contact is not told",
+        minimum=0.0,
+        dynamic=True,
+    )
+    contact_breakaway: tuple[float, ...] = parameter(
+        (),
+        "Torque that friction may hold at rest, N m or N: one for all or one for each joint. There a contact must be "
+        "larger by that. Empty: 1.3 times the description's Coulomb friction",
         minimum=0.0,
         dynamic=True,
     )
@@ -70,7 +78,8 @@ MONITOR = Interface(
         Topic("~/external_torque", "sensor_msgs/msg/JointState", True,
               "What something besides the actuators exerts, as effort"),
         Topic("~/contact", "std_msgs/msg/Bool", True,
-              "Whether something is touched, on change; latched. Only with `contact_thresholds`"),
+              "Whether something is touched, on change; latched. Only with `contact_thresholds`; false while brakes "
+              "hold the robot"),
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
+from rbd_dynamics.control.safe_stop import OnSilence
 from rbd_dynamics.control.trajectory import Interpolation
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
     CommonParameters,
+    Silencing,
     missing_velocity_parameter,
     on_silence_parameter,
     silence_damping_parameter,
@@ -21,7 +22,7 @@ from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)
-class TorqueParameters(CommonParameters):
+class TorqueParameters(Silencing, CommonParameters):
     """Of nodes that answer joint states by torques."""
 
     joints: tuple[str, ...] = parameter((), "Controlled joints, which order the efforts. Empty: all of the robot")
@@ -135,10 +136,6 @@ class TorqueParameters(CommonParameters):
     silence_damping: tuple[float, ...] = silence_damping_parameter()
 
     @property
-    def stop_options(self) -> StopOptions:
-        return StopOptions(on_silence=self.on_silence, duration=self.silence_duration, damping=self.silence_damping)
-
-    @property
     def motion_options(self) -> MotionOptions:
         return MotionOptions(
             interpolation=self.interpolation,
@@ -152,12 +149,6 @@ class TorqueParameters(CommonParameters):
         )
 
 
-COMMANDS = Topic(
-    "~/commands",
-    "std_msgs/msg/Float64MultiArray",
-    True,
-    "Efforts in the order of `joints`, to be remapped to an effort controller",
-)
 EFFORT = Topic(
     "~/effort",
     "sensor_msgs/msg/JointState",

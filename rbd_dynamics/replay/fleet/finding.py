@@ -4,30 +4,43 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
+from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import RecordingError
+from rbd_dynamics.replay.reading.parts import parts_of
+from rbd_dynamics.replay.reading.splitting import is_split
 
 PARTS = (".db3", ".mcap", ".db3.zstd", ".mcap.zstd")  # of rosbag2; a folder of them may be one recording
 WHOLE = (".bag", ".bag.active")
 
 
+#: what a fleet's own files are called
+TAKEN = ("fleet.html", "fleet.json", "fleet.csv")
+
+
 @dataclass(frozen=True)
 class Found:
-    """A recording, and its name below what was searched: unique, and fit for a path."""
+    """A recording, its name below what was searched, and a folder for its results; both are nobody else's.
+
+    The folder's name is none of the fleet's own files', nor that of another folder in other letters, since there are
+    disks that do not tell these apart.
+    """
 
     path: Path
     name: str
+    folder: str
 
 
 def find_recordings(paths: Iterable[str | os.PathLike[str]]) -> list[Found]:
     """All recordings in files and folders, in the order of their names, each once.
 
-    A folder with a metadata.yaml is one recording; so is one whose files differ in their number only (run_0.mcap,
-    run_1.mcap). Other files are recordings of their own. Raises RecordingError where a path does not exist or has none.
+    A folder with a metadata.yaml is one recording; so is one with the parts of a recording that was split (run_0.mcap,
+    run_1.mcap, one after the other). Other files are recordings of their own, also beside those of a metadata.yaml.
+    Raises RecordingError where a path does not exist or has none.
     """
     found: dict[Path, str] = {}
     for given in paths:
@@ -40,23 +53,42 @@ def find_recordings(paths: Iterable[str | os.PathLike[str]]) -> list[Found]:
         for path in below:
             name = path.name if path == root else path.relative_to(root).as_posix()
             found.setdefault(path.resolve(), name)
-    taken: dict[str, int] = {}
+    names: set[str] = set()
+    folders = set(TAKEN)
     unique = []
     for path, name in found.items():
-        taken[name] = taken.get(name, 0) + 1
-        unique.append(Found(path, name if taken[name] == 1 else f"{name}~{taken[name]}"))
+        unique.append(Found(path, _free(name, names), _free(name.replace("/", "__"), folders)))
     return unique
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or name~2 ..., that nobody has yet; now it is taken."""
+    candidates = chain([name], (f"{name}~{k}" for k in count(2)))
+    free = next(candidate for candidate in candidates if candidate.casefold() not in taken)
+    taken.add(free.casefold())
+    return free
 
 
 def _inside(folder: Path) -> list[Path]:
     entries = sorted(folder.iterdir())
-    parts = [entry for entry in entries if entry.is_file() and entry.name.endswith(PARTS)]
+    files = [entry for entry in entries if entry.is_file() and entry.name.endswith((*PARTS, *WHOLE))]
+    found: list[Path] = []
     if (folder / "metadata.yaml").is_file():
-        return [folder]
-    found = [entry for entry in entries if entry.is_file() and entry.name.endswith(WHOLE)]
-    stems = {re.sub(r"_\d+$", "", part.name.split(".", 1)[0]) for part in parts}
-    found += [folder] if len(parts) > 1 and len(stems) == 1 and not found else parts
+        found, files = [folder], _beside(folder, files)
+    parts = [file for file in files if file.name.endswith(PARTS)]
+    if len(parts) > 1 and len(parts) == len(files) and not found and is_split(parts):
+        found, files = [folder], []
+    found += files
     for entry in entries:
         if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
             found += _inside(entry)
     return found
+
+
+def _beside(folder: Path, files: Sequence[Path]) -> list[Path]:
+    """Files that the recording in this folder does not have; a part may be there compressed as well."""
+    try:
+        own = {file.name.removesuffix(".zstd") for file in parts_of(folder, Log()).files}
+    except RecordingError:
+        return []  # it is the recording that is damaged
+    return [file for file in files if file.name.removesuffix(".zstd") not in own]

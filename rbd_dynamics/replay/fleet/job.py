@@ -16,12 +16,14 @@ from rbd_dynamics import __version__
 from rbd_dynamics.model import load_urdf, load_yaml
 from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
-from rbd_dynamics.replay.outputs import Outputs, write_whole
+from rbd_dynamics.replay.outputs import Outputs
 from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.segmentation import Progress
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.summary import summary_of
+from rbd_dynamics.replay.whole_files import write_whole
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.scene import MeshFinder
 
 DONE = "state.json"  # written last
 
@@ -33,23 +35,31 @@ class Job:
     Parameters:
         recording: path of it.
         output: folder for the results; None: nothing is written.
+        name: of the recording among others, for people; "": that of its file.
         urdf: text of the robot's description, URDF or YAML; None: the one in the recording.
-        source: where that came from, for the report.
+        source: where that came from, for the report. meshes: where its meshes are.
         robot: whose recording it is, in a fleet.
         locked: {joint: position} that do not move.
+        gravity: in the world frame, m/s^2; None: the description's.
         formats: of `outputs.FORMATS`.
     """
 
     recording: Path
     output: Path | None
     _: KW_ONLY
+    name: str = ""
     urdf: str | None = None
     source: str = "the recording"
+    meshes: MeshFinder = field(default_factory=MeshFinder)
     robot: str = ""
     locked: Mapping[str, float] = field(default_factory=dict)
+    gravity: tuple[float, float, float] | None = None
     settings: Settings = field(default_factory=Settings)
     questions: Questions = field(default_factory=Questions)
     formats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.recording.name)
 
     @property
     def key(self) -> str:
@@ -59,7 +69,9 @@ class Job:
             "version": __version__,
             "recording": [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files],
             "urdf": self.urdf,
+            "meshes": self.meshes.places,
             "locked": dict(self.locked),
+            "gravity": self.gravity,
             "settings": self.settings.to_dict(),
             "questions": asdict(self.questions),
             "formats": sorted(self.formats),
@@ -92,7 +104,7 @@ class Result:
 def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Do it, unless its output is there already. Raises what `Recording`, `load_urdf` and `analyse` raise."""
     key = job.key if job.output is not None else ""
-    return _finished(job, key) or _done(job, key, progress)
+    return finished(job, key) or _done(job, key, progress)
 
 
 def attempt(job: Job) -> Result:
@@ -110,33 +122,35 @@ def one_line(error: BaseException) -> str:
     return text if text and expected else f"{type(error).__name__}: {text}"
 
 
-def _finished(job: Job, key: str) -> Result | None:
+def finished(job: Job, key: str) -> Result | None:
+    """What is in its output from before; None where that is not whole, or of something else."""
     if job.output is None:
         return None
     try:
         state = json.loads((job.output / DONE).read_text())
         summary = (job.output / "summary.json").read_text()
-        if (state["key"], state["digest"]) != (key, _digest(summary, state["comparison"])):
+        if (state["key"], state["digest"]) != (key, digest_of(summary, state["comparison"])):
             return None
         return Result(job, summary=json.loads(summary), comparison=state["comparison"], resumed=True)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _digest(summary: str, comparison: Any) -> str:
-    """What was damaged since it was written is done again."""
+def digest_of(summary: str, comparison: Any) -> str:
+    """Of both: what was damaged since it was written is done again."""
     return hashlib.sha256(f"{summary}{json.dumps(comparison)}".encode()).hexdigest()
 
 
 def _done(job: Job, key: str, progress: Progress | None) -> Result:
     recording = Recording(job.recording)
-    text = job.urdf if job.urdf is not None else recording.robot_description()
+    of = {"near": job.settings.topic, "robot": job.settings.robot}
+    text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:
         raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF")
-    robot, oddities = _robot(text, tuple(sorted(job.locked.items())))
+    robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity)
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
-    with Outputs(job.output, job.formats, robot.model, text) as outputs:
+    with Outputs(job.output, job.formats, robot.model, text, meshes=job.meshes) as outputs:
         found = analyse(
             recording,
             robot,
@@ -151,23 +165,26 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
         outputs.finish(found, summary)
     comparison = found.comparison.to_dict()
     if job.output is not None:
-        digest = _digest((job.output / "summary.json").read_text(), comparison)
+        digest = digest_of((job.output / "summary.json").read_text(), comparison)
         state = {"key": key, "digest": digest, "comparison": comparison}
         write_whole(job.output / DONE, json.dumps(state) + "\n")
     return Result(job, summary=summary, comparison=comparison)
 
 
 @lru_cache(maxsize=8)
-def _robot(text: str, locked: tuple[tuple[str, float], ...]) -> tuple[Robot, tuple[str, ...]]:
+def robot_of(
+    text: str, locked: tuple[tuple[str, float], ...], gravity: tuple[float, float, float] | None = None
+) -> tuple[Robot, tuple[str, ...]]:
     """And what is odd about its description. A worker does many recordings of few robots."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if text.lstrip().startswith("<"):
-            robot = Robot(load_urdf(text, locked=dict(locked) or None))
+            model = load_urdf(text, locked=dict(locked) or None)
         elif locked:
             raise ValueError(f"joint {locked[0][0]!r} cannot be locked: the robot is given as YAML, not as a URDF")
         else:
-            robot = Robot(load_yaml(text))
+            model = load_yaml(text)
+    robot = Robot(model if gravity is None else model.with_gravity(gravity))
     return robot, tuple(str(warning.message) for warning in caught)
 
 

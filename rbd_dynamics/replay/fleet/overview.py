@@ -14,8 +14,8 @@ from urllib.parse import quote
 from rbd_dynamics import __version__
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
 from rbd_dynamics.replay.fleet.job import Result, merged
-from rbd_dynamics.replay.outputs import write_whole
 from rbd_dynamics.replay.report.tables import number, table, template
+from rbd_dynamics.replay.whole_files import write_whole
 
 
 def overview(results: Sequence[Result]) -> dict[str, Any]:
@@ -94,6 +94,7 @@ def _entry(result: Result) -> dict[str, Any]:
     summary = result.summary
     return {
         "recording": str(result.job.recording),
+        "name": result.job.name,
         "page": _page(result),
         "robot": result.robot,
         "error": result.error or None,
@@ -154,7 +155,7 @@ def _change(value: float | None, error: float | None) -> str:
 def _recording_table(entries: Sequence[dict[str, Any]]) -> str:
     rows = []
     for entry in entries:
-        name = escape(Path(entry["recording"]).name)
+        name = escape(entry["name"])
         if entry["page"] is not None:
             name = f'<a href="{escape(quote(entry["page"]))}">{name}</a>'
         worst = max(entry["rmse"].items(), key=lambda pair: pair[1], default=("", None))

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.passive_forces import Spring
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
 
 # a tag, or something in which there are no tags
@@ -52,13 +53,18 @@ Make = Callable[[Element | None, str], str]
 
 
 def corrected_urdf(
-    source: str | os.PathLike[str], model: Model, *, inertias: bool = True, friction: bool = True
+    source: str | os.PathLike[str],
+    model: Model,
+    *,
+    inertias: bool = True,
+    friction: bool = True,
+    drives: Collection[str] = (),
 ) -> str:
     """The text of `source` with the inertias of the model's bodies, and damping and friction of its joints.
 
     Parameters:
         source: path of a URDF, or its text, from which a model with the same links and joints can be loaded.
-        inertias, friction: which of them to write.
+        inertias, friction: which of them to write. drives: joints of which to write rotor inertia and spring, too.
 
     Raises ValueError that names the link that the text does not have.
     """
@@ -92,7 +98,7 @@ def corrected_urdf(
             edit(links[frame.name], "inertial", _inertial(body) if frame.name == body.name else _nothing)
     for body in model.bodies if friction else ():
         if body.joint.name in joints:  # a floating base is in no URDF
-            edit(joints[body.joint.name], "dynamics", _dynamics(body.joint))
+            edit(joints[body.joint.name], "dynamics", _dynamics(body.joint, drive=body.joint.name in drives))
     for start, stop, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[stop:]
     return text
@@ -125,8 +131,12 @@ def _inertial(body: Body) -> Make:
     return make
 
 
-def _dynamics(joint: Joint) -> Make:
+def _dynamics(joint: Joint, *, drive: bool) -> Make:
     wanted = {"damping": float(joint.damping), "friction": float(joint.friction)}
+    if drive:
+        wanted["armature"] = float(joint.armature)
+        for spring in (force for force in joint.passive if isinstance(force, Spring)):
+            wanted |= {"spring_stiffness": spring.stiffness, "spring_reference": spring.rest}
 
     def make(old: Element | None, indent: str) -> str:
         if old is None:

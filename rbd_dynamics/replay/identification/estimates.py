@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Estimate:
-    """A parameter. NaN where it is not `identifiable`: the motion says nothing of it.
+    """A parameter. NaN where it is not `identifiable`: the motion says nothing of it, or nothing that can be.
 
     Attributes:
-        error: standard error.
-        lower, upper: interval of 95 %.
+        error: standard error, of noise in the torques and of the model's misfit (`least_squares`).
+        lower, upper: interval of 95 %, within what the parameter can be.
+        finding: why there is no number, where the data had one.
     """
 
     name: str
@@ -27,6 +28,8 @@ class Estimate:
     upper: float
     unit: str
     identifiable: bool
+    _: KW_ONLY
+    finding: str = ""
 
     @classmethod
     def of(cls, name: str, value: float, error: float, quantile: float, unit: str, identifiable: bool) -> Estimate:
@@ -36,13 +39,35 @@ class Estimate:
         reach = quantile * error
         return cls(name, float(value), float(error), float(value - reach), float(value + reach), unit, True)
 
+    def refused(self, why: str) -> Estimate:
+        """No number, and why; what was found, if something was, stands in the words."""
+        if not self.identifiable:
+            return replace(self, finding=why)
+        nothing = (math.nan, math.nan, math.nan, math.nan)
+        reach = (self.upper - self.lower) / 2.0
+        found = f"{self.value:.3g} ± {reach:.2g} {self.unit}"
+        return Estimate(self.name, *nothing, self.unit, False, finding=f"{found}: {why}")
+
+    def at_least_zero(self, why: str) -> Estimate:
+        """Of what cannot be negative: cut off at zero, and no number where all of the interval is below."""
+        if not self.identifiable or self.lower >= 0.0:
+            return self
+        if self.upper < 0.0:
+            return self.refused(why)
+        return replace(self, value=max(0.0, self.value), lower=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found: dict[str, Any] = plain(self)
+        return found
+
     def covers(self, value: float) -> bool:
         return self.lower <= value <= self.upper
 
     def __str__(self) -> str:
         if not self.identifiable:
-            return f"{self.name} not identifiable"
-        return f"{self.name} {self.value:.4g} {self.unit} ({self.lower:.4g} to {self.upper:.4g})"
+            return f"{self.name} not identifiable" + (f" ({self.finding})" if self.finding else "")
+        return " ".join(f"{self.name} {self.value:.4g} {self.unit} ({self.lower:.4g} to {self.upper:.4g})".split())
 
 
 def plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ speeds tried (Bonferroni), with the error of blocks of time, and if vs is known 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 import scipy.interpolate
@@ -24,8 +24,10 @@ from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.identification import least_squares
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.least_squares import Solution, solve
+from rbd_dynamics.replay.identification.misfit import solve_widened
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import (
     Preparation,
@@ -34,6 +36,7 @@ from rbd_dynamics.replay.identification.samples import (
     torque_unit,
     with_friction,
 )
+from rbd_dynamics.replay.identification.validation import Validation, joined, validate
 from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
@@ -42,7 +45,9 @@ Array = NDArray[np.float64]
 
 #: speeds vs that are tried, rad/s or m/s
 STRIBECK_SPEEDS = (0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45, 0.64)
+OWN = 3 + len(STRIBECK_SPEEDS)  # columns of a joint before those of inertias
 SIGNIFICANCE = 0.01
+DRIVES = "friction below zero would drive the joint: something else is in it"
 UNIT_SPEED = 1.0  # rad/s or m/s: at that speed viscous friction is compared with the torque
 
 
@@ -78,18 +83,29 @@ class JointFriction:
 
 @dataclass(frozen=True)
 class FrictionResult(Plain):
-    """Friction of all joints with a measured effort."""
+    """Friction of all joints with a measured effort.
+
+    Attributes:
+        exported: {joint: (Coulomb, viscous)} as a description can hold them, at least zero and without Stribeck's term;
+            of the joints that they make no worse where they were not fitted, and only where both are known.
+        offsets: {joint: N m or N} that belong to them.
+        validation: of these joints as exported, of the others as they were; None where the recording is too short.
+    """
 
     joints: tuple[JointFriction, ...]
     terms: tuple[str, ...]
+    _: KW_ONLY
+    exported: dict[str, tuple[float, float]] = field(default_factory=dict)
+    offsets: dict[str, float] = field(default_factory=dict)
+    validation: Validation | None = None
 
     def of(self, joint: str) -> JointFriction:
         """Raises KeyError for a joint without a measured effort."""
         return {found.joint: found for found in self.joints}[joint]
 
     def model(self, model: Model) -> Model:
-        """The model with Coulomb and viscous friction where they are identifiable, not less than zero."""
-        return with_friction(model, {found.joint: (found.coulomb.value, found.viscous.value) for found in self.joints})
+        """The model with the friction that is `exported`."""
+        return with_friction(model, self.exported)
 
     def torque(self, names: Sequence[str], v: Array, *, offset: bool = True) -> Array:
         """Torque (N, nv) that overcomes what was found, at velocities (N, nv) of the joints `names`.
@@ -126,16 +142,23 @@ class FrictionIdentifier:
         low_pass: of the segments (`Segments.low_pass`); None: they are not filtered.
         terms: what the measured efforts contain (`Settings.terms`). With "friction" the model's own counts in
             `rmse_before`; what is found is all of the friction in any case, not what is to be added.
+        prepare: of the same robot, filter and terms, to share its work with others; None: its own. base: likewise.
     """
 
     def __init__(
-        self, robot: Robot, *, low_pass: LowPass | None = None, terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY)
+        self,
+        robot: Robot,
+        *,
+        low_pass: LowPass | None = None,
+        terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
+        prepare: Preparation | None = None,
+        base: BaseErrors | None = None,
     ) -> None:
-        self._prepare = Preparation(robot, low_pass, terms)
+        self._prepare = prepare or Preparation(robot, low_pass, terms)
         self._names = dof_names(robot.model)
-        self._each = 3 + len(STRIBECK_SPEEDS)
-        own = [self._own(dof) if dof in self._names else range(0) for dof in range(robot.model.nv)]
-        self._equations = NormalEquations([np.array(list(k), dtype=np.intp) for k in own], self._each * robot.model.nv)
+        self._base = base or BaseErrors(robot)
+        sizes = [OWN + len(self._base.felt[dof]) if dof in self._names else 0 for dof in range(robot.model.nv)]
+        self._equations = NormalEquations([np.arange(size) for size in sizes], max(sizes, default=0))
         self._torque = np.zeros(robot.model.nv)  # sums of squares of the measured torque
 
     def add(self, segment: Segment) -> None:
@@ -143,13 +166,16 @@ class FrictionIdentifier:
         samples = self._prepare(segment)
         if samples is None:
             return
+        regressor = self._prepare.regressor(samples)
         for dof in self._names:
             rows = samples.usable[:, dof] & ~samples.still[:, dof]
             if not rows.any():
                 continue
             speed = segment.v[:, dof, None]
             level = np.tanh(speed / COULOMB_SPEED) * np.exp(-((speed / np.array(STRIBECK_SPEEDS)) ** 2))
-            columns = np.column_stack([friction_columns(samples, dof), self._prepare.filtered(level)])
+            bends = self._prepare.filtered(level)[samples.rows]
+            inertial = regressor[:, dof, self._base.columns[dof]]
+            columns = np.column_stack([friction_columns(samples, dof), bends, inertial])
             self._equations.add(dof, samples.stamps[rows], columns[rows], samples.residual[rows, dof])
             self._torque[dof] += samples.measured[rows, dof] @ samples.measured[rows, dof]
 
@@ -162,23 +188,63 @@ class FrictionIdentifier:
     def results(self) -> FrictionResult:
         """Of the joints that have samples; ask as often as you like."""
         dofs = [dof for dof in self._names if self._equations.samples[dof]]
-        return FrictionResult(tuple(map(self._joint, dofs)), self._prepare.terms)
+        joints = tuple(map(self._joint, dofs))
+        known = [joint.coulomb.identifiable and joint.viscous.identifiable for joint in joints]
+        exported, offsets, validation = self._exported([d for d, k in zip(dofs, known) if k])
+        return FrictionResult(
+            joints, self._prepare.terms, exported=exported, offsets=offsets, validation=validation
+        )  # fmt: skip
 
-    def _own(self, dof: int) -> range:
-        return range(self._each * dof, self._each * (dof + 1))
+    def _exported(
+        self, dofs: Sequence[int]
+    ) -> tuple[dict[str, tuple[float, float]], dict[str, float], Validation | None]:
+        """Of these degrees of freedom."""
+        friction: dict[str, tuple[float, float]] = {}
+        offsets: dict[str, float] = {}
+        proofs = []
+        for dof in dofs:
+            name, prior = self._names[dof], friction_prior(self._prepare, dof)
+            equations = self._equations.combined(dof, np.eye(self._size(dof), 3))
+            scale = self._scale(dof)
+
+            def fits(part: NormalEquations, prior: Array = prior, scale: Array = scale) -> tuple[Array, Array, Array]:
+                braking = fit_braking(part, prior)
+                return least_squares.fit(part, scale[:3]).values, braking * [0.0, 1.0, 1.0], braking
+
+            proof = validate(equations, [name], fits, torque=scale[:1])
+            if proof is not None and not proof.worse:
+                offset, coulomb, viscous = (fit_braking(equations, prior) + prior).tolist()
+                friction[name], offsets[name] = (coulomb, viscous), offset
+                proofs.append(proof)
+        return friction, offsets, joined(proofs)
+
+    def _scale(self, dof: int) -> Array:
+        """Large values of offset, Coulomb and viscous friction and the Stribeck term, (4,)."""
+        torque = float(np.sqrt(self._torque[dof] / max(1, self._equations.samples[dof])))
+        return torque * np.array([1.0, 1.0, 1.0 / UNIT_SPEED, 1.0])
 
     def _joint(self, dof: int) -> JointFriction:
         name, count = self._names[dof], int(self._equations.samples[dof])
         unit = torque_unit(self._prepare.robot.model, name)
-        torque = float(np.sqrt(self._torque[dof] / count))
-        scale = torque * np.array([1.0, 1.0, 1.0 / UNIT_SPEED, 1.0])
-        prior = friction_prior(self._prepare, dof)
-        straight = solve(self._equations.combined(dof, np.eye(self._each, 3)), scale[:3])
+        scale, prior = self._scale(dof), friction_prior(self._prepare, dof)
+        straight = self._widened(dof, np.eye(self._size(dof), 3), scale[:3])
         stribeck, curved = self._curved(dof, scale, prior[1], unit)
         fit = straight if stribeck is None else curved
         offset, coulomb, viscous = joint_estimates(fit, range(3), prior, unit)
         before, after = float(straight.rms_before[0]), float(fit.rms_after[0])
         return JointFriction(name, count, offset, coulomb, viscous, stribeck, before, after)
+
+    def _size(self, dof: int) -> int:
+        return len(self._equations.columns[dof])
+
+    def _widened(self, dof: int, combination: Array, scale: Array) -> Solution:
+        """Parameters of which the columns (n, m) are made, with the errors of the description in their confidence."""
+        size = self._size(dof)
+        equations = self._equations.combined(dof, np.eye(size))
+        errors = np.zeros((size, self._base.errors.shape[1]))
+        errors[OWN:] = self._base.errors[self._base.felt[dof]]
+        large = np.concatenate([self._scale(dof)[[0, 1, 2]], np.zeros(OWN - 3), self._base.scale[self._base.felt[dof]]])
+        return solve_widened(equations, combination, scale, errors, large)
 
     def _curved(self, dof: int, scale: Array, coulomb: float, unit: str) -> tuple[Stribeck | None, Solution]:
         """The fit with a Stribeck term, and that term if it is significant."""
@@ -186,9 +252,12 @@ class FrictionIdentifier:
         spline = scipy.interpolate.CubicSpline(logs, np.eye(len(logs)))
 
         def at(log_speed: float, *more: Array) -> NormalEquations:
-            combination = np.eye(self._each, 4 + len(more))
-            combination[3:, 3:] = np.column_stack([spline(log_speed), *more])
-            return self._equations.combined(dof, combination)
+            return self._equations.combined(dof, columns(log_speed, *more))
+
+        def columns(log_speed: float, *more: Array) -> Array:
+            combination = np.eye(self._size(dof), 4 + len(more))
+            combination[3:OWN, 3:] = np.column_stack([spline(log_speed), *more])
+            return combination
 
         def misfit(log_speed: float) -> float:
             return float(least_squares.fit(at(log_speed), scale).after[0])
@@ -200,7 +269,7 @@ class FrictionIdentifier:
         if not _significant(fit):
             return None, fit
         # linearised in log vs
-        linear = solve(at(best, fit.values[3] * spline(best, 1)), np.append(scale, 1.0))
+        linear = self._widened(dof, columns(best, fit.values[3] * spline(best, 1)), np.append(scale, 1.0))
         if not (linear.identifiable[[1, 3, 4]].all() and logs[0] + 0.01 < best < logs[-1] - 0.01):
             return None, fit  # vs is anywhere, or beyond the speeds tried
         errors = linear.errors[:4]
@@ -216,12 +285,28 @@ class FrictionIdentifier:
 
 def joint_estimates(fit: Solution, places: Sequence[int], prior: Array, unit: str) -> list[Estimate]:
     """Offset, Coulomb and viscous friction of a solution, in which they stand at these places."""
-    return [
+    offset, *braking = [
         Estimate.of(name, fit.values[k] + before, fit.errors[k], fit.quantile, of, bool(fit.identifiable[k]))
         for name, k, before, of in zip(
             ("offset", "coulomb", "viscous"), places, prior, (unit, unit, f"{unit} s" if unit == "N m" else "N s/m")
         )
     ]
+    return [offset, *(estimate.at_least_zero(DRIVES) for estimate in braking)]
+
+
+def fit_braking(equations: NormalEquations, prior: Array) -> Array:
+    """Deviations (3,) of offset, Coulomb and viscous friction, these two not below zero, that fit one joint best."""
+    (total,) = equations.totals()
+    best = np.inf, np.array([0.0, -prior[1], -prior[2]])
+    for held in ((), (1,), (2,), (1, 2)):  # each may be at its bound
+        found = np.array([0.0, *(-prior[k] if k in held else 0.0 for k in (1, 2))])
+        free = [k for k in range(3) if k not in held]
+        moment = total[free, 3] - total[np.ix_(free, range(3))] @ found
+        found[free] += np.linalg.lstsq(total[np.ix_(free, free)], moment, rcond=1e-12)[0]
+        left = np.append(-found, 1.0)
+        if (found[1:] + prior[1:] >= -1e-12).all() and left @ total @ left < best[0]:
+            best = float(left @ total @ left), found
+    return best[1]
 
 
 def friction_prior(preparation: Preparation, dof: int) -> Array:

@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.analysis.base_parameters import BaseParameters, base_parameters
+from rbd_dynamics.analysis.base_parameters import BaseParameters
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.corrected_urdf import corrected_urdf
 from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
-from rbd_dynamics.replay.identification.least_squares import mean_squares, solve
-from rbd_dynamics.replay.identification.pseudo_inertia import consistent_inertias, possible, pseudo_inertia
+from rbd_dynamics.replay.identification.least_squares import Solution, fit, mean_squares, solve
+from rbd_dynamics.replay.identification.normal_equations import NormalEquations
+from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel, without_offsets
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
+from rbd_dynamics.replay.identification.validation import Validation, validate
 from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.signals import LowPass
 from rbd_dynamics.robot import Robot
@@ -33,8 +36,14 @@ from rbd_dynamics.spatial.inertia import RigidInertia
 Array = NDArray[np.float64]
 
 UNITS = ("kg", *3 * ("kg m",), *6 * ("kg m^2",))
-WRONG = 0.5  # of a body's mass, and so on: by so much a given model may be wrong
-SMALLEST = 0.01  # m: of a body, where its scale is judged
+UNPROVEN = "not exported: the recording is too short to prove that it is no worse than the given model"
+CAUTION = 0.01  # of what is left: by so much less a bolder way to fit must leave
+ENOUGH = 0.8  # of the squares before
+ROUGH = 1e-4  # of the cost: a validation needs no more
+STIFF = 100.0  # so many times fewer observations, where nothing else is as good as the given model
+BEYOND = 2.0  # intervals, by which a base parameter is off what bodies can have: no result
+IMPOSSIBLE = "no bodies have this together with the others"
+OFFSET = 0.1  # of a joint's torque: an offset of that size counts for one observation
 
 
 @dataclass(frozen=True)
@@ -45,10 +54,13 @@ class InertiaResult:
         base: base parameters, each named for the inertial parameter that leads its combination; `prior` (n,) as in the
             given model; `base_consistent` (n,) as in `model`.
         joints: friction, and RMSE with the given model and with the base parameters and friction found.
-        rmse_consistent: RMSE of the same joints with the inertias of `model` and the friction found.
+        rmse_consistent: RMSE of the same joints with `model`, its friction and the offsets.
         parameters: (bodies, 10) of `model`, as `Robot.inertial_parameters` has them.
-        model: the given one with these inertias, and Coulomb and viscous friction where they are identifiable. Bodies
-            without mass stay as they are.
+        model: the given one with inertias that can exist, and Coulomb and viscous friction, at least zero, where they
+            are identifiable; fitted together. Bodies without mass stay as they are.
+        offsets: {joint: N m or N} that stand beside `model`, which cannot hold them.
+        validation: of all that on stretches that a fit has not seen; None where the recording is too short.
+        refused: why `model` is not to be exported; empty where it is no worse than the given one.
     """
 
     base: tuple[Estimate, ...]
@@ -58,7 +70,11 @@ class InertiaResult:
     rmse_consistent: tuple[float, ...]
     parameters: Array
     model: Model
+    offsets: dict[str, float]
+    validation: Validation | None
     terms: tuple[str, ...]
+    _: KW_ONLY
+    refused: str = ""
 
     def urdf(self, source: str | os.PathLike[str]) -> str:
         """The text of the URDF that the model was made of, with `model`'s numbers: see `corrected_urdf`."""
@@ -79,6 +95,7 @@ class InertiaIdentifier:
         terms: what the measured efforts contain (`Settings.terms`).
         friction: find friction of the joints at the same time.
         weight: of the given model's inertias, in independent observations each.
+        prepare: of the same robot, filter and terms, to share its work with others; None: its own. base: likewise.
     """
 
     def __init__(
@@ -89,80 +106,101 @@ class InertiaIdentifier:
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,
         weight: float = 1.0,
+        prepare: Preparation | None = None,
+        base: BaseErrors | None = None,
     ) -> None:
         if not weight > 0.0:
             raise ValueError(f"weight must be positive, got {weight!r}")
         self.weight = weight
-        self._prepare = Preparation(robot, low_pass, terms)
-        self.base: BaseParameters = base_parameters(robot)
-        self._shared = self._felt(robot)
-        self._columns = JointColumns(self._prepare, self._shared, self.base.count, friction)
+        self._prepare = prepare or Preparation(robot, low_pass, terms)
+        self._base = base or BaseErrors(robot)
+        self.base: BaseParameters = self._base.base
+        self._columns = JointColumns(self._prepare, self._base.felt, self.base.count, friction)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
         samples = self._prepare(segment)
         if samples is not None:
-            whole = self._prepare.regressor(samples)
-            self._columns.add(samples, lambda dof: whole[:, dof, self.base.independent[self._shared[dof]]])
+            self._columns.add(samples, self._base.block(self._prepare.regressor(samples)))
 
     def merge(self, other: InertiaIdentifier) -> None:
         """Add what was found elsewhere. Raises ValueError for another robot or other terms."""
         self._columns.merge(other._columns)
 
+    @property
+    def step(self) -> int:
+        """Every which sample of a segment is used."""
+        return self._prepare.step
+
+    def unexplained(self) -> tuple[NDArray[np.int64], Array]:
+        """Samples, and mean squares of what the best base parameters and friction leave, of joints that feel any."""
+        return self._columns.equations.samples, fit(self._columns.equations, self._scale()).after
+
     def results(self) -> InertiaResult:
         """Of all that was added; ask as often as you like. Raises ArithmeticError where no bodies can be found."""
-        robot, count = self._prepare.robot, self.base.count
+        robot = self._prepare.robot
         given = robot.inertial_parameters
         equations = self._columns.equations
-        shared = np.sqrt(self.base.combination**2 @ inertial_scale(given).ravel() ** 2)
-        fit = solve(equations, self._columns.scale(shared))
+        found = solve(equations, self._scale())
         prior = self.base.of(given)
         units = [UNITS[k % 10] for k in self.base.independent]
         base = tuple(
-            Estimate.of(name, prior[k] + fit.values[k], fit.errors[k], fit.quantile, unit, bool(fit.identifiable[k]))
+            Estimate.of(
+                name, prior[k] + found.values[k], found.errors[k], found.quantile, unit, bool(found.identifiable[k])
+            )
             for k, (name, unit) in enumerate(zip(self.base.names, units))
         )
-        parameters = self._consistent(given, prior + fit.values[:count], self._columns.shared_information(fit))
-        consistent = self.base.of(parameters)
-        values = fit.values.copy()
-        values[:count] = consistent - prior
-        squares = mean_squares(equations, values)[equations.samples > 0]
-        joints = self._columns.joints(fit)
-        model = with_inertias(robot.model, parameters)
-        friction = {k.joint: (k.coulomb.value, k.viscous.value) for k in joints if k.coulomb and k.viscous}
+        possible, validation = self._possible(given, found)
+        joints = self._columns.joints(found, self.base.count)
+        names = [joint.joint for joint in joints]
+        squares = mean_squares(equations, possible.values)[equations.samples > 0]
+        model = with_inertias(robot.model, possible.parameters)
+        friction, offsets = self._columns.exported(possible.values, found)
+        attained = self.base.of(possible.parameters)
+        base = tuple(
+            part.refused(IMPOSSIBLE) if abs(part.value - value) > BEYOND * (part.upper - part.lower) else part
+            for part, value in zip(base, attained)
+        )
         return InertiaResult(
-            base, prior, consistent, joints, tuple(np.sqrt(squares).tolist()), parameters,
-            with_friction(model, friction), self._prepare.terms,
+            base, prior, attained, joints, tuple(np.sqrt(squares).tolist()),
+            possible.parameters, with_friction(model, friction), {k: offsets[k] for k in names if k in offsets},
+            validation, self._prepare.terms, refused=UNPROVEN if validation is None else validation.refusal(),
         )  # fmt: skip
 
-    def _felt(self, robot: Robot) -> list[NDArray[np.intp]]:
-        """For each degree of freedom the base parameters that it feels."""
-        rng = np.random.default_rng(0)
-        q = np.stack([robot.model.random(rng) for _ in range(8)])
-        v, a = rng.normal(size=(2, 8, robot.model.nv))
-        seen = (robot.regressor(q, v, a)[:, :, self.base.independent] != 0.0).any(axis=0)
-        return [np.flatnonzero(row) for row in seen]
+    def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
+        """Of some ways to fit what can exist the one that predicts best what it has not seen."""
+        equations, count = self._columns.equations, self.base.count
+        best: tuple[float, Possible, Validation | None] | None = None
+        how = PossibleModel(given, self.base, self.weight, **self._columns.friction_limits(found))
+        scale = self._scale()
+        colours = max(1.0, found.colour)
+        ways = (2, colours, OFFSET), (1, 1.0, OFFSET), (0, 1.0, 0.0), (3, STIFF * colours, OFFSET)
+        for caution, colour, offset in ways:
+            if best is not None and caution == 3 and best[0] < ENOUGH:
+                break  # better than the given model by far: this is for where nothing is
+            weights = fit(equations, scale).weights
+            whole = how.fit(equations, weights, colour=colour, offset=offset, begin=best[1] if best else None)
 
-    def _consistent(self, given: Array, target: Array, information: Array) -> Array:
-        """Parameters (bodies, 10)."""
-        bodies = [k for k in range(len(given)) if given[k, 0] > 0.0]
-        found = given.copy()
-        columns = self.base.combination.reshape(-1, len(given), 10)[:, bodies].reshape(len(target), -1)
-        others = [k for k in range(len(given)) if k not in bodies]
-        rest = np.einsum("nbk,bk->n", self.base.combination.reshape(-1, len(given), 10)[:, others], given[others])
-        priors = [possible(given[k]) for k in bodies]
-        found[bodies] = consistent_inertias(priors, columns, target - rest, information, self.weight)
-        return found
+            def of(
+                part: NormalEquations, colour: float = colour, offset: float = offset, whole: Possible = whole
+            ) -> tuple[Array, Array, Array]:
+                free = fit(part, scale)
+                values = how.fit(part, free.weights, colour=colour, offset=offset, begin=whole, precision=ROUGH).values
+                return free.values, without_offsets(values, count), values
 
+            validation = validate(equations, self._columns.names, of, torque=self._columns.torque)
+            score = (
+                np.inf if validation is None else (validation.score + len(validation.worse)) * (1.0 - CAUTION * caution)
+            )
+            if best is None or score < best[0]:
+                best = score, whole, validation
+            if validation is None:
+                break
+        assert best is not None
+        return best[1], best[2]
 
-def inertial_scale(parameters: Array) -> Array:
-    """By how much each body's parameters (bodies, 10) may be wrong: a share of mass, mass times size and so on."""
-    mass = parameters[:, 0]
-    usual = float(mass.mean()) if mass.any() else 1.0
-    mass = np.where(mass > 0.0, mass, usual)
-    second = np.array([np.trace(pseudo_inertia(row)[:3, :3]) for row in parameters])
-    size = np.sqrt(np.maximum(second / mass, SMALLEST**2))
-    return WRONG * np.column_stack([mass, *3 * [mass * size], *6 * [mass * size**2]])
+    def _scale(self) -> Array:
+        return self._columns.scale(self._base.scale)
 
 
 def with_inertias(model: Model, parameters: Array) -> Model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from rbd_dynamics.replay.identification.samples import (
     Preparation,
     dof_names,
     friction_columns,
+    friction_of,
     torque_unit,
 )
 
@@ -78,21 +80,69 @@ class JointColumns:
         self.equations.merge(other.equations)
         self._torque += other._torque
 
+    @property
+    def torque(self) -> Array:
+        """Root mean square of each joint's torque."""
+        return np.asarray(np.sqrt(self._torque / np.maximum(self.equations.samples, 1)))
+
     def scale(self, shared: Sequence[float] | Array) -> Array:
         """Large values of all parameters, given those of the shared ones; for friction the torque of the joint."""
-        torque = np.sqrt(self._torque / np.maximum(self.equations.samples, 1))
-        own = np.repeat(torque, 3) if self._friction else np.zeros(0)
+        own = np.repeat(self.torque, 3) if self._friction else np.zeros(0)
         return np.concatenate([np.asarray(shared, dtype=float), own])
 
-    def shared_information(self, fit: Solution) -> Array:
-        """Inverse covariance of the shared parameters, whatever friction is."""
-        n = self._count
+    def shared_information(self, fit: Solution, count: int) -> Array:
+        """Inverse covariance of the first `count` parameters of a fit, the shared ones, whatever friction is."""
+        n = count
         with_own, own = fit.information[:n, n:], fit.information[n:, n:]
         found: Array = fit.information[:n, :n] - with_own @ np.linalg.pinv(own, hermitian=True) @ with_own.T
         return found
 
-    def joints(self, fit: Solution) -> tuple[JointFit, ...]:
-        """Of the joints that have samples."""
+    def friction_prior(self) -> Array:
+        """Offset, Coulomb and viscous friction that the terms already have, (joints, 3)."""
+        return np.array([friction_prior(self._prepare, dof) for dof in self._dofs])
+
+    @property
+    def names(self) -> list[str]:
+        """Of the joints that feel something, with or without samples."""
+        return [self._names[dof] for dof in self._dofs]
+
+    def _known(self, fit: Solution, place: int) -> bool:
+        """Whether a joint's Coulomb and viscous friction are."""
+        own = self._count + 3 * place
+        return bool(self.equations.samples[place] and fit.identifiable[own + 1 : own + 3].all())
+
+    def friction_limits(self, fit: Solution) -> dict[str, Any]:
+        """Arguments `own`, `least`, `usual` and `free` of a `PossibleModel`."""
+        if not self._friction:
+            nothing = np.zeros(0)
+            return {"own": nothing, "least": nothing, "usual": nothing, "free": nothing > 0.0}
+        model, prior = friction_of(self._prepare.robot.model), self._prepare.friction
+        zeros = np.zeros(len(self._dofs))
+        known = np.array([self._known(fit, place) for place in range(len(self._dofs))], dtype=bool)
+        seen = self.equations.samples > 0
+        return {
+            "own": np.column_stack([zeros, (model - prior)[:, self._dofs].T]).ravel(),
+            "least": np.column_stack([zeros - np.inf, -prior[:, self._dofs].T]).ravel(),
+            "usual": self.scale(np.zeros(self._count))[self._count :],
+            "free": np.column_stack([seen, known, known]).ravel(),
+        }
+
+    def exported(self, values: Array, fit: Solution) -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
+        """Coulomb and viscous friction of the joints where they are known, and the offsets, of deviations (p,)."""
+        if not self._friction:
+            return {}, {}
+        own = values[self._count :].reshape(-1, 3)
+        friction, offsets = {}, {}
+        for place, (dof, name) in enumerate(zip(self._dofs, self.names)):
+            if self._known(fit, place):
+                coulomb, viscous = np.maximum(own[place, 1:] + self._prepare.friction[:, dof], 0.0).tolist()
+                friction[name] = coulomb, viscous
+            if self.equations.samples[place]:
+                offsets[name] = float(own[place, 0])
+        return friction, offsets
+
+    def joints(self, fit: Solution, count: int) -> tuple[JointFit, ...]:
+        """Of the joints that have samples, from a fit with `count` shared parameters."""
         found = []
         for place, dof in enumerate(self._dofs):
             if not self.equations.samples[place]:
@@ -101,7 +151,7 @@ class JointColumns:
             coulomb: Estimate | None = None
             viscous: Estimate | None = None
             if self._friction:
-                places = range(self._count + 3 * place, self._count + 3 * place + 3)
+                places = range(count + 3 * place, count + 3 * place + 3)
                 unit = torque_unit(self._prepare.robot.model, self._names[dof])
                 offset, coulomb, viscous = joint_estimates(fit, places, friction_prior(self._prepare, dof), unit)
             samples = int(self.equations.samples[place])

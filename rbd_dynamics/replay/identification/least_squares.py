@@ -10,7 +10,7 @@ blocks is doubled as long as that shows larger errors. Sources: White 1980; Kuen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import scipy.stats
@@ -43,6 +43,8 @@ class Solution:
         rms_before, rms_after: of the residuals with the prior and with the values, (joints,); NaN without samples.
         blocks: how many the errors rest on.
         colour: how much larger variances are than with white residuals, on average.
+        misfit: the part of the errors (p,) that errors of the description make, `share` how large these are, in the
+            largest that are thought of; of fits that ask for it (`misfit.solve_widened`), else empty and zero.
     """
 
     values: Array
@@ -55,6 +57,9 @@ class Solution:
     rms_after: Array
     blocks: int
     colour: float
+    _: KW_ONLY
+    misfit: Array = field(default_factory=lambda: np.zeros(0))
+    share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,15 @@ def mean_squares(equations: NormalEquations, values: Array) -> Array:
     for joint, total in enumerate(equations.totals()):
         x = np.append(-values[equations.columns[joint]], 1.0)
         found[joint] = max(float(x @ total @ x), 0.0) / max(1, equations.samples[joint])
+    return found
+
+
+def weighted_gram(equations: NormalEquations, weights: Array) -> Array:
+    """[X y]^T W [X y], (p + 1, p + 1), with these weights of the joints."""
+    found = np.zeros((equations.count + 1, equations.count + 1))
+    for indices, total, weight in zip(equations.columns, equations.totals(), weights):
+        place = np.append(indices, equations.count)
+        found[np.ix_(place, place)] += weight * total
     return found
 
 

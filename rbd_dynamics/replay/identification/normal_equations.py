@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Counts = NDArray[np.int64]
 
 BLOCK = 500_000_000  # ns, the shortest block
 MOST_BLOCKS, LEAST_MOST = 64, 16
@@ -38,9 +39,11 @@ class NormalEquations:
         self.columns = [np.asarray(indices, dtype=np.intp) for indices in columns]
         self.count = count
         self.samples = np.zeros(len(self.columns), dtype=np.int64)
-        self.most = int(np.clip(MEMORY / sum(8 * (len(k) + 1) ** 2 for k in self.columns), LEAST_MOST, MOST_BLOCKS))
+        size = sum(8 * (len(k) + 1) ** 2 for k in self.columns)
+        self.most = int(np.clip(MEMORY / max(1, size), LEAST_MOST, MOST_BLOCKS))
         self._level = 0
         self._blocks: dict[int, list[Array]] = {}
+        self._counts: dict[int, Counts] = {}  # samples of each joint in a block
 
     def add(self, joint: int, stamps: NDArray[np.int64], columns: Array, target: Array) -> None:
         """Samples in the order of their stamps (N,) in ns: columns (N, n_j) and torque (N,), all finite."""
@@ -59,6 +62,7 @@ class NormalEquations:
         for start, stop in zip(starts, starts[1:]):
             block = self._block(int(keys[start]))
             block[joint] += rows[start:stop].T @ rows[start:stop]
+            self._counts[int(keys[start])][joint] += stop - start
         while len(self._blocks) > self.most:
             self._lengthen()
 
@@ -73,6 +77,7 @@ class NormalEquations:
             block = self._block(key >> (self._level - other._level))
             for joint, square in enumerate(sums):
                 block[joint] += square
+            self._counts[key >> (self._level - other._level)] += other._counts[key]
         self.samples += other.samples
         while len(self._blocks) > self.most:
             self._lengthen()
@@ -85,6 +90,35 @@ class NormalEquations:
         both[:-1, :-1], both[-1, -1] = combination, 1.0
         for key, sums in self._blocks.items():
             found._blocks[key] = [both.T @ sums[joint] @ both]
+            found._counts[key] = self._counts[key][[joint]]
+        return found
+
+    def mapped(self, combination: Array) -> NormalEquations:
+        """Of other parameters (m,), of which these are the combination (p, m). Joints that feel none keep no column."""
+        rows = [combination[indices] for indices in self.columns]
+        felt = [np.flatnonzero(row.any(axis=0)) for row in rows]
+        found = NormalEquations(felt, combination.shape[1])
+        found.samples, found._level, found._counts = self.samples, self._level, self._counts
+        both = []
+        for row, kept in zip(rows, felt):
+            both.append(np.zeros((len(row) + 1, len(kept) + 1)))
+            both[-1][:-1, :-1], both[-1][-1, -1] = row[:, kept], 1.0
+        for key, sums in self._blocks.items():
+            found._blocks[key] = [change.T @ square @ change for change, square in zip(both, sums)]
+        return found
+
+    def folds(self, count: int) -> list[tuple[NormalEquations, NormalEquations]]:
+        """(all the rest, a stretch of time) for each of at most `count` stretches, one after the other."""
+        stretches = np.array_split(np.array(sorted(self._blocks), dtype=np.int64), min(count, len(self._blocks)) or 1)
+        parts = [self._of(keys.tolist()) for keys in stretches if len(keys)]
+        return [(self._of([key for key in self._blocks if key not in part._blocks]), part) for part in parts]
+
+    def _of(self, keys: Sequence[int]) -> NormalEquations:
+        found = NormalEquations(self.columns, self.count)
+        found._level = self._level
+        found._blocks = {key: self._blocks[key] for key in keys}
+        found._counts = {key: self._counts[key] for key in keys}
+        found.samples = sum((self._counts[key] for key in keys), np.zeros_like(self.samples))
         return found
 
     def blocks(self, doublings: int = 0) -> list[list[Array]]:
@@ -95,6 +129,11 @@ class NormalEquations:
             longer = found.get(key >> doublings)
             found[key >> doublings] = sums if longer is None else [a + b for a, b in zip(longer, sums)]
         return list(found.values())
+
+    def block_samples(self) -> Counts:
+        """How many samples of each joint each of the shortest blocks has, (blocks, joints), as `blocks` orders them."""
+        counts = [self._counts[key] for key in sorted(self._blocks)]
+        return np.array(counts).reshape(-1, len(self.columns))
 
     def totals(self) -> list[Array]:
         """Sums over all blocks, of each joint."""
@@ -109,10 +148,13 @@ class NormalEquations:
         if key not in self._blocks:
             sizes = [len(indices) + 1 for indices in self.columns]
             self._blocks[key] = [np.zeros((size, size)) for size in sizes]
+            self._counts[key] = np.zeros(len(self.columns), dtype=np.int64)
         return self._blocks[key]
 
     def _lengthen(self) -> None:
         shorter, self._blocks, self._level = self._blocks, {}, self._level + 1
+        counts, self._counts = self._counts, {}
         for key, sums in shorter.items():
             for total, square in zip(self._block(key >> 1), sums):
                 total += square
+            self._counts[key >> 1] += counts[key]

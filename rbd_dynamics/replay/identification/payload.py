@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
-from rbd_dynamics.model.model import WORLD
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
-from rbd_dynamics.replay.identification.least_squares import solve
+from rbd_dynamics.replay.identification.misfit import solve_widened
 from rbd_dynamics.replay.identification.pseudo_inertia import consistent_inertias, inertial_parameters, pseudo_inertia
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.segmentation import Segment
@@ -33,6 +35,8 @@ INERTIA_NAMES = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LARGEST_SHARE = 0.5  # of the robot's mass: a load is hardly heavier
 DISTANCE = 0.3  # m: the centre of mass is hardly farther from the frame
 LIGHTEST = 3.0  # errors: a mass that is smaller may be none, and has no centre
+NOTICED = 0.02  # share of the largest errors of a description: smaller ones are none
+IMPOSSIBLE = "no body has such an inertia"
 CENTRE_KNOWN = 0.1  # m: a centre of mass with a larger error is not known
 
 
@@ -76,6 +80,7 @@ class PayloadIdentifier:
         terms: what the measured efforts contain (`Settings.terms`).
         friction: find friction of the joints at the same time.
         size: radius of gyration of a usual load, m; only counts for what the motion does not show.
+        prepare: of the same robot, filter and terms, to share its work with others; None: its own. base: likewise.
 
     Raises KeyError for an unknown frame, ValueError for one fixed to the world.
     """
@@ -89,33 +94,31 @@ class PayloadIdentifier:
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         friction: bool = True,
         size: float = 0.05,
+        prepare: Preparation | None = None,
+        base: BaseErrors | None = None,
     ) -> None:
-        place = robot.model.frame(frame)
-        if place.body == WORLD:
-            raise ValueError(f"frame {frame!r} is fixed to the world: no joint feels a load there")
+        carrier, to_body = load_columns(robot.model, frame)
         if not size > 0.0:
             raise ValueError(f"size must be a positive length, got {size!r}")
         self.frame, self.size = frame, size
-        self._prepare = Preparation(robot, low_pass, terms)
-        self._body = 10 * place.body + np.arange(10)
-        self._to_body = np.column_stack([
-            RigidInertia.from_parameters(tuple(row)).to_parent(place.placement).parameters for row in np.eye(10)
-        ])  # fmt: skip
+        self._prepare = prepare or Preparation(robot, low_pass, terms)
+        self._base = base or BaseErrors(robot)
+        of_body = self._base.base.combination[:, 10 * carrier + np.arange(10)]
+        self._of_load = of_body @ to_body  # base parameters of a load's ten
         carriers = set()
-        index = place.body
+        index = carrier
         while index != WORLD:
             body = robot.model.bodies[index]
             carriers |= set(range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv))
             index = body.parent
-        shared = [np.arange(10 if dof in carriers else 0) for dof in range(robot.model.nv)]
-        self._columns = JointColumns(self._prepare, shared, 10, friction)
+        shared = [felt if dof in carriers else felt[:0] for dof, felt in enumerate(self._base.felt)]
+        self._columns = JointColumns(self._prepare, shared, self._base.base.count, friction)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
         samples = self._prepare(segment)
         if samples is not None:
-            block = self._prepare.regressor(samples)[:, :, self._body] @ self._to_body
-            self._columns.add(samples, lambda dof: block[:, dof])
+            self._columns.add(samples, self._base.block(self._prepare.regressor(samples)))
 
     def merge(self, other: PayloadIdentifier) -> None:
         """Add what was found elsewhere. Raises ValueError for another robot, frame or other terms."""
@@ -126,10 +129,20 @@ class PayloadIdentifier:
     def results(self) -> PayloadResult:
         """Of all that was added; ask as often as you like."""
         heaviest = LARGEST_SHARE * self._prepare.robot.model.mass
-        scale = self._columns.scale([heaviest, *3 * [heaviest * DISTANCE], *6 * [heaviest * (2.0 * self.size) ** 2]])
-        fit = solve(self._columns.equations, scale)
+        usual = [heaviest, *3 * [heaviest * DISTANCE], *6 * [heaviest * (2.0 * self.size) ** 2]]
+        scale, count = self._columns.scale(usual), self._base.base.count
+        equations = self._columns.equations
+        own = equations.count - count
+        sought = scipy.linalg.block_diag(self._of_load, np.eye(own))
+        errors = np.vstack([self._base.errors, np.zeros((own, self._base.errors.shape[1]))])
+        fit = solve_widened(equations, sought, scale, errors, np.concatenate([self._base.scale, scale[10:]]))
         x, covariance = fit.values[:10], fit.covariance[:10, :10]
-        mass = Estimate.of("mass", x[0], fit.errors[0], fit.quantile, "kg", bool(fit.identifiable[0]))
+        found = Estimate.of("mass", x[0], fit.errors[0], fit.quantile, "kg", bool(fit.identifiable[0]))
+        if fit.quantile * fit.misfit[0] > abs(x[0]) and fit.share > NOTICED:
+            found = found.refused("errors of the description, of the size that the recording shows, do as much")
+        mass = found.at_least_zero(
+            "no load is lighter than nothing: the description is too heavy, or efforts are wrong"
+        )
         centred, slope = _about_com(x)
         error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slope, covariance, slope), 0.0))
         there = mass.identifiable and x[0] > LIGHTEST * fit.errors[0]
@@ -143,8 +156,10 @@ class PayloadIdentifier:
                         there and bool(fit.identifiable[k + 1]) and bool(fit.quantile * error[k] < largest))
             for name, k in zip(INERTIA_NAMES, range(3, 9))
         )  # fmt: skip
-        load = self._possible(x, self._columns.shared_information(fit)) if there else None
-        return PayloadResult(self.frame, mass, com, turns, load, self._columns.joints(fit), self._prepare.terms)
+        turns = _possible_turns(turns, centred[3:])
+        load = self._possible(x, self._columns.shared_information(fit, 10)) if there else None
+        joints = self._columns.joints(fit, 10)
+        return PayloadResult(self.frame, mass, com, turns, load, joints, self._prepare.terms)
 
     def _possible(self, x: Array, information: Array) -> Load:
         prior = np.zeros((4, 4))
@@ -156,6 +171,32 @@ class PayloadIdentifier:
         found = consistent_inertias([inertial_parameters(prior)], np.eye(10), x, information, 1.0)[0]
         centred, _ = _about_com(found)
         return Load(float(found[0]), tuple(centred[:3].tolist()), tuple(centred[3:].tolist()))
+
+
+def load_columns(model: Model, frame: str) -> tuple[int, Array]:
+    """The body that carries a frame, and its parameters (10, 10) by those of a load at the frame.
+
+    Raises KeyError for an unknown frame, ValueError for one fixed to the world.
+    """
+    place = model.frame(frame)
+    if place.body == WORLD:
+        raise ValueError(f"frame {frame!r} is fixed to the world: no joint feels a load there")
+    rows = [RigidInertia.from_parameters(tuple(row)).to_parent(place.placement).parameters for row in np.eye(10)]
+    return place.body, np.column_stack(rows)
+
+
+def _possible_turns(found: tuple[Estimate, ...], values: Array) -> tuple[Estimate, ...]:
+    """Without numbers where no body has such an inertia: a moment below zero, or one larger than both others."""
+    Ixx, Ixy, Ixz, Iyy, Iyz, Izz = values
+    moments = (
+        np.linalg.eigvalsh([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]]) if np.isfinite(values).all() else [0.0]
+    )
+    if moments[0] >= 0.0 and 2.0 * moments[-1] <= np.sum(moments):
+        return found
+    checked = tuple(part.at_least_zero(IMPOSSIBLE) if part.name in ("Ixx", "Iyy", "Izz") else part for part in found)
+    if all(part.identifiable for part in checked):  # each by itself may be, but not together
+        return tuple(part.refused(IMPOSSIBLE) for part in checked)
+    return checked
 
 
 def _about_com(x: Array) -> tuple[Array, Array]:

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 _UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # order of the rotational inertia's entries
 _BELOW = ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2))
+_ROWS = np.array([0, 1, 2, 3, *(i for i, _ in _BELOW)])
+_COLUMNS = np.array([0, 1, 2, 3, *(j for _, j in _BELOW)])
 
 #: second moments of mass of a prior at least: of the largest one, and as a radius of gyration, m
 LEAST_SHARE, LEAST_RADIUS = 1e-3, 1e-3
@@ -67,20 +69,18 @@ class LogCholesky:
             self._root = np.linalg.cholesky(pseudo_inertia(prior))
         except np.linalg.LinAlgError:
             raise ValueError(f"no rigid body has the inertial parameters {prior.tolist()}") from None
+        entries = [inertial_parameters(entry.reshape(4, 4)) for entry in np.eye(16)]
+        forms = np.column_stack(entries).reshape(10, 4, 4)
+        self._forms = self._root.T @ (0.5 * (forms + forms.transpose(0, 2, 1))) @ self._root
 
     def __call__(self, numbers: Array) -> tuple[Array, Array]:
         """Parameters (10,) and their derivatives (10, 10)."""
         U = np.diag(np.exp(numbers[:4]))
-        for entry, (i, j) in zip(numbers[4:], _BELOW):
-            U[i, j] = entry
-        derivatives = []
-        for k in range(10):
-            step = np.zeros((4, 4))
-            place = (k, k) if k < 4 else _BELOW[k - 4]
-            step[place] = U[k, k] if k < 4 else 1.0
-            half = self._root @ step @ U.T @ self._root.T
-            derivatives.append(inertial_parameters(half + half.T))
-        return inertial_parameters(self._root @ U @ U.T @ self._root.T), np.column_stack(derivatives)
+        U[_ROWS[4:], _COLUMNS[4:]] = numbers[4:]
+        half = self._forms @ U  # parameters are quadratic in U: trace(U^T form U)
+        derivatives = 2.0 * half[:, _ROWS, _COLUMNS]
+        derivatives[:, :4] *= U.diagonal()
+        return np.einsum("kij,ij->k", half, U), derivatives
 
     @staticmethod
     def divergence(numbers: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SETTLED = 1.0  # periods of the cutoff frequency until what is beyond the end of a stretch no longer matters
+DENSITY = 10.0  # samples in a period of the cutoff frequency: all that a filtered signal has in it
 STANDS = 0.5  # s: a joint that is slow for so long stands; shorter, it turns round
 
 
@@ -43,8 +45,9 @@ class JointSamples:
     """A segment prepared for fits; N samples, arrays (N, nq) and (N, nv).
 
     Attributes:
-        stamps: ns, (N,).
+        stamps: ns, (N,). rows: of the segment, (N,): so few as the filter leaves to be known.
         q, v, a: the motion; v and a are zero where the whole robot stands, since what is measured there is noise.
+        speed: v as it is measured there, too.
         measured: torque.
         residual: measured torque less the chosen terms, with what friction the model has if that is one of them.
         still: joints that stand: Coulomb friction is then anything up to breakaway, and known to nobody.
@@ -53,9 +56,11 @@ class JointSamples:
     """
 
     stamps: NDArray[np.int64]
+    rows: NDArray[np.intp]
     q: Array
     v: Array
     a: Array
+    speed: Array
     measured: Array
     residual: Array
     still: Mask
@@ -81,25 +86,39 @@ class Preparation:
         self.rigid = tuple(term for term in self.terms if term != FRICTION)
         self.friction = friction_of(robot.model) if FRICTION in chosen else np.zeros((2, robot.model.nv))
         self._edge = 0 if low_pass is None else int(np.ceil(SETTLED * low_pass.rate / low_pass.cutoff))
+        self.step = 1 if low_pass is None else max(1, int(low_pass.rate / (DENSITY * low_pass.cutoff)))
+        self._last: tuple[Segment, JointSamples | None] | None = None
+        self._regressor: tuple[JointSamples, Array] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None, "_regressor": None}
 
     def __call__(self, segment: Segment) -> JointSamples | None:
-        """None for a stretch too short to say anything."""
+        """None for a stretch too short to say anything. Several that share it have it made once."""
+        if self._last is None or self._last[0] is not segment:
+            self._last = segment, self._prepared(segment)
+        return self._last[1]
+
+    def _prepared(self, segment: Segment) -> JointSamples | None:
         if segment.v.shape[1] != self.robot.model.nv:
             raise ValueError(f"a segment of {segment.v.shape[1]} joints, the robot has {self.robot.model.nv}")
         self._check_rate(segment)
         if len(segment) <= 2 * self._edge + 1:
             return None
-        still = _standing(np.abs(segment.v) < COULOMB_SPEED, segment.t)
+        rows = np.arange(-segment.start % self.step, len(segment), self.step)
+        still = _standing(np.abs(segment.v) < COULOMB_SPEED, segment.t)[rows]
         moving = ~still.all(axis=1, keepdims=True)
-        v, a = segment.v * moving, segment.a * moving
-        level = self.filtered(np.tanh(segment.v / COULOMB_SPEED))
-        residual = segment.tau - self._rigid_torque(segment.q, v, a)
+        q, speed = segment.q[rows], segment.v[rows]
+        v, a = speed * moving, segment.a[rows] * moving
+        level = self.filtered(np.tanh(segment.v / COULOMB_SPEED))[rows]
+        residual = segment.tau[rows] - self._rigid_torque(q, v, a)
         coulomb, viscous = self.friction
         residual -= coulomb * level + viscous * v
-        settled = np.zeros(len(segment), dtype=bool)
-        settled[self._edge : len(segment) - self._edge] = True
-        usable = (settled & ~segment.filled)[:, None] & segment.measured & np.isfinite(residual)
-        return JointSamples(segment.stamps, segment.q, v, a, segment.tau, residual, still, level, usable)
+        settled = (rows >= self._edge) & (rows < len(segment) - self._edge) & ~segment.filled[rows]
+        usable = settled[:, None] & segment.measured & np.isfinite(residual)
+        return JointSamples(
+            segment.stamps[rows], rows, q, v, a, speed, segment.tau[rows], residual, still, level, usable
+        )  # fmt: skip
 
     def check_same(self, other: Preparation) -> None:
         """Raises ValueError where what was found with the two cannot be merged."""
@@ -114,6 +133,11 @@ class Preparation:
 
     def regressor(self, samples: JointSamples) -> Array:
         """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
+        if self._regressor is None or self._regressor[0] is not samples:
+            self._regressor = samples, self._made_regressor(samples)
+        return self._regressor[1]
+
+    def _made_regressor(self, samples: JointSamples) -> Array:
         v = samples.v if CORIOLIS in self.terms else np.zeros_like(samples.v)
         a = samples.a if INERTIA in self.terms else np.zeros_like(samples.a)
         found = self.robot.regressor(samples.q, v, a)

@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from struct import Struct, error
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.record_file import RecordFile
@@ -17,6 +20,8 @@ SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END, STATISTICS = 0x03, 0x04, 0x05, 0x06, 
 RECORD = Struct("<BQ")  # opcode, length
 MESSAGE_HEAD = Struct("<BQHIQQ")  # opcode, length, channel, sequence, log time, publish time
 CHUNK_HEAD = Struct("<QQQI")  # first and last log time, uncompressed size, checksum
+SAME = 11  # bytes of opcode, length and channel
+FEWEST, MOST = 32, 4096  # messages that are taken at once
 LARGEST = 1 << 32  # bytes of a record
 ENCODINGS: dict[str, Encoding] = {"cdr": "cdr", "ros1": "ros1"}
 
@@ -76,7 +81,7 @@ class McapStorage(RecordFile):
             if not whole:
                 self._cut_off(start)
                 break
-            yield from found.full(start / self._size)
+            yield from found.full(self._file.tell() / self._size)
         yield from found.full(1.0, everything=True)
 
     def _unpacked(self, content: bytes, start: int, whole: bool) -> bytes:
@@ -102,12 +107,24 @@ class McapStorage(RecordFile):
         position, end = 0, len(records)
         found = found or Gatherer(1)
         times, data = found.times, found.data
+        most = FEWEST
         while position + RECORD.size <= end:
             if records[position] == MESSAGE:
                 if position + MESSAGE_HEAD.size > end:
                     break
                 _, length, channel, _, time, _ = MESSAGE_HEAD.unpack_from(records, position)
                 following = position + RECORD.size + length
+                if records[following : following + SAME] == records[position : position + SAME]:
+                    alike = _alike(records, position, length + RECORD.size, most)
+                    most = min(2 * most, MOST) if len(alike) == most else FEWEST
+                    if len(alike) > 1:
+                        if channel in wanted:
+                            times += np.ascontiguousarray(alike[:, 15:23]).view("<u8").ravel().tolist()
+                            begins = range(position, position + alike.size, alike.shape[1])
+                            size, head = alike.shape[1], MESSAGE_HEAD.size
+                            data += [records[k + head : k + size] for k in begins]
+                        position += alike.size
+                        continue
                 if channel in wanted and following <= end:
                     times.append(time)
                     data.append(records[position + MESSAGE_HEAD.size : following])
@@ -125,6 +142,9 @@ class McapStorage(RecordFile):
             elif opcode == CHANNEL:
                 self._take_channel(content)
             elif opcode == STATISTICS:
+                if int.from_bytes(content[:8], "little") and len(content) >= 42:
+                    first, last = (int.from_bytes(content[k : k + 8], "little") for k in (26, 34))
+                    self._span = first, last
                 for k in range(46, len(content) - 9, 10):
                     self._counts[int.from_bytes(content[k : k + 2], "little")] = int.from_bytes(
                         content[k + 2 : k + 10], "little"
@@ -140,6 +160,14 @@ class McapStorage(RecordFile):
         if encoding in ENCODINGS and number not in self._topics:
             definition = text if language in ("ros2msg", "ros1msg") else ""
             self._topics[number] = Topic(number, topic, ros2_type(name), ENCODINGS[encoding], definition)
+
+
+def _alike(records: bytes, position: int, size: int, most: int) -> NDArray[np.uint8]:
+    """The messages (N, size) from a position on, at most `most`, that have one channel and one length."""
+    count = min(most, (len(records) - position) // size) if size >= MESSAGE_HEAD.size else 0
+    block = np.frombuffer(records, np.uint8, count * size, position).reshape(count, size)
+    same = (block[:, :SAME] == block[:1, :SAME]).all(axis=1)
+    return block if same.all() else block[: int(same.argmin())]
 
 
 def _texts(content: bytes, start: int, count: int) -> list[str]:

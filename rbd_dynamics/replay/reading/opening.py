@@ -10,6 +10,7 @@ from rbd_dynamics.replay.reading.mcap_storage import McapStorage
 from rbd_dynamics.replay.reading.rosbag1_storage import Rosbag1Storage
 from rbd_dynamics.replay.reading.sqlite3_storage import Sqlite3Storage
 from rbd_dynamics.replay.reading.storage import RecordingError, Storage, first_bytes
+from rbd_dynamics.replay.reading.tables import TableStorage, is_table
 
 
 def open_storage(path: Path, log: Log) -> Storage:
@@ -23,4 +24,8 @@ def open_storage(path: Path, log: Log) -> Storage:
             return storage(path, log)
     if not start:
         raise RecordingError(f"{path} is empty")
-    raise RecordingError(f"{path} is no recording: neither sqlite3, nor mcap, nor a ROS 1 bag")
+    if is_table(path, start):
+        return TableStorage(path, log)
+    raise RecordingError(
+        f"{path} is no recording: neither sqlite3, nor mcap, nor a ROS 1 bag, nor a table (.csv, .parquet or .mat)"
+    )

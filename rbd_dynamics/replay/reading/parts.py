@@ -11,6 +11,7 @@ from typing import Any
 
 from rbd_dynamics.model.safe_yaml import LARGE, read_file
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.splitting import is_split
 from rbd_dynamics.replay.reading.storage import RecordingError, first_bytes
 
 LONGEST_FILE_NAME = 255  # bytes, of the file systems in use
@@ -36,7 +37,7 @@ class Parts:
 def parts_of(path: Path, log: Log) -> Parts:
     """The file itself; of a folder those that metadata.yaml lists, or, without it, all by their numbers.
 
-    Raises RecordingError where there is none.
+    Raises RecordingError where there is none, or where they are not those of one recording.
     """
     if not path.exists():
         raise RecordingError(f"{path} does not exist")
@@ -54,6 +55,11 @@ def parts_of(path: Path, log: Log) -> Parts:
     if not files:
         there = [f for f in path.iterdir() if f.is_file() and f.suffix in ENDINGS and first_bytes(f)]
         files = sorted(there, key=lambda f: [int(k) if k.isdigit() else k for k in re.split(r"(\d+)", f.name)])
+        if len(files) > 1 and not is_split(files):
+            raise RecordingError(
+                f"{path} has {len(files)} recordings in it, not the parts of one (bag_0, bag_1 ..., each after the "
+                f"last): name one of them, {files[0].name} or another"
+            )
     if not files:
         raise RecordingError(f"{path} has no recording in it: no .db3, .mcap or .bag file")
     return Parts(files, found.expected, found.compressed, found.distribution)

@@ -25,6 +25,7 @@ class RecordFile(ABC):
         self._size = path.stat().st_size
         self._topics: dict[int, Topic] = {}
         self._counts: dict[int, int] = {}
+        self._span: tuple[int, int] | None = None
         if not self._read_index():
             self._log = Log()  # what is damaged is told when messages are read
             for _ in self.blocks((), 1):
@@ -34,6 +35,10 @@ class RecordFile(ABC):
 
     def close(self) -> None:
         self._file.close()
+
+    def span(self) -> tuple[int, int] | None:
+        """As in `Storage`: what the index says."""
+        return self._span
 
     def _read_at_most(self, size: int) -> bytes:
         """The next bytes, fewer at the end of the file: memory is taken for what is there, whatever a length says."""

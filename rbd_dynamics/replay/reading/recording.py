@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from rbd_dynamics.joint_states.layout import layout_of
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, robots_there
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,
     STRING,
@@ -37,22 +38,12 @@ from rbd_dynamics.replay.reading.storage import (
 SAMPLE = 50  # messages looked at to tell what a topic has
 
 
-@dataclass(frozen=True)
-class JointStateTopic:
-    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts."""
-
-    name: str
-    joints: tuple[str, ...]
-    has_velocity: bool
-    has_effort: bool
-
-
 class Recording:
     """A recording on disk. Nothing but names is kept in memory; each question reads the files again, in blocks.
 
     Parameters:
         path: a rosbag2 folder (with or without metadata.yaml; sqlite3 or mcap; compressed by message or by file; any
-            number of parts), one such file, or a ROS 1 bag.
+            number of parts), one such file, a ROS 1 bag, or a table (CSV, Parquet, MATLAB; `reading/tables/`).
 
     What is damaged is passed over, and `log` says so. Raises RecordingError (a ValueError) where nothing can be read.
 
@@ -110,50 +101,70 @@ class Recording:
                 found.append(JointStateTopic(name, tuple(joints), has_velocity, has_effort))
         return found
 
-    def choose_topic(self, *, joints: Collection[str] = (), topic: str | None = None) -> JointStateTopic:
+    def choose_topic(
+        self,
+        *,
+        joints: Collection[str] = (),
+        topic: str | None = None,
+        robot: str | None = None,
+        names: Collection[str] | None = None,
+    ) -> JointStateTopic:
         """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
 
-        topic: choose this one. Raises RecordingError that says what there is instead.
+        topic: choose this one. robot: of those in its namespace, or beside its description, where there are any; else
+        one with joints whose names begin with it. names: by which the joints may be called; None: their own.
+        Raises RecordingError that says what there is instead.
         """
         found = self.joint_state_topics()
-        names = ", ".join(candidate.name for candidate in found) or "none"
+        there = ", ".join(candidate.name for candidate in found) or "none"
         if topic is not None:
             for candidate in found:
                 if candidate.name.lstrip("/") == topic.lstrip("/"):
                     return candidate
-            raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {names}")
+            raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {there}")
         if not found:
             there = ", ".join(f"{name} ({type_name})" for name, type_name in sorted(self.topics.items())) or "none"
             raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {there}")
+        if robot is not None:
+            found = self._of_robot(robot, found)
+        return best_topic(found, joints if names is None else names, joints, self.path)
 
-        def merit(candidate: JointStateTopic) -> tuple[int, bool, bool, bool, int]:
-            known = len(set(candidate.joints) & set(joints)) if joints else len(candidate.joints)
-            usual = candidate.name.endswith("joint_states")
-            return known, candidate.has_effort, candidate.has_velocity, usual, -len(candidate.name)
-
-        best = max(found, key=merit)
-        if joints and not set(best.joints) & set(joints):
+    def _of_robot(self, robot: str, found: list[JointStateTopic]) -> list[JointStateTopic]:
+        descriptions = self._descriptions()
+        own = of_robot(robot, [candidate.name for candidate in found], descriptions, self.path)
+        beside = [candidate for candidate in found if candidate.name in own]
+        named = [candidate for candidate in found if any(name.startswith(robot) for name in candidate.joints)]
+        if not (own or named):
             raise RecordingError(
-                f"{self.path}: topic {best.name} names {', '.join(best.joints)}; none of them is a joint of the robot, "
-                f"which has {', '.join(joints)}"
+                f"{self.path} has no robot {excerpt(robot)}; there are: {robots_there(found, descriptions)}"
             )
-        return best
+        return beside or named or found
 
-    def robot_description(self, *, near: str | None = None) -> str | None:
-        """The URDF on a topic `robot_description`, rather of the namespace of topic `near`; None: there is none."""
-        found = [
-            name
-            for name, type_name in self.topics.items()
-            if type_name == STRING and name.endswith("robot_description")
-        ]
-        home = (near or "/").rpartition("/")[0]
-        for name in sorted(found, key=lambda name: (name.rpartition("/")[0] != home, len(name), name)):
+    def _descriptions(self) -> dict[str, str]:
+        """{topic: text} of all that can be read."""
+        texts = {}
+        for name, type_name in sorted(self.topics.items()):
+            if type_name != STRING or not name.endswith("robot_description"):
+                continue
             for message in self._first(name, 1):
                 try:
-                    return text_of(message, self._topics[name].encoding)
+                    texts[name] = text_of(message, self._topics[name].encoding)
                 except ValueError:
                     self.log.remark(f"the message on {name} cannot be read")
-        return None
+        return texts
+
+    def robot_description(self, *, near: str | None = None, robot: str | None = None) -> str | None:
+        """The URDF on a topic `robot_description`, rather of the namespace of topic `near`; None: there is none.
+
+        robot: of this one, where some are in its namespace or have its name.
+        """
+        found = self._descriptions()
+        if robot is not None:
+            own = of_robot(robot, (), found, self.path)
+            found = {name: found[name] for name in own} or found
+        near = f"/{(near or '').lstrip('/')}"
+        chosen = min(found, key=lambda name: (home(name) != home(near), len(name), name), default=None)
+        return None if chosen is None else found[chosen]
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -179,6 +190,8 @@ class Recording:
         log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
 
     def _decoder(self, topic: Topic, joints: Sequence[str], log: Log) -> JointStateDecoder:
+        if topic.is_usual:
+            return JointStateDecoder(joints, topic.encoding, log)
         try:
             types = MessageTypes(topic.encoding, topic.type, topic.definition, self._distribution)
         except ImportError:

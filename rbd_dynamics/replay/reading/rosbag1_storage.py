@@ -66,7 +66,7 @@ class Rosbag1Storage(RecordFile):
                     found.data.append(data)
             except Exception as problem:  # whatever a decompressor raises, and fields that are missing
                 self._damaged(start, problem)
-            yield from found.full(start / self._size)
+            yield from found.full(self._file.tell() / self._size)
         yield from found.full(1.0, everything=True)
 
     def _next(self) -> tuple[dict[str, bytes], bytes] | None:

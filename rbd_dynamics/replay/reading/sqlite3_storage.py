@@ -114,6 +114,16 @@ class Sqlite3Storage:
                 self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used")
             done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
 
+    def span(self) -> tuple[int, int] | None:
+        """As in `Storage`."""
+        query = "SELECT timestamp FROM messages ORDER BY id {} LIMIT 1"
+        try:
+            rows = [self._connection.execute(query.format(order)).fetchone() for order in ("ASC", "DESC")]
+        except sqlite3.Error:
+            return None
+        times = [row[0] for row in rows if row is not None and isinstance(row[0], int)]
+        return (times[0], times[1]) if len(times) == 2 else None
+
     def _last_id(self) -> int | None:
         try:
             return self._connection.execute("SELECT max(id) FROM messages").fetchone()[0]

@@ -38,6 +38,7 @@ class Topic:
     encoding: Encoding = "cdr"
     definition: str = ""
     messages: int | None = None  # how many there are, where the file says
+    is_usual: bool = False  # its messages are known to be as they should: nothing else needs to be tried
 
 
 class RawBlock(NamedTuple):
@@ -55,6 +56,10 @@ class Storage(Protocol):
 
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
         """Messages of some topics, by their ids and all together, in blocks of about `size`."""
+        ...
+
+    def span(self) -> tuple[int, int] | None:
+        """When the first and the last message were received, ns, where that is known without reading all."""
         ...
 
     def close(self) -> None: ...

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the report as plain data for plotly.js: one row a joint, all with the same axis of time."""
+"""Figures of the report as plain data for plotly.js: one row a joint, all with the same axis of time.
+
+The page unpacks numbers (`packing`) when it draws them.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,33 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.report.packing import packed
+from rbd_dynamics.replay.series import WITH_FRICTION, Series
 
 Array = NDArray[np.float64]
 Figure = dict[str, Any]
 
-# Okabe and Ito's colours, which the colour-blind can tell apart
+# Okabe and Ito's colours, which the colour-blind can tell apart, darker where they would not show on white
 COLORS = {
     "measured": "#0072B2",
-    "predicted": "#D55E00",
-    "residual": "#7A7A7A",
-    "external": "#7A7A7A",
-    "inertia": "#009E73",
-    "coriolis": "#CC79A7",
-    "gravity": "#E69F00",
-    "spring": "#F0E442",
-    "friction": "#56B4E9",
+    "predicted": "#C75300",
+    WITH_FRICTION: "#00875F",
+    "residual": "#6E6E6E",
+    "external": "#6E6E6E",
+    "inertia": "#00875F",
+    "coriolis": "#B0508A",
+    "gravity": "#C75300",
+    "spring": "#7D7300",
+    "friction": "#0072B2",
+}
+#: and what they are in the dark
+DARK = {
+    "#0072B2": "#56B4E9",
+    "#C75300": "#E69F00",
+    "#00875F": "#2CC295",
+    "#6E6E6E": "#B4B4B4",
+    "#B0508A": "#E29BC4",
+    "#7D7300": "#F0E442",
 }
 TIMES = "times"  # in place of those of the series, which the page has once
 ROW = 150  # pixels
@@ -36,8 +50,13 @@ BLURRED = 0.2  # s: means over more than that say nothing of velocity
 
 
 def torque_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
-    """Measured and predicted torque."""
-    return _rows(series, joints, ("measured", "predicted"), band="measured")
+    """Measured and predicted torque, also with the friction that was found."""
+    return _rows(series, joints, torque_signals(series), band="measured")
+
+
+def torque_signals(series: Series) -> list[str]:
+    """What is drawn with the measured torque."""
+    return ["measured", "predicted", *([WITH_FRICTION] if WITH_FRICTION in series.signals else [])]
 
 
 def residual_figure(series: Series, joints: Sequence[dict[str, Any]]) -> Figure:
@@ -59,12 +78,13 @@ def external_figure(series: Series, joints: Sequence[dict[str, Any]], found: dic
     for row, joint in enumerate(joints):
         limit = (found.get("threshold") or {}).get(joint["name"])
         for level in () if limit is None else (limit, -limit):
-            line = {"color": "#D55E00", "width": 1, "dash": "dot"}
+            line = {"color": COLORS["predicted"], "width": 1, "dash": "dot"}
             shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": f"y{_axis(row)}",
                            "y0": level, "y1": level, "line": line})  # fmt: skip
     for event in found.get("events") or ():
+        fill = {"fillcolor": COLORS["predicted"], "opacity": 0.18, "line": {"width": 0}}
         shapes.append({"type": "rect", "xref": "x", "x0": event["start"], "x1": event["end"], "yref": "paper",
-                       "y0": 0, "y1": 1, "fillcolor": "#D55E00", "opacity": 0.18, "line": {"width": 0}})  # fmt: skip
+                       "y0": 0, "y1": 1, **fill})  # fmt: skip
     return figure
 
 
@@ -87,11 +107,11 @@ def friction_figure(series: Series, joints: Sequence[dict[str, Any]], friction: 
         axes = {"xaxis": f"x{_axis(k)}", "yaxis": f"y{_axis(k)}"}
         speed = "velocity, rad/s" if joint["unit"] == "N m" else "velocity, m/s"
         dots = {"color": COLORS["residual"], "size": 3, "opacity": 0.6}
-        traces.append({"type": "scatter", "mode": "markers", "x": numbers(velocity), "y": numbers(residual),
+        traces.append({"type": "scatter", "mode": "markers", "x": packed(velocity), "y": packed(residual),
                        "marker": dots, "name": joint["name"], **axes})  # fmt: skip
         curve = _friction_curve(found.get(joint["name"]), velocity)
         if curve is not None:
-            traces.append({"type": "scatter", "mode": "lines", "x": numbers(curve[0]), "y": numbers(curve[1]),
+            traces.append({"type": "scatter", "mode": "lines", "x": packed(curve[0]), "y": packed(curve[1]),
                            "line": {"color": COLORS["predicted"], "width": 2}, "name": "friction", **axes})  # fmt: skip
         _title(layout, f"{joint['name']}, {joint['unit']}", f"x{_axis(k)}", f"y{_axis(k)}")
         layout[f"xaxis{_axis(k)}"] = {
@@ -112,17 +132,19 @@ def _friction_curve(joint: dict[str, Any] | None, velocity: Array) -> tuple[Arra
 
 
 def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[str], band: str = "") -> Figure:
-    """Lines of the signals; around `band`, where intervals are wider than samples, what is between its extremes."""
+    """Lines of the signals; around `band`, where intervals are wider than samples, what is between its extremes.
+
+    The page makes outlines of `y` and `upTo`, one for each stretch: a line filled to the next is so over gaps, too.
+    """
     count = max(1, len(joints))
     height = HEAD + FOOT + count * ROW + (count - 1) * GAP
     inside = height - HEAD - FOOT
     layout: dict[str, Any] = {
         "height": height, "hovermode": "x unified", "annotations": [],
         "margin": {"t": HEAD, "b": FOOT, "l": 60, "r": 20},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yshift": 30, "yanchor": "bottom", "traceorder": "normal"},
+        "legend": {"orientation": "h", "x": 0, "y": 1 + 28 / inside, "yanchor": "bottom"},
         "xaxis": {"title": {"text": "time, s"}, "anchor": f"y{_axis(count - 1)}", "showspikes": True},
     }  # fmt: skip
-    layout["legend"] = {"orientation": "h", "x": 0, "y": 1 + 28 / inside, "yanchor": "bottom"}
     traces: list[dict[str, Any]] = []
     for row, joint in enumerate(joints):
         column = series.names.index(joint["name"])
@@ -131,12 +153,13 @@ def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[st
         _title(layout, f"{joint['name']}, {joint['unit']}", "x", f"y{_axis(row)}", at=top)
         axis = {"yaxis": f"y{_axis(row)}", "xaxis": "x"}
         if band and not series.exact:
-            for values, more in ((series.low(band), {}), (series.high(band), {"fill": "tonexty"})):
-                traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": numbers(values[:, column]),
-                               "line": {"width": 0}, "fillcolor": COLORS[band] + "44", "hoverinfo": "skip",
-                               "showlegend": False, **axis, **more})  # fmt: skip
+            low, high = (packed(values[:, column]) for values in (series.low(band), series.high(band)))
+            traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": low, "upTo": high, "fill": "toself",
+                           "line": {"width": 0}, "fillcolor": COLORS[band] + "44", "hoverinfo": "skip",
+                           "showlegend": False, **axis})  # fmt: skip
         for signal in signals:
-            traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": numbers(series.mean(signal)[:, column]),
+            traces.append({"type": "scatter", "mode": "lines", "x": TIMES,
+                           "y": packed(series.mean(signal)[:, column]),
                            "line": {"color": COLORS[signal], "width": 1.4}, "name": signal, "legendgroup": signal,
                            "showlegend": row == 0, **axis})  # fmt: skip
     return {"data": traces, "layout": layout}
@@ -157,8 +180,3 @@ def _plain(text: str) -> str:
 def _axis(row: int) -> str:
     """plotly's name of the first axis has no number."""
     return "" if row == 0 else str(row + 1)
-
-
-def numbers(values: Array) -> list[float | None]:
-    """For JSON, with five digits; None breaks a line."""
-    return [None if x != x else float(f"{x:.5g}") for x in values.tolist()]

@@ -11,14 +11,22 @@ from typing import Any
 
 from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.report import figures
-from rbd_dynamics.replay.report.tables import estimate_cell, number, table, template
+from rbd_dynamics.replay.report.drives import drives_section
+from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
+from rbd_dynamics.replay.report.tables import estimate_cell, folded, number, script, table, template
 from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.whole_files import write_whole
 
 Summary = Mapping[str, Any]
 
 
-def write_html(path: Path, summary: Summary, series: Series) -> None:
-    """A page from the contents of summary.json and what was drawn. Needs plotly, whose script it takes along."""
+def write_html(
+    path: Path, summary: Summary, series: Series, *, robot: DrawnRobot | str = "its shape was not asked for"
+) -> None:
+    """A page from the contents of summary.json and what was drawn. Needs plotly, whose script it takes along.
+
+    robot: in 3-D, or why it is not there (`drawn_robot`).
+    """
     require("plotly")
     from plotly.offline import get_plotlyjs
 
@@ -33,9 +41,11 @@ def write_html(path: Path, summary: Summary, series: Series) -> None:
             drawn["Residual over velocity"] = friction
         if "external" in series.signals:
             drawn["External torque"] = figures.external_figure(series, joints, summary.get("external_torque") or {})
+    shown = robot if isinstance(robot, DrawnRobot) and drawn else None
     page, style = template(__package__, "page.html")
     title = f"{summary['robot']['name']}: {Path(summary['recording']['recording']).name}"
-    path.write_text(
+    write_whole(
+        path,
         page.substitute(
             style=style,
             title=escape(title),
@@ -46,15 +56,21 @@ def write_html(path: Path, summary: Summary, series: Series) -> None:
             tabs="".join(
                 f'<button role="tab" data-figure="{k}">{escape(name)}</button>' for k, name in enumerate(drawn)
             ),
-            identified=_identified(summary),
+            identified=_diagnosis(summary.get("diagnosis")) + _identified(summary) + _export(summary.get("export")),
             contacts=_contacts(summary.get("external_torque")),
             energy=_energy(summary.get("energy")),
             settings=_details(summary),
             times=_json([None if t != t else round(t, 6) for t in series.t.tolist()]),
             figures=_json(list(drawn.values())),
+            darker=_json(figures.DARK),
             plotly=get_plotlyjs(),
+            robot=_json(shown and shown.scene.content),
+            motion=_json(shown and shown.motion),
+            drawing=drawing_note(robot, series) if drawn else "",
+            stage="with-robot" if shown else "",
+            scene=shown.scripts if shown else "",
+            script=script("plots.js") + (script("motion.js") if shown else "") + script("tables.js"),
         ),
-        encoding="utf-8",
     )
 
 
@@ -91,7 +107,7 @@ def _about(summary: Summary) -> str:
 def _warnings(warnings: Sequence[str]) -> str:
     if not warnings:
         return ""
-    items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
+    items = "".join(f"<li>{folded(text)}</li>" for text in warnings)
     return f'<section class="warnings"><h2>Know first</h2><ul>{items}</ul></section>'
 
 
@@ -122,6 +138,48 @@ def _joint_table(summary: Summary) -> str:
     return table(heads, rows, "sortable")
 
 
+def _diagnosis(found: Mapping[str, Any] | None) -> str:
+    """What explains the residual of each joint, the largest part first."""
+    if not found:
+        return ""
+    rows = []
+    for joint in found["joints"]:
+        causes = [
+            f"{escape(cause['name'])} {100 * cause['share']:.0f} %"
+            + "".join(f", {escape(part['name'])} {estimate_cell(part)}" for part in cause["estimates"])
+            for cause in joint["causes"]
+        ]
+        left = joint["left"]
+        rows.append([
+            escape(joint["joint"]), "<br>".join(causes) or ("none" if left is not None else "cannot be told"),
+            "–" if left is None else f"{100 * left:.0f} %",
+        ])  # fmt: skip
+    note = (
+        "<p class='note'>Shares of the residual’s mean square, each cause after those above it, on stretches of the "
+        "recording that were not fitted.</p>"
+    )
+    return (
+        f"<section><h2>What explains the residual</h2>{table(['joint', 'causes', 'unexplained'], rows)}{note}</section>"
+    )
+
+
+def _export(found: Mapping[str, Any] | None) -> str:
+    """The three figures of what is exported."""
+    if not found or not found["validation"]:
+        return ""
+    proof = found["validation"]
+    rows = [
+        [escape(name), *(number(value) for value in values), number(found["offsets"].get(name))]
+        for name, *values in zip(
+            proof["joints"], proof["before"], proof["base"], proof["exported"], proof["with_offsets"]
+        )
+    ]
+    heads = ["joint", "before", "best fit", "exported", "with offsets.yaml", "offset"]
+    said = f"<p>{escape(found['refused'])}</p>" if found["refused"] else ""
+    note = f"<p class='note'>RMSE on each of {proof['folds']} stretches by a fit to the others.</p>"
+    return f"<section><h2>The corrected description</h2>{said}{table(heads, rows)}{note}</section>"
+
+
 def _identified(summary: Summary) -> str:
     parts = []
     if friction := summary.get("friction"):
@@ -134,15 +192,26 @@ def _identified(summary: Summary) -> str:
                 *(estimate_cell(bend[name]) if name in bend else "–" for name in ("breakaway", "speed")),
                 number(joint["rmse_before"]), number(joint["rmse_after"]),
             ])  # fmt: skip
-        parts += ["<h2>Friction</h2>", table(heads, rows), _INTERVALS]
+        named = [
+            {**joint[name], "name": f"{joint['joint']}: {name}"}
+            for joint in friction["joints"]
+            for name in ("offset", "coulomb", "viscous")
+        ]
+        parts += ["<h2>Friction</h2>", table(heads, rows), _findings(named), _INTERVALS]
+    if drives := drives_section(summary.get("drives")):
+        parts.append(drives)
     if payload := summary.get("payload"):
         rows = [
             [escape(part["name"]), estimate_cell(part)]
             for part in (payload["mass"], *payload["com"], *payload["inertia"])
         ]
+        told = _findings((payload["mass"], *payload["com"], *payload["inertia"]))
         low, high = payload["mass"]["lower"], payload["mass"]["upper"]
         none = "<p>None that differs from zero.</p>" if low is not None and low <= 0.0 <= high else ""
-        parts += [f"<h2>Load at {escape(payload['frame'])}</h2>", none, table(["", ""], rows), _INTERVALS]
+        known = "".join(f"<li>{escape(text)}</li>" for text in payload.get("caveats") or ())
+        beside = f'<div class="beside"><h3>Before you believe it</h3><ul>{known}</ul></div>' if known else ""
+        numbers = f'<div class="pair">{table(["", ""], rows)}{beside}</div>'
+        parts += [f"<h2>Load at {escape(payload['frame'])}</h2>", none, numbers, told, _INTERVALS]
     if inertias := summary.get("inertias"):
         rows = [
             [escape(base["name"]), estimate_cell(base), number(prior), number(consistent)]
@@ -151,11 +220,25 @@ def _identified(summary: Summary) -> str:
         heads = ["base parameter", "identified", "in the given model", "in the corrected model"]
         count = sum(base["identifiable"] for base in inertias["base"])
         name = f"{count} of {len(rows)} base parameters identified"
-        parts += ["<h2>Inertias</h2>", f"<details><summary>{name}</summary>{table(heads, rows)}</details>"]
+        body = f"{table(heads, rows)}{_findings(inertias['base'])}"
+        parts += ["<h2>Inertias</h2>", f"<details><summary>{name}</summary>{body}</details>"]
     return f"<section>{''.join(parts)}</section>" if parts else ""
 
 
-_INTERVALS = "<p class='note'>± half of the interval of 95 %; – where the motion says nothing.</p>"
+_INTERVALS = (
+    "<p class='note'>± half of the interval of 95 %, for noise and for errors of the description of the size that the "
+    "recording shows; – where the motion says nothing, or nothing that can be.</p>"
+)
+
+
+def _findings(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Why there are no numbers, where the data had some."""
+    said: dict[str, list[str]] = {}
+    for part in parts:
+        if part.get("finding"):
+            said.setdefault(part["finding"], []).append(part["name"])
+    items = "".join(f"<li>{escape(', '.join(names))}: {escape(why)}</li>" for why, names in said.items())
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _contacts(found: Mapping[str, Any] | None) -> str:
@@ -163,13 +246,22 @@ def _contacts(found: Mapping[str, Any] | None) -> str:
         return ""
     rows = [
         [number(event["start"]), number(event["end"]),
-         escape(", ".join(f"{name} {number(peak)}" for name, peak in event["peak"].items()))]
+         escape(_by_joint(event["peak"]) + (" (stays: a load?)" if event.get("load") else ""))]
         for event in found["events"]
     ]  # fmt: skip
-    limits = ", ".join(f"{name} {number(value)}" for name, value in found["threshold"].items() if value is not None)
+    limits = _by_joint(found["threshold"])
+    rate = found.get("false_alarms")
+    why = f", for {number(rate)} false alarms an hour of motion" if rate else ""
+    note = f"Thresholds{why}: {limits}."
+    if held := _by_joint(found.get("breakaway") or {}):
+        note += f" Friction may hold so much at rest, below which no push is seen there: {held}."
     more = f"<p>{found['omitted']} more are not listed.</p>" if found.get("omitted") else ""
-    what = table(["from, s", "to, s", "largest external torque"], rows) if rows else "<p>Nothing was touched.</p>"
-    return f"<section><h2>Contacts</h2>{what}{more}<p class='note'>Thresholds: {escape(limits)}</p></section>"
+    what = table(["from, s", "to, s", "largest external torque"], rows) if rows else "<p>No contact was found.</p>"
+    return f"<section><h2>Contacts</h2>{what}{more}<p class='note'>{escape(note)}</p></section>"
+
+
+def _by_joint(values: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {number(value)}" for name, value in values.items() if value is not None)
 
 
 def _energy(found: Mapping[str, Any] | None) -> str:

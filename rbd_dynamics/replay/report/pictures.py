@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.replay.packages import require
-from rbd_dynamics.replay.report.figures import COLORS
+from rbd_dynamics.replay.report.figures import COLORS, torque_signals
 from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.whole_files import whole_file
 
 
 def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> list[Path]:
@@ -17,13 +18,16 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
     require("matplotlib")
     from matplotlib.figure import Figure
 
-    signals_of: dict[str, Sequence[str]] = {"torque": ("measured", "predicted"), "residual": ("residual",)}
+    signals_of: dict[str, Sequence[str]] = {"torque": torque_signals(series), "residual": ("residual",)}
     if "external" in series.signals:
         signals_of["external_torque"] = ("external",)
     joints = [joint for joint in summary["joints"] if joint["name"] in series.names]
     written = []
     for picture, signals in signals_of.items():
-        figure = Figure(figsize=(10.0, 1.0 + 1.35 * max(1, len(joints))), layout="constrained")
+        height = 1.0 + 1.35 * max(1, len(joints))
+        figure = Figure(figsize=(10.0, height))
+        # not the constrained layout, which draws everything several times to measure it
+        figure.subplots_adjust(left=0.07, right=0.99, bottom=0.45 / height, top=1.0 - 0.5 / height, hspace=0.35)
         axes = figure.subplots(max(1, len(joints)), 1, sharex=True, squeeze=False)[:, 0]
         for ax, joint in zip(axes, joints):
             column = series.names.index(joint["name"])
@@ -37,10 +41,11 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
             ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", fontsize=9)
             ax.grid(alpha=0.3)
         if joints:
-            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=9)
+            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9)
         axes[-1].set_xlabel("time, s")
         path = folder / f"{picture}.png"
-        figure.savefig(path, dpi=110)
+        with whole_file(path) as part:
+            figure.savefig(part, dpi=110, format="png")
         written.append(path)
     return written
 

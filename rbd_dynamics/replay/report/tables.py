@@ -4,17 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 STYLE = "page.css"
+LONG = 240  # characters of a text that is shown whole
+SHOWN = 140  # and of a longer one
 
 
 def template(package: str, name: str) -> tuple[Template, str]:
     """A page of that package, with $names to fill in, and the style of all pages."""
     style = (files("rbd_dynamics.replay.report") / STYLE).read_text(encoding="utf-8")
     return Template((files(package) / name).read_text(encoding="utf-8")), style
+
+
+def script(name: str) -> str:
+    """JavaScript of the report."""
+    return (files("rbd_dynamics.replay.report") / name).read_text(encoding="utf-8")
 
 
 def number(value: float | None) -> str:
@@ -34,6 +42,22 @@ def estimate_cell(estimate: Mapping[str, Any]) -> str:
         return "–"
     reach = (estimate["upper"] - estimate["lower"]) / 2.0
     return f"{number(estimate['value'])} ± {number(reach)} {estimate['unit']}"
+
+
+def folded(text: str) -> str:
+    """HTML of a text; a long one, such as a list of joints, shows its beginning until it is asked for."""
+    if len(text) <= LONG:
+        return escape(text)
+    return f"<details><summary>{escape(beginning(text))}</summary>{escape(text)}</details>"
+
+
+def beginning(text: str) -> str:
+    """Of a long text, up to a comma or a space if there is one; a short one as it is."""
+    if len(text) <= LONG:
+        return text
+    head = text[:SHOWN]
+    cut = max(head.rfind(", "), head.rfind(" ") if ", " not in head else -1)
+    return f"{head[:cut] if cut > 0 else head} …"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], style: str = "") -> str:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code for iterations: functions with loops and branches, written in a small part of Python.
+
+Kernels are straight lines of a known length; a solver that iterates over however many contacts there are is not. Such a
+function is written once, over plain numbers, and is either run by Python as it stands or translated by
+`emit_loops` (`loops_ir`):
+
+- arguments are annotated `int`, `float` or `Array`, an array of float64 that is indexed by one whole number; what
+  is called from outside takes no `float`;
+- assignments, `if`, `while`, `for ... in range(...)`, `break`, `return`; + - * /, comparisons, `and`, `or`, `not`;
+- calls of `sqrt`, `abs`, `min` and `max` of two, and of other such functions of the same file.
+
+A name is of one type throughout. Functions return an int.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.compiler import backends, cache
+from rbd_dynamics.compiler.cached_only import about_to_compile
+from rbd_dynamics.compiler.identity import compiler_digest
+from rbd_dynamics.compiler.loops_ir import emit_loops
+
+Array = NDArray[np.float64]
+_log = logging.getLogger("rbd_dynamics")
+
+
+class Loops:
+    """Functions with loops, the last of which is called; machine code where that can be had.
+
+    Parameters:
+        functions: in order of use: each may call those before it.
+        machine_code: compile, where llvmlite is new enough; else Python runs them.
+    """
+
+    def __init__(self, *functions: Callable[..., int], machine_code: bool) -> None:
+        self._function = functions[-1]
+        self._entry: Any = None
+        if machine_code and _available():
+            self._entry = _load(functions)
+
+    def bind(self, *arguments: int | Array) -> Bound:
+        """The call with these arguments; what arrays hold is read, and written, at each call.
+
+        Raises TypeError for an array that is not contiguous float64.
+        """
+        for value in arguments:
+            if isinstance(value, np.ndarray) and not (value.dtype == np.float64 and value.flags.c_contiguous):
+                raise TypeError(f"{self._function.__name__}: an array is not contiguous float64")
+        return Bound(self._function, self._entry, arguments)
+
+
+class Bound:
+    """A function with its arguments, which `run` keeps alive. `run()` is true where the result is not zero."""
+
+    def __init__(self, function: Callable[..., int], entry: Any, arguments: tuple[int | Array, ...]) -> None:
+        self._plan = np.zeros(len(arguments) + 1, dtype=np.int64)  # what the machine code reads, and its result
+        self._flat = [value.reshape(-1) if isinstance(value, np.ndarray) else value for value in arguments]
+        self._function = function
+        self.run: Callable[[], bool] = self._run_python
+        if entry is not None:
+            self._plan[:-1] = [v.ctypes.data if isinstance(v, np.ndarray) else v for v in arguments]
+            call = functools.partial(entry, self._plan)
+            vars(call)["keeps"] = arguments  # alive, also where only `run` is kept
+            self.run = call
+
+    @property
+    def result(self) -> int:
+        """Of the last run."""
+        return int(self._plan[-1])
+
+    def _run_python(self) -> bool:
+        self._plan[-1] = self._function(*self._flat)
+        return bool(self._plan[-1])
+
+
+@functools.cache
+def _available() -> bool:
+    from rbd_dynamics.compiler import native
+
+    problem = native.loops_problem()
+    if problem is not None:
+        _log.warning("no machine code for loops, Python runs them: %s", problem)
+    return problem is None
+
+
+def _load(functions: tuple[Callable[..., int], ...]) -> Any:
+    from rbd_dynamics.compiler import native
+
+    source = "\n".join(emit_loops(functions))
+    name = functions[-1].__name__
+    made_by = compiler_digest("loops_ir", "loops_entry", "native")
+    key = f"{native.target_name()} {made_by} {hashlib.sha256(source.encode()).hexdigest()}"
+    with backends.compiler_lock:
+        code = cache.load(f"{name}.o", key)
+        if code is None:
+            about_to_compile(name)
+            code = native.compile_text(source)
+            cache.store(f"{name}.o", key, code)
+        return native.LoadedLoops(code).entry

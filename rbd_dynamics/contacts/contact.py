@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unilateral contacts with Coulomb friction: what touches what, and sets of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.constraints import WORLD_FRAME, ConstraintSet, Plane, RollingBall, Surface
+from rbd_dynamics.contacts.solver import Cone, check_cone
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A ball about a point of `frame` and a surface that is fixed to the world, or to another body.
+
+    Parameters:
+        name: for messages.
+        frame: link or joint that carries the ball.
+        surface: plane, sphere or cylinder, or one whose `value` is the distance.
+        radius: of the ball, m; small for a point.
+        friction_coefficient: of Coulomb friction between both.
+        restitution: part of the normal velocity with which it rebounds, 0 to 1.
+        compliance: m/N; 0: rigid. damping: N s/m, of what is compliant: f_n = -gap / compliance - damping * rate.
+        placement: of the ball's centre in the frame. surface_placement: of the surface in the reference.
+        reference: link or joint that carries the surface.
+
+    Raises ValueError for numbers that make no sense.
+    """
+
+    name: str
+    frame: str
+    _: KW_ONLY
+    surface: Surface = field(default_factory=Plane)
+    radius: float = 1e-3
+    friction_coefficient: float = 0.0
+    restitution: float = 0.0
+    compliance: float = 0.0
+    damping: float = 0.0
+    placement: Transform = IDENTITY
+    surface_placement: Transform = IDENTITY
+    reference: str = WORLD_FRAME
+
+    def __post_init__(self) -> None:
+        where = f"contact {self.name!r}"
+        if not (0.0 <= self.friction_coefficient < math.inf and 0.0 <= self.restitution <= 1.0):
+            raise ValueError(
+                f"{where}: friction_coefficient {self.friction_coefficient} must not be negative and restitution "
+                f"{self.restitution} must be between 0 and 1"
+            )
+        for key in ("compliance", "damping"):
+            if not 0.0 <= getattr(self, key) < math.inf:
+                raise ValueError(f"{where}: {key} {getattr(self, key)} must be finite and not negative")
+        if self.compliance and self.restitution:
+            raise ValueError(f"{where}: what is compliant rebounds by its spring: either compliance or restitution")
+        if self.damping and not self.compliance:
+            raise ValueError(f"{where}: damping is of a compliant contact; this one is rigid")
+        try:
+            self.rows()
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"constraint {self.name!r}", where, 1)) from None
+
+    def rows(self) -> RollingBall:
+        """Its normal and its two tangents as constraint rows."""
+        return RollingBall(
+            self.name, self.frame, self.reference, surface=self.surface, radius=self.radius,
+            placement=self.placement, reference_placement=self.surface_placement,
+        )  # fmt: skip
+
+
+class ContactSet:
+    """Contacts of one model; made once, in some milliseconds, and used at control rate.
+
+    Parameters:
+        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+
+    Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone.
+    """
+
+    def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: Cone = "elliptic") -> None:
+        check_cone(cone)
+        self.model, self.contacts, self.cone = model, tuple(contacts), cone
+        for contact in self.contacts:
+            if not isinstance(contact, Contact):
+                raise TypeError(f"contacts must be Contacts, not {excerpt(contact)}")
+        if not self.contacts:
+            raise ValueError("contacts: there are none")
+        #: three rows for each contact: normal, and two tangents
+        self.rows = ConstraintSet(model, [contact.rows() for contact in self.contacts])
+        self.friction = self._numbers("friction_coefficient")
+        self.restitution = self._numbers("restitution")
+        self.compliance, self.damping = self._numbers("compliance"), self._numbers("damping")
+
+    def _numbers(self, name: str) -> Array:
+        return np.array([getattr(contact, name) for contact in self.contacts], dtype=float)
+
+    def __len__(self) -> int:
+        return len(self.contacts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the contacts."""
+        return tuple(contact.name for contact in self.contacts)
+
+
+def contact_set_of(model: Model, contacts: ContactSet | Iterable[Contact]) -> ContactSet:
+    """A set as it is, or one of these. Raises TypeError for what is neither, ValueError for a set of another model."""
+    if not isinstance(contacts, Iterable) and not isinstance(contacts, ContactSet):
+        raise TypeError(f"contacts must be a ContactSet or a sequence, not {type(contacts).__name__}")
+    found = contacts if isinstance(contacts, ContactSet) else ContactSet(model, contacts)
+    if found.model is not model and found.model != model:
+        raise ValueError("the contact set was made for another model")
+    return found

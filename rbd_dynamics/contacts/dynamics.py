@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot in contact: forward and inverse dynamics and impacts, at one state or many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.contacts.contact import Contact, ContactSet, contact_set_of
+from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, impact, rebounds
+from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, GivenNormal, PyramidSet, Ray, least_forces
+from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactResiduals, ContactTorque, residuals
+from rbd_dynamics.contacts.solver import ContactSolver
+from rbd_dynamics.contacts.states import ContactStates
+from rbd_dynamics.kernels.bound_model import BoundModel
+from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.model.real_numbers import real_array
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Wrenches = Mapping[str, ArrayLike]
+Contacts = ContactSet | Sequence[Contact]
+
+TOUCHING = 1e-6  # m
+STILL = 1e-6  # m/s, m/s^2
+
+
+class ContactDynamics:
+    """Dynamics of a robot with unilateral contacts; n is their number. Batches and errors as in `Robot`.
+
+    Parameters:
+        robot: what moves. contacts: a `ContactSet` of its model, or a sequence of contacts.
+
+    Raises ValueError for a set of another model, TypeError for what is no set. Source: theory.md section 10.
+    """
+
+    def __init__(self, robot: BoundModel, contacts: Contacts) -> None:
+        self.robot, self.contacts = robot, contact_set_of(robot.model, contacts)
+        machine_code = robot.backend in ("llvm", "numba")
+        self._solver = ContactSolver(len(self.contacts), cone=self.contacts.cone, machine_code=machine_code)
+        self._pyramid = self.contacts.cone == "pyramidal"
+
+    def compile(self) -> None:
+        """Make the kernels ahead of use."""
+        for name in ("contact_dynamics", "constraint_rows"):
+            self._rows_kernel(name)
+
+    def _rows_kernel(self, name: str) -> Any:
+        rows = self.contacts.rows
+        return self.robot.constrained_kernel(name, rows, rows.key)
+
+    def terms(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None) -> tuple[Array, ...]:
+        """(Delassus' matrix (3n, 3n), accelerations by each force (3n, nv), a (nv), the rows' accelerations and
+        velocities (3n), the rows' h (3n): gaps at normals), all without contact forces."""
+        parameters, inertia = self.contacts.rows.parameters, self.robot.inertia_input
+        if f_ext is None:
+            found = self._rows_kernel("contact_dynamics")((q, v, tau, parameters, inertia))
+        else:
+            inputs = (q, v, tau, parameters, self.robot.body_wrenches(f_ext), inertia)
+            found = self._rows_kernel("contact_dynamics_f_ext")(inputs)
+        return tuple(found)
+
+    # --- forward ----------------------------------------------------------------------------------
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        f_ext: Wrenches | None = None,
+        touching: float = TOUCHING,
+        still: float = STILL,
+    ) -> ContactMotion:
+        """Acceleration and contact forces under the torque tau.
+
+        A contact acts where its gap is at most `touching` (m) and it does not leave faster than `still` (m/s); it
+        slides where it is faster than that along the surface. One that arrives is an impact: see `impulse`. Forces
+        of redundant contacts are the shortest. Compliant contacts push as their springs are at this state.
+        """
+        terms = self.terms(q, v, tau, f_ext=f_ext)
+        accelerations = _each(terms, "mmvvvv", lambda *own: self._acceleration(own, touching, still))
+        a, forces = accelerations[0], accelerations[1]
+        needed = self._inverse(q, v, a, f_ext) - real_array(tau, "tau")
+        works = np.einsum("...i,...i", real_array(v, "v"), needed)
+        power = np.einsum("...i,...i", forces.reshape(*forces.shape[:-2], -1), terms[4])
+        laws = ContactResiduals._make([*accelerations[3:6], np.abs(works - power)])
+        return ContactMotion(a, forces, accelerations[2] != 0.0, laws)
+
+    def _acceleration(self, terms: Sequence[Array], touching: float, still: float) -> tuple[Any, ...]:
+        G, response, a, acceleration, velocity, h = terms
+        states = ContactStates(self.contacts, h[::3], velocity.reshape(-1, 3), touching, still)
+        E = states.pose(self._solver, G, acceleration)
+        converged = self._solver.solve(least=True)
+        forces = E @ self._solver.forces
+        motion = (acceleration + G @ forces).reshape(-1, 3)
+        f = forces.reshape(-1, 3)
+        friction = self.contacts.friction
+        laws = residuals(f, states.judged(motion), acceleration, friction, pyramid=self._pyramid)
+        return a + forces @ response, f, converged, *laws
+
+    # --- impacts ----------------------------------------------------------------------------------
+
+    def impulse(self, q: ArrayLike, v: ArrayLike, *, touching: float = TOUCHING) -> ContactImpulse:
+        """Velocity after the impacts of what touches and approaches.
+
+        What rebounds does so one impact after the other, as in Newton's cradle; in the last all that touch take part
+        without rebound (`impacts`). In each, friction obeys Coulomb's law for impulses.
+        """
+        speed = real_array(v, "v")
+        terms = self.terms(q, v, np.zeros(self.robot.model.nv))
+        found = _each((*terms[:2], terms[4], terms[5]), "mmvv", lambda *own: self._impact(own, touching))
+        change, impulses, work = found[0], found[1], found[4]
+        energies = [self._kinetic_energy(q, speed + part) for part in (change, 0.0 * change)]
+        laws = ContactResiduals._make([*found[5:8], np.abs(energies[0] - energies[1] - work)])
+        return ContactImpulse(speed + change, impulses, found[3].astype(int), found[2] != 0.0, laws)
+
+    def _impact(self, terms: Sequence[Array], touching: float) -> tuple[Any, ...]:
+        G, response, velocity, h = terms
+        of, solver = self.contacts, self._solver
+        near = (h[::3] <= touching) & (of.compliance == 0.0)
+        solver.friction[:] = of.friction
+        least = np.where(near, SLOWEST_BOUNCE, np.inf)
+        found = rebounds(solver, G, Impact(np.zeros(len(h)), velocity), of.restitution, least)
+        found = impact(solver, G, found, np.zeros(len(of)), near)
+        impulses = found.impulses
+        result = (impulses @ response, impulses.reshape(-1, 3), found.converged, found.stages, found.work)
+        return *result, *found.laws
+
+    # --- inverse ----------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        actuated: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
+        touching: float = TOUCHING,
+        still: float = STILL,
+    ) -> ContactTorque:
+        """Torques and contact forces for the acceleration a: the shortest forces in their cones.
+
+        actuated (nv) bool: joints with an actuator, by default all but floating ones. What slides, or starts to, has
+        its friction opposite to it; what leaves has no force. An infeasible motion is no error: see `ContactTorque`.
+        """
+        model = self.robot.model
+        driven = self._actuated() if actuated is None else np.asarray(real_array(actuated, "actuated"), dtype=bool)
+        if driven.shape != (model.nv,):
+            raise ValueError(f"actuated has shape {driven.shape}, expected ({model.nv},)")
+        h, A, bias = self._rows_kernel("constraint_rows")((q, v, self.contacts.rows.parameters))
+        velocity = np.einsum("...ij,...j", A, real_array(v, "v"))
+        motion = np.einsum("...ij,...j", A, real_array(a, "a")) + bias
+        needed = self._inverse(q, v, a, f_ext)
+        terms = (h, A, velocity, motion, needed)
+        return ContactTorque._make(_each(terms, "vmvvv", lambda *own: self._torque(own, driven, touching, still)))
+
+    def _torque(self, terms: Sequence[Array], driven: Flags, touching: float, still: float) -> tuple[Array, ...]:
+        h, A, velocity, motion, needed = terms
+        of, rate = self.contacts, motion.reshape(-1, 3)
+        states = ContactStates(of, h[::3], velocity.reshape(-1, 3), touching, still)
+        starting = states.sliding_direction(rate[:, 1:], still)
+        sets: list[ForceSet] = []
+        for k in range(len(of)):
+            leaves = rate[k, 0] > still and not states.compliant[k]
+            direction = states.direction[k] if states.direction[k].any() else starting[k]
+            edge = np.array([1.0, *(-of.friction[k] * direction)])
+            if leaves or not states.active[k]:
+                sets.append(Fixed(np.zeros(3)))
+            elif states.compliant[k] and direction.any():
+                sets.append(Fixed(states.spring[k] * edge))
+            elif states.compliant[k]:
+                sets.append(GivenNormal(float(states.spring[k]), float(of.friction[k]), box=self._pyramid))
+            elif direction.any():
+                sets.append(Ray(edge))
+            else:
+                sets.append((PyramidSet if self._pyramid else ForceSet)(float(of.friction[k])))
+        f = least_forces(A.T[~driven], needed[~driven], sets)
+        rest = needed - f @ A
+        into = np.where(states.active & ~states.compliant, np.maximum(-rate[:, 0], 0.0), 0.0)
+        return np.where(driven, rest, 0.0), f.reshape(-1, 3), np.where(driven, 0.0, rest), into.max(initial=0.0)
+
+    def _actuated(self) -> Flags:
+        driven = np.ones(self.robot.model.nv, dtype=bool)
+        for joint in self.robot.model.joints:
+            if isinstance(joint.kind, Floating):
+                driven[joint.v_index : joint.v_index + joint.kind.nv] = False
+        return driven
+
+    def _inverse(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: Wrenches | None) -> Array:
+        if f_ext is None:
+            return np.asarray(self.robot.evaluation("inverse_dynamics")((q, v, a, self.robot.inertia_input)))
+        wrenches = self.robot.body_wrenches(f_ext)
+        inputs = (q, v, a, wrenches, self.robot.inertia_input)
+        return np.asarray(self.robot.evaluation("inverse_dynamics_f_ext")(inputs))
+
+    def _kinetic_energy(self, q: ArrayLike, v: Array) -> Array:
+        return np.asarray(self.robot.evaluation("kinetic_energy")((q, v, self.robot.inertia_input)))
+
+
+def _each(terms: Sequence[Array], kinds: str, one: Callable[..., tuple[Any, ...]]) -> list[Array]:
+    """Results of one sample, or of each of a batch, as arrays. kinds: of the terms, "v" a vector, "m" a matrix."""
+    single = [1 if kind == "v" else 2 for kind in kinds]
+    count = next((len(term) for term, axes in zip(terms, single) if term.ndim > axes), None)
+    if count is None:
+        return [np.asarray(part) for part in one(*terms)]
+    whole = [
+        term if term.ndim > axes else np.broadcast_to(term, (count, *term.shape)) for term, axes in zip(terms, single)
+    ]
+    samples = [one(*(term[k] for term in whole)) for k in range(count)]
+    return [np.stack(parts) for parts in zip(*samples)]

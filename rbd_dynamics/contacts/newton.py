@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The law of contact as an equation, how far forces are from it, and Newton's method for it.
+
+Alart and Curnier's function is zero exactly where Signorini's and Coulomb's laws hold: with z = f - rho u for some
+rho > 0, f_n = max(0, z_n), and f_t is z_t brought to the length mu f_n where it is longer (with the pyramid: each
+component of it). Where the mode of each contact (open, sticking, sliding) is known it is smooth. Velocities
+are then unique, forces of redundant contacts are not, and `least` takes the shortest (theory.md section 10).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, PyramidSet, Ray, least_forces
+
+Array = NDArray[np.float64]
+SAME = 1e-9  # of the largest velocity: what is slower is at rest
+ALIKE = 1e-9  # of the largest force: what the shortest forces may lack
+STEPS = 12
+RANK_TOLERANCE = 1e-11
+
+
+class Law:
+    """u = G f + free and the friction coefficients (n); rows and forces (3 n), three for each contact."""
+
+    def __init__(self, G: Array, free: Array, mu: Array, *, pyramid: bool) -> None:
+        self.G, self.free, self.mu, self.pyramid = G, free, mu, pyramid
+        response = np.diagonal(G).reshape(-1, 3).mean(axis=1)
+        self.rho = 1.0 / np.where(response > 0.0, response, 1.0)
+
+    def velocity(self, f: Array) -> Array:
+        """(n, 3)."""
+        return (self.G @ f + self.free).reshape(-1, 3)
+
+    def residual(self, f: Array) -> float:
+        """How much the law would change the forces, over the largest of them; 0: it holds."""
+        forces = f.reshape(-1, 3)
+        z = forces - self.rho[:, None] * self.velocity(f)
+        wanted = np.maximum(z, 0.0)
+        wanted[:, 1:] = self._bounded(z[:, 1:], self.mu * np.maximum(forces[:, 0], 0.0))
+        largest = float(np.abs(forces).max(initial=0.0))
+        off = float(np.abs(forces - wanted).max(initial=0.0))
+        return off / largest if largest > 0.0 else float(off > 0.0)
+
+    def _bounded(self, tangential: Array, bound: Array) -> Array:
+        if self.pyramid:
+            return np.clip(tangential, -bound[:, None], bound[:, None])
+        length = np.hypot(tangential[:, 0], tangential[:, 1])
+        scale = np.where(length > bound, bound / np.where(length > 0.0, length, 1.0), 1.0)
+        return tangential * scale[:, None]
+
+    def improved(self, f: Array, tolerance: float) -> Array:
+        """Newton's method from f; the best forces that it came by, f itself if none is better."""
+        best, least = f, self.residual(f)
+        for _ in range(STEPS):
+            f = self._step(f)
+            if not np.isfinite(f).all():
+                break
+            found = self.residual(f)
+            if found < least:
+                best, least = f, found
+            if found <= tolerance:
+                break
+        return best
+
+    def least(self, f: Array) -> Array:
+        """The shortest forces with the same velocities, f itself where there are no others."""
+        _, sizes, across = np.linalg.svd(self.G)
+        known = sizes > RANK_TOLERANCE * sizes.max(initial=0.0)
+        if known.all():
+            return f
+        u = self.velocity(f)
+        still = SAME * float(np.abs(self.free).max(initial=0.0))
+        sets: list[ForceSet] = []
+        for k, mu in enumerate(self.mu.tolist()):
+            slip = float(np.hypot(*u[k, 1:]))
+            if u[k, 0] > still:
+                sets.append(Fixed(np.zeros(3)))
+            elif slip > still and not self.pyramid:
+                sets.append(Ray(np.array([1.0, *(-mu / slip * u[k, 1:])])))
+            else:
+                sets.append((PyramidSet if self.pyramid else ForceSet)(mu))
+        B = np.sqrt(sizes[known])[:, None] * across[known]
+        shorter = least_forces(B, B @ f, sets)
+        return shorter if self.residual(shorter) <= max(ALIKE, self.residual(f)) else f
+
+    def _step(self, f: Array) -> Array:
+        n = len(self.mu)
+        z = f.reshape(n, 3) - self.rho[:, None] * self.velocity(f)
+        system, target = np.eye(3 * n), np.zeros(3 * n)
+        for k in range(n):
+            own, rho, mu = slice(3 * k, 3 * k + 3), self.rho[k], self.mu[k]
+            if z[k, 0] <= 0.0:
+                continue
+            bound, side = mu * z[k, 0], z[k, 1:]
+            system[own], target[own] = rho * self.G[own], -rho * self.free[own]
+            if self.pyramid:
+                for i in (1, 2):
+                    if abs(z[k, i]) > bound:
+                        system[3 * k + i], target[3 * k + i] = 0.0, 0.0
+                        system[3 * k + i, 3 * k + i], system[3 * k + i, 3 * k] = 1.0, -np.sign(z[k, i]) * mu
+            elif (length := float(np.hypot(*side))) > bound:
+                self._slide(system, target, f, k, side / length, length)
+        found = np.linalg.lstsq(system, target, rcond=RANK_TOLERANCE)[0]
+        return np.asarray(found, dtype=float)
+
+    def _slide(self, system: Array, target: Array, f: Array, k: int, direction: Array, length: float) -> None:
+        """Rows of f_t = mu f_n z_t / |z_t|, linear in the new f."""
+        tangents, normal = slice(3 * k + 1, 3 * k + 3), 3 * k
+        turning = self.mu[k] * f[normal] / length * (np.eye(2) - np.outer(direction, direction))
+        row = self.rho[k] * turning @ self.G[tangents]
+        row[:, tangents] += np.eye(2) - turning
+        target[tangents] = (self.rho[k] * turning @ self.G[tangents]) @ f - turning @ f[tangents]
+        row[:, normal] -= self.mu[k] * direction
+        system[tangents] = row

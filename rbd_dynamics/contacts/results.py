@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What dynamics in contact returns, with how well the laws hold. A leading axis of a batch is in all of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.constraints.constrained import negligible
+
+Array = NDArray[np.float64]
+
+
+class ContactResiduals(NamedTuple):
+    """By how much the laws of contact fail; all are rounding where the problem has a solution.
+
+    cone: |f_t| - mu f_n or -f_n of the worst contact, over the largest force. motion: the worst u_n < 0 (m/s, or
+    m/s^2). complementarity: the worst |f . (u + mu |u_t| n)|, over the largest force times the largest motion that
+    there would be without forces.
+    energy: what the forces' work lacks to the change of kinetic energy (J), or their power (W).
+    """
+
+    cone: Array
+    motion: Array
+    complementarity: Array
+    energy: Array
+
+
+class ContactMotion(NamedTuple):
+    """Result of forward dynamics in contact.
+
+    a (nv): acceleration. forces (n, 3): of each contact on the frame, normal and two tangents, N. converged: the laws
+    hold; where they do not, no rigid acceleration obeys them, as in Painleve's paradox, or it was not found.
+    """
+
+    a: Array
+    forces: Array
+    converged: Array
+    residuals: ContactResiduals
+
+
+class ContactImpulse(NamedTuple):
+    """Result of an impact. v (nv): velocity after it. impulses (n, 3), N s. stages: of impacts one after the other."""
+
+    v: Array
+    impulses: Array
+    stages: Array
+    converged: Array
+    residuals: ContactResiduals
+
+
+class ContactTorque(NamedTuple):
+    """Result of inverse dynamics in contact.
+
+    tau (nv): what actuators give, zero at the other joints. forces (n, 3): the shortest in their cones with which no
+    other joint needs a torque. lacking (nv): torque that those would need besides; not zero means that no contact
+    force makes this motion. motion: the worst normal acceleration into a surface, m/s^2.
+    """
+
+    tau: Array
+    forces: Array
+    lacking: Array
+    motion: Array
+
+    @property
+    def feasible(self) -> bool:
+        """The motion passes no surface, and contacts and actuators can make it; to 1e-6 of the largest torque."""
+        return negligible(self.tau, self.lacking, self.motion)
+
+
+def residuals(forces: Array, motion: Array, free: Array, friction: Array, *, pyramid: bool) -> tuple[float, ...]:
+    """(cone, motion, complementarity) of one sample: forces and motion (n, 3), free (3n) motion without forces."""
+    normal, u = forces[:, 0], motion
+    if pyramid:
+        size, slip = np.abs(forces[:, 1:]).max(axis=1), np.abs(u[:, 1:]).sum(axis=1)
+    else:
+        size, slip = np.hypot(forces[:, 1], forces[:, 2]), np.hypot(u[:, 1], u[:, 2])
+    largest, fastest = float(np.abs(forces).max()), float(np.abs(free).max())
+    outside = np.maximum(size - friction * normal, -normal).max()
+    product = np.abs((forces * u).sum(axis=1) + friction * slip * normal).max()
+    scale = largest * fastest
+    return (
+        float(max(outside, 0.0) / largest if largest else 0.0),
+        float(max(-u[:, 0].min(), 0.0)),
+        float(product / scale if scale else 0.0),
+    )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forces of several contacts at once: the nonlinear complementarity problem of Signorini's and Coulomb's laws.
+
+Find f with u = (G + R) f + free such that of each contact
+
+    0 <= f_n, 0 <= u_n, f_n u_n = 0;  |f_t| <= mu f_n;  f_t = -mu f_n u_t / |u_t| where it slides,
+
+or, in De Saxce's form, K* contains u + mu |u_t| e_n, which is orthogonal to f in K. G is Delassus' matrix and R, the
+compliance, zero for what is rigid: one method for both. Block Gauss-Seidel with each contact solved exactly (`sweeps`)
+is fast from a warm start; where it is slow, as with many contacts on one body, Newton's method on Alart and Curnier's
+function takes over (`newton`), from which sweeps go on if it should not arrive.
+
+Sources: Jourdan, Alart, Jean, Comput. Methods Appl. Mech. Eng. 155, 1998; Alart, Curnier, ibid. 92, 1991; Acary,
+Bremond, Huber, Advanced Topics in Nonsmooth Dynamics, 2018; Carpentier, Le Lidec, Montaut, RSS 2024.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.compiler.loops import Loops
+from rbd_dynamics.contacts import one_contact
+from rbd_dynamics.contacts.newton import Law
+from rbd_dynamics.contacts.sweeps import sweep_contacts
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.real_numbers import real_array
+
+Array = NDArray[np.float64]
+Cone = Literal["elliptic", "pyramidal"]
+CONES = ("elliptic", "pyramidal")
+SWEEPS = 60  # at a time, before Newton's method is tried
+ROUNDS = 12
+TOLERANCE = 1e-12  # of the largest force
+
+
+class ContactSolution(NamedTuple):
+    """forces (n, 3): normal, two tangents. velocity (n, 3): G forces + free. residual: how much the law would change
+    the forces, over the largest of them. converged: it is as small as was asked."""
+
+    forces: Array
+    velocity: Array
+    residual: float
+    converged: bool
+
+
+class ContactSolver:
+    """Problems of n contacts; what it found is where the next one starts.
+
+    Parameters:
+        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+        machine_code: compile the sweeps; else Python runs them.
+
+    `delassus` (3n, 3n), `free` (3n), `friction` (n) and `forces` (3n) are its arrays, to write into and to read.
+    """
+
+    def __init__(self, contacts: int, *, cone: Cone = "elliptic", machine_code: bool = True) -> None:
+        check_cone(cone)
+        self.contacts, self.cone, n = contacts, cone, 3 * contacts
+        self.delassus, self.free, self.forces = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        self.friction = np.zeros(contacts)
+        self._tolerance = np.array([TOLERANCE])
+        arrays = (self._tolerance, self.delassus, self.free, self.friction, self.forces, np.zeros(3), np.zeros(3))
+        self._bound = solver_loops(machine_code=machine_code).bind(contacts, int(cone == "pyramidal"), SWEEPS, *arrays)
+        #: sweeps alone: true where these were enough
+        self.sweep = self._bound.run
+
+    def solve(self, *, tolerance: float = TOLERANCE, least: bool = False) -> bool:
+        """Make `forces` obey the law to `tolerance` of the largest one; whether that was possible.
+
+        least: of redundant contacts' forces the shortest, as far as the cones let them. Where it is not possible
+        `forces` are the best that were found.
+        """
+        self._tolerance[0] = tolerance
+        law = None
+        for _ in range(ROUNDS):
+            done = self.sweep()
+            if done:
+                break
+            law = law or self.law()
+            self.forces[:] = law.improved(self.forces, tolerance)
+            done = law.residual(self.forces) <= 10.0 * tolerance
+            if done:
+                break
+        if least and done:
+            self.forces[:] = (law or self.law()).least(self.forces)
+        return done
+
+    def law(self) -> Law:
+        """Of the problem as it is now."""
+        return Law(self.delassus, self.free, self.friction, pyramid=self.cone == "pyramidal")
+
+
+def solve_contacts(
+    delassus: ArrayLike,
+    free: ArrayLike,
+    friction: ArrayLike,
+    *,
+    compliance: ArrayLike = 0.0,
+    cone: Cone = "elliptic",
+    start: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+) -> ContactSolution:
+    """Forces of n contacts, the shortest where they are redundant.
+
+    Parameters:
+        delassus: (3n, 3n), symmetric, change of the contacts' velocities (or accelerations) per force, rows by
+            contact: normal, two tangents. free: (3n) those without forces.
+        friction: (n) coefficients. compliance: of the normals, (n) or one number, added to Delassus' matrix.
+        start: (n, 3) forces to begin with.
+        tolerance: of the largest force.
+
+    Raises ValueError for wrong shapes, for numbers that are not finite or negative where they cannot be.
+    """
+    given = {"delassus": delassus, "free": free, "friction": friction, "compliance": compliance}
+    G, b, mu, soft = (real_array(value, name) for name, value in given.items())
+    n = len(mu) if mu.ndim == 1 else 0
+    shapes = {"delassus": (3 * n, 3 * n), "free": (3 * n,), "friction": (n,)}
+    for (name, shape), array in zip(shapes.items(), (G, b, mu)):
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, expected {shape} for {n} contacts")
+    for name, array in zip(given, (G, b, mu, soft)):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name}: a number is not finite")
+    for name, array in (("friction", mu), ("compliance", soft)):
+        if (array < 0.0).any():
+            raise ValueError(f"{name}: {float(array.min()):g} is negative")
+    solver = ContactSolver(n, cone=cone)
+    solver.delassus[:], solver.free[:], solver.friction[:] = G, b, mu
+    solver.delassus[range(0, 3 * n, 3), range(0, 3 * n, 3)] += soft
+    if start is not None:
+        solver.forces[:] = real_array(start, "start").reshape(3 * n)
+    converged = solver.solve(tolerance=tolerance, least=True)
+    forces = solver.forces.reshape(n, 3)
+    residual = solver.law().residual(solver.forces)
+    return ContactSolution(forces, (G @ solver.forces + b).reshape(n, 3), residual, converged)
+
+
+def check_cone(cone: object) -> None:
+    """Raise ValueError for none of `CONES`."""
+    if not isinstance(cone, str) or cone not in CONES:
+        raise ValueError(f"cone {excerpt(cone)} is none of {', '.join(CONES)}")
+
+
+@functools.cache
+def solver_loops(*callers: Callable[..., int], machine_code: bool) -> Loops:
+    """The sweeps, or the last of functions that call them, as machine code or as Python runs them."""
+    parts = (one_contact.sticking, one_contact.slipping, one_contact.sliding, one_contact.cone_force)
+    return Loops(*parts, one_contact.pyramid_force, sweep_contacts, *callers, machine_code=machine_code)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What contacts do at one state: open, at rest, sliding, compliant; and the problem of accelerations that follows.
+
+Where a contact slides its friction is mu f_n opposite to it, so only f_n is unknown: forces are E times the unknowns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.contacts.contact import ContactSet
+from rbd_dynamics.contacts.solver import ContactSolver
+
+Array = NDArray[np.float64]
+
+
+class ContactStates:
+    """Of one sample.
+
+    Parameters:
+        gap (n): m. velocity (n, 3). touching: a larger gap, m, is open. still: what is slower, m/s, is at rest.
+
+    active (n): carry a force. spring (n): normal force of compliant contacts, N. direction (n, 2): of sliding, zero
+    for what is at rest.
+    """
+
+    def __init__(self, of: ContactSet, gap: Array, velocity: Array, touching: float, still: float) -> None:
+        self.of, self.velocity = of, velocity
+        self.compliant = of.compliance > 0.0
+        stiffness = 1.0 / np.where(self.compliant, of.compliance, 1.0)
+        pushed = -stiffness * gap - of.damping * velocity[:, 0]
+        self.spring = np.where(self.compliant & (gap <= 0.0), np.maximum(pushed, 0.0), 0.0)
+        held = (gap <= touching) & (velocity[:, 0] <= still)
+        self.active = np.where(self.compliant, self.spring > 0.0, held)
+        self.direction = self.sliding_direction(velocity[:, 1:], still)
+
+    def sliding_direction(self, tangential: Array, still: float) -> Array:
+        """(n, 2): unit vectors, or signs for the pyramid, zero for what is slower than `still`."""
+        if self.of.cone == "pyramidal":
+            return np.where(np.abs(tangential) > still, np.sign(tangential), 0.0)
+        speed = np.hypot(tangential[:, 0], tangential[:, 1])[:, None]
+        return np.where(speed > still, tangential / np.where(speed > still, speed, 1.0), 0.0)
+
+    def pose(self, solver: ContactSolver, G: Array, acceleration: Array) -> Array:
+        """Write the problem; E (3n, 3n), by which forces follow from its unknowns."""
+        n = len(self.of)
+        E = np.eye(3 * n)
+        scale = np.where(np.diagonal(G) > 0.0, np.diagonal(G), 1.0)
+        dropped = np.repeat(~self.active, 3)
+        for k in np.flatnonzero(self.active & self.direction.any(axis=1)):
+            for i in (0, 1):
+                if self.direction[k, i] or self.of.cone == "elliptic":
+                    E[3 * k + 1 + i, 3 * k] = -self.of.friction[k] * self.direction[k, i]
+                    E[3 * k + 1 + i, 3 * k + 1 + i] = 0.0
+                    dropped[3 * k + 1 + i] = True
+        given = np.zeros(3 * n, dtype=bool)
+        given[::3] = self.compliant & self.active
+        solver.delassus[:] = G @ E
+        solver.free[:] = acceleration
+        replaced = dropped | given
+        solver.delassus[replaced] = 0.0
+        solver.delassus[replaced, replaced] = scale[replaced]
+        solver.free[dropped] = 0.0
+        solver.free[3 * np.flatnonzero(~self.active)] = 1.0  # apart: no force
+        solver.free[given] = -scale[given] * self.spring[given[::3]]
+        solver.friction[:] = self.of.friction
+        solver.forces[:] = 0.0
+        return E
+
+    def judged(self, motion: Array) -> Array:
+        """The motion (n, 3) that has to obey the laws: not that of what is apart, nor what a law of its own rules."""
+        judged = motion.copy()
+        judged[~self.active] = 0.0
+        judged[self.compliant, 0] = 0.0
+        judged[:, 1:][self.direction != 0.0] = 0.0
+        if self.of.cone == "elliptic":
+            judged[self.direction.any(axis=1), 1:] = 0.0
+        return judged

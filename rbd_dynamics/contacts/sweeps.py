@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gauss-Seidel over contacts: each in turn gets the force that it needs while the others keep theirs.
+
+Written in the part of Python that `compiler.loops` translates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.contacts.one_contact import cone_force, pyramid_force
+
+Array = NDArray[np.float64]
+
+
+def sweep_contacts(
+    contacts: int, pyramid: int, most: int, tolerance: Array, G: Array, free: Array, mu: Array, f: Array,
+    own: Array, work: Array,
+) -> int:  # fmt: skip
+    """Improve f (3 contacts), in place, until no sweep changes it by more than tolerance[0] of the largest force.
+
+    G: (3 contacts, 3 contacts), with compliance; free (3 contacts); mu (contacts).
+    own and work (3) are for its own use. Returns how many sweeps it took, 0 where `most` were not enough.
+    """
+    n = 3 * contacts
+    backwards = 1
+    for count in range(most):
+        change = 0.0
+        largest = 0.0
+        failed = 0
+        backwards = 1 - backwards
+        for index in range(contacts):
+            k = index
+            if backwards == 1:  # every other time
+                k = contacts - 1 - index
+            row = 3 * k
+            old0 = f[row]
+            old1 = f[row + 1]
+            old2 = f[row + 2]
+            f[row] = 0.0
+            f[row + 1] = 0.0
+            f[row + 2] = 0.0
+            u0 = free[row]
+            u1 = free[row + 1]
+            u2 = free[row + 2]
+            for j in range(n):
+                u0 = u0 + G[row * n + j] * f[j]
+                u1 = u1 + G[(row + 1) * n + j] * f[j]
+                u2 = u2 + G[(row + 2) * n + j] * f[j]
+            if pyramid == 1:
+                failed = failed + pyramid_force(G, n, k, u0, u1, u2, mu[k], own)
+            else:
+                failed = failed + cone_force(G, n, k, u0, u1, u2, mu[k], own, work)
+            f[row] = own[0]
+            f[row + 1] = own[1]
+            f[row + 2] = own[2]
+            change = max(change, max(abs(f[row] - old0), max(abs(f[row + 1] - old1), abs(f[row + 2] - old2))))
+            largest = max(largest, f[row])
+        if change <= tolerance[0] * largest and failed == 0:
+            return count + 1
+    return 0

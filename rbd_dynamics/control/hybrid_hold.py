@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot is held where it was, before hybrid control begins and after it has ended."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.hybrid_limits import HybridLimits
+from rbd_dynamics.control.hybrid_position_force import HybridController
+
+Array = NDArray[np.float64]
+
+
+class HybridHold:
+    """Of a robot whose joints have one degree of freedom each.
+
+    Attributes:
+        at (nq): where it is held; None: where it is seen next.
+        q, v: the state that was held last.
+    """
+
+    def __init__(self, controller: HybridController) -> None:
+        self.controller = controller
+        model = controller.robot.model
+        self.at: Array | None = None
+        self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
+        self._wanted = np.zeros(model.nv)
+
+    def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
+        """Efforts (nv); the same array each time.
+
+        force (m): what it still presses with, which fades away in place. elapsed: s since the last state.
+        """
+        if self.at is None:
+            self.at = q.copy()
+        self.q[:], self.v[:] = q, v
+        robot = self.controller.robot
+        tau = robot.inverse_dynamics(q, v, self._acceleration(q, v, limits), out=self._wanted)
+        if force.any():
+            change = limits.force_rate * max(elapsed, 0.0)
+            force -= np.clip(force, -change, change)
+            tau -= force @ robot.constraint_rows(q, v, self.controller.constraints).A
+        most = self.controller.effort_limits
+        return np.clip(tau, -most, most, out=tau)
+
+    def against_the_model(self, limits: HybridLimits, rows: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+        """What holding does against errors of the model, in the terms of approaching; and the rows' inertia.
+
+        rows (m): those that can be left.
+
+        push (m) and task acceleration (k) that make the same acceleration of all rows as holding does now, and the
+        effective inertia (m) of each of these rows.
+        """
+        q, v, robot, controller = self.q, self.v, self.controller.robot, self.controller
+        a = self._acceleration(q, v, limits)
+        A = robot.constraint_rows(q, v, controller.constraints).A
+        moved = robot.constraint_rows(q, v, controller.task).A
+        Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
+        inertia = np.where(rows, 1.0 / np.maximum(np.einsum("ij,ji->i", A, Minv_At), 1e-6), 0.0)
+        most = limits.approach_force
+        push = np.clip(-inertia * (A @ a), -most, most)
+        return push, moved @ (a + Minv_At @ push), inertia
+
+    def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
+        away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
+        return np.asarray(limits.hold_stiffness * away - limits.hold_damping * v)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the robot where a motion wants it, on the way and at its end?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.algorithms.feedforward_torque import POWERS
+from rbd_dynamics.control.motion_options import MotionOptions
+
+Array = NDArray[np.float64]
+TURN = 2.0 * math.pi
+
+
+class MotionTolerances:
+    """Of the path and of the goal, for some joints.
+
+    Parameters:
+        joints: the joints' names.
+        continuous (joints): those of which whole turns make no difference.
+        options: see `MotionOptions`.
+
+    Raises ValueError for tolerances of another number of joints.
+
+    Attributes:
+        watches_path, watches_goal: there is one.
+    """
+
+    def __init__(self, joints: Sequence[str], continuous: NDArray[np.bool_], options: MotionOptions) -> None:
+        self._joints, self._continuous, self._goal_time = tuple(joints), continuous, options.goal_time
+        self._path = _given("path_tolerance", options.path_tolerance, joints)
+        self._goal = _given("goal_tolerance", options.goal_tolerance, joints)
+        self._least_path = float(self._path.min(initial=math.inf)) ** 2
+        self.watches_path = self._least_path < math.inf
+        self.watches_goal = bool(options.goal_time) and bool(np.isfinite(self._goal).any())
+        self._powers = np.ones(POWERS)
+
+    def path_problem(self, motion: Array, t: float, q: Array) -> str:
+        """Why a robot at q (joints) is too far from where polynomials (6, joints) want it at t (s); empty: it is not.
+
+        In three operations where it is not.
+        """
+        powers = self._powers
+        powers[1:] = t, t * t, t**3, t**4, t**5
+        error = powers @ motion
+        error -= q
+        if error @ error <= self._least_path:
+            return ""
+        error = np.abs(difference(error, 0.0, self._continuous))
+        over = error > self._path
+        if not over.any():
+            return ""
+        k = int(over.argmax())
+        return (
+            f"path tolerance violated: joint {self._joints[k]!r} is {error[k]:.4g} from where it is wanted, "
+            f"more than {self._path[k]:g}; the motion is ended, the robot held where it is"
+        )
+
+    def goal_problem(self, goal: Array, q: Array) -> str:
+        """Why a robot at q has not come to the goal; empty: it has. Both (joints)."""
+        error = np.abs(difference(goal, q, self._continuous))
+        over = error > self._goal
+        if not over.any():
+            return ""
+        k = int(over.argmax())
+        return (
+            f"goal tolerance violated: joint {self._joints[k]!r} is {error[k]:.4g} from the end of the trajectory "
+            f"{self._goal_time:g} s after it, more than {self._goal[k]:g}; the robot is held where it is"
+        )
+
+
+def difference(a: Array, b: Array | float, continuous: NDArray[np.bool_]) -> Array:
+    """a - b, of continuous joints the short way round."""
+    direct = a - b
+    turns = np.round(direct / TURN) * TURN
+    return np.where(continuous, direct - turns, direct)
+
+
+def _given(what: str, values: Sequence[float], joints: Sequence[str]) -> Array:
+    """One for each joint, infinite where there is none. Raises ValueError for another count."""
+    given = np.asarray(values, dtype=float)
+    if given.size not in (0, 1, len(joints)):
+        raise ValueError(f"{what} has {given.size} values for {len(joints)} joints: {', '.join(joints)}")
+    if not given.size:
+        return np.full(len(joints), math.inf)
+    return np.where(given > 0.0, given, math.inf) * np.ones(len(joints))

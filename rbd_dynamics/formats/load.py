@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model of whatever describes a robot."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import IO, Any, Literal
+
+from numpy.typing import ArrayLike
+
+from rbd_dynamics.formats.mjcf import read_mjcf
+from rbd_dynamics.formats.packages import Packages, folders_of
+from rbd_dynamics.formats.sdf import read_sdf
+from rbd_dynamics.formats.source import Source, read_source
+from rbd_dynamics.formats.xacro_files import expanded, is_to_expand
+from rbd_dynamics.model.description import Description, description_of
+from rbd_dynamics.model.dictionary import load_yaml
+from rbd_dynamics.model.elements import local_tag, parse_xml
+from rbd_dynamics.model.errors import Finding, Findings, ModelError
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.preflight import preflight
+from rbd_dynamics.model.urdf import check_description, checked_model
+
+EARTH = (0.0, 0.0, -9.81)
+Base = Literal["fixed", "floating"]
+
+
+def load(
+    source: str | bytes | os.PathLike[str] | IO[str] | IO[bytes],
+    *,
+    base: Base | None = None,
+    gravity: Sequence[float] | None = None,
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+    strict: bool = False,
+    packages: Packages | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Model:
+    """Make a model of a URDF, xacro, SDF, MJCF or of our own YAML (docs/model_format.md).
+
+    The format is told by the content. A xacro needs the package `xacro`, and its expressions and includes are run
+    as the file says: expand only files that you trust. MJCF needs `mujoco`, which compiles it.
+
+    Parameters:
+        source: a path, the text itself (with "<" first, or of several lines), bytes, an open file, or the name of a
+            robot of example-robot-data.
+        base: "fixed" or "floating". By default what the file says: a URDF is fixed; the links of an SDF that no joint
+            holds to the world float; an MJCF says it itself, and so does YAML: for these two `base` is an error.
+        gravity: in the world frame, m/s^2. By default what the file says, else (0, 0, -9.81).
+        joints, locked, strict: as for `load_urdf`; YAML has the first two in it.
+        packages: where `package://`, `model://` and `$(find ...)` look before ROS' and Gazebo's places: {name:
+            folder}, or a folder (or several) with packages in it.
+        arguments: of a xacro's `<xacro:arg>`, by name.
+
+    Raises ModelError, which names the file, and the element or joint that is wrong.
+    """
+    read = read_source(source)
+    folders = folders_of(packages)
+    findings = Findings(strict)
+    options: dict[str, Any] = {"joints": joints, "locked": locked}
+    if not read.is_xml:
+        return _of_yaml(read, {"base": base, "arguments": arguments, **options}, gravity, strict)
+    root = parse_xml(read.content, read.where, findings)
+    findings.raise_errors()
+    assert root is not None
+    if is_to_expand(read, root):
+        read = expanded(read, folders, arguments or {})
+        root = parse_xml(read.content, read.where, findings)
+        findings.raise_errors()
+        assert root is not None
+    elif arguments:
+        raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
+    kind = local_tag(root)
+    if kind == "mujoco":
+        if base is not None:
+            raise ModelError(f"{read.where} is MJCF, which says itself what floats: `base` is not for it")
+        mjcf = read_mjcf(read, findings)
+        options["locked"] = {**mjcf.locked, **(locked or {})}
+        model = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
+        return replace(model, base="floating") if mjcf.floats else model
+    if kind == "sdf":
+        sdf = read_sdf(read, root, folders, base, findings)
+        model = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
+        return replace(model, base="floating") if sdf.floats else model
+    if kind != "robot":
+        raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
+    return _built(
+        description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
+    )
+
+
+def check(source: Any, *, strict: bool = True) -> list[Finding]:
+    """As `model.preflight`, of whatever `load` takes. Raises ModelError where there is no such robot."""
+    read = read_source(source)
+    root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
+    if read.is_xml and (root is None or (local_tag(root) == "robot" and not is_to_expand(read, root))):
+        return preflight(read.text if read.path is None else str(read.path), strict=strict)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = load(read.content if read.path is None else read.path)
+        except ModelError as error:
+            return list(error.findings) or [Finding("error", read.where, str(error).removeprefix(f"{read.where}: "))]
+    told = [Finding("warning", read.where, str(each.message)) for each in caught]
+    return [*told, *preflight(model, strict=strict)]
+
+
+def _built(description: Description, findings: Findings, base: str, gravity: Sequence[float], **options: Any) -> Model:
+    check_description(description, findings)
+    return checked_model(description, findings, base, gravity, **options, stacklevel=5)
+
+
+def _of_yaml(read: Source, options: Mapping[str, Any], gravity: Sequence[float] | None, strict: bool) -> Model:
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise ModelError(f"{read.where} is no XML, so it is a model in YAML, which has that in it: no {given[0]!r}")
+    model = load_yaml(read.text + "\n", strict=strict) if read.path is None else load_yaml(read.path, strict=strict)
+    return model if gravity is None else model.with_gravity(gravity)

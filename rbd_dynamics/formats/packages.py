@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where packages are: folders that the caller gives, then the packages of ROS, then what Gazebo searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
+
+#: {package: its folder}, or folders with packages in them
+Packages = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
+#: variables with folders that have models in them, as Gazebo and SDFormat know them
+_MODELS = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+
+
+def folders_of(packages: Packages | None) -> dict[str, Path]:
+    """{package: folder} of what the caller gave: a mapping, one folder of packages, or several. Raises ModelError."""
+    if packages is None:
+        return {}
+    if isinstance(packages, Mapping):
+        found = {str(name): Path(folder) for name, folder in packages.items()}
+    else:
+        several = [packages] if isinstance(packages, (str, os.PathLike)) else list(packages)
+        found = {}
+        for folder in map(Path, several):
+            if not folder.is_dir():
+                raise ModelError(f"packages: {excerpt(str(folder))} is no folder")
+            for inner in sorted(folder.iterdir()):
+                if inner.is_dir():
+                    found.setdefault(inner.name, inner)
+    for name, folder in found.items():
+        if not folder.is_dir():
+            raise ModelError(f"packages: {excerpt(str(folder))} of {name!r} is no folder")
+    return found
+
+
+def package_folder(name: str, packages: Mapping[str, Path]) -> Path | None:
+    """The share folder of a package, or a model's folder; None where there is none."""
+    if name in packages:
+        return packages[name]
+    return next((folder for folder in _searched(name) if folder.is_dir()), None)
+
+
+def _searched(name: str) -> Iterator[Path]:
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        if prefix and Path(prefix, "share/ament_index/resource_index/packages", name).exists():
+            yield Path(prefix, "share", name)
+    for variable in _MODELS:
+        for folder in os.environ.get(variable, "").split(os.pathsep):
+            if folder:
+                yield Path(folder, name)
+
+
+def resolved(uri: str, folder: Path, packages: Mapping[str, Path], where: str) -> Path:
+    """The file of a `package://`, `model://` or `file://` address, or of a path from `folder`. Raises ModelError."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return folder / uri
+    if scheme == "file":
+        return folder / rest
+    if scheme not in ("package", "model"):
+        raise ModelError(f"{where}: {excerpt(uri)}: only package://, model://, file:// and paths are read")
+    name, *inner = PurePosixPath(rest).parts or ("",)
+    if ".." in inner:
+        raise ModelError(f"{where}: {excerpt(uri)} leads out of the package")
+    found = package_folder(name, packages)
+    if found is None and scheme == "model" and (folder.parent / name).is_dir():
+        found = folder.parent / name  # models lie side by side
+    if found is None:
+        hint = "give `packages={name: folder}`, or source the workspace that has it"
+        raise ModelError(f"{where}: {excerpt(uri)}: there is no package {name!r} ({hint})")
+    return found.joinpath(*inner)

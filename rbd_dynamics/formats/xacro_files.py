@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Xacro, expanded by the package `xacro` in a process of its own.
+
+Its `${...}` are Python expressions and it includes any file: in that process they cannot touch this one, and have
+bounded time and memory. What they may read and write is not bounded: expand only files that you would run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics.formats.source import Source
+from rbd_dynamics.model.elements import is_xacro, local_tag
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import shortened
+
+SECONDS = 60
+MEMORY = 4 * 2**30
+_SCRIPT = Path(__file__).with_name("xacro_script.py")
+
+
+def is_to_expand(source: Source, root: ET.Element) -> bool:
+    """Whether a text with this root element is a xacro, and not what one was expanded to."""
+    if local_tag(root) != "robot":
+        return False
+    if is_xacro(root) or (source.path is not None and source.path.suffix == ".xacro"):
+        return True
+    content = source.content.encode() if isinstance(source.content, str) else source.content
+    return b"xmlns:xacro" in content and (b"${" in content or b"$(" in content)
+
+
+def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
+    """The URDF of a xacro; arguments: of `<xacro:arg>`, by name. Raises ModelError."""
+    if importlib.util.find_spec("xacro") is None:
+        raise ModelError(f"{source.where} is a xacro: install the package xacro to read it (pip install xacro)")
+    if source.path is not None:
+        return _run(source, source.path.resolve(), packages, arguments)
+    with tempfile.TemporaryDirectory() as folder:  # of a text: relative includes are not found
+        path = Path(folder, "description.xacro")
+        path.write_bytes(source.content if isinstance(source.content, bytes) else source.content.encode())
+        return _run(source, path, packages, arguments)
+
+
+def _run(source: Source, path: Path, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
+    request = {
+        "file": str(path),
+        "arguments": {name: _text(value) for name, value in arguments.items()},
+        "packages": {name: str(folder.resolve()) for name, folder in packages.items()},
+        "seconds": SECONDS,
+        "bytes": MEMORY,
+    }
+    command = [sys.executable, str(_SCRIPT)]
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(request), capture_output=True, encoding="utf-8", timeout=2 * SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ModelError(f"{source.where}: xacro took more than {2 * SECONDS} s") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        killed = f"it was ended by signal {-done.returncode} (at most {SECONDS} s, {MEMORY >> 30} GiB)"
+        reason = lines[-1] if done.returncode > 0 and lines else killed
+        raise ModelError(f"{source.where}: xacro: {shortened(reason, 1000)}")
+    return Source(done.stdout, source.where, source.path)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

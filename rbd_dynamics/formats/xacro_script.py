@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by `xacro_files.py` in a process of its own: expands a xacro file. It imports nothing of this package.
+
+Standard input: {"file": path, "arguments": {name: value}, "packages": {name: folder}, "seconds": s, "bytes": n} as
+JSON; standard output: the expanded text. What is wrong ends it with one line on standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from typing import Any
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (request["seconds"], request["seconds"] + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (request["bytes"], request["bytes"]))
+    except (ImportError, ValueError, OSError):
+        pass  # the time is bounded by the caller, too
+    _give_packages(request["packages"])
+    import xacro
+
+    try:
+        document = xacro.process_file(request["file"], mappings=request["arguments"])
+        sys.stdout.write(document.toxml())
+    except BaseException as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        sys.exit(" ".join(what.split())[:1500])
+
+
+def _give_packages(folders: dict[str, str]) -> None:
+    """$(find name) asks the index of ROS: here it knows the given folders first, and works without ROS."""
+    try:
+        from ament_index_python.packages import get_package_share_directory as indexed
+    except ImportError:
+
+        def indexed(name: str) -> str:
+            raise LookupError(f"package {name!r} not found: give packages={{name: folder}}")
+
+    def share(name: str, *more: object) -> str:
+        return folders.get(name) or indexed(name)
+
+    module: Any = sys.modules.get("ament_index_python.packages")
+    if module is None:
+        sys.modules["ament_index_python"] = types.ModuleType("ament_index_python")
+        module = sys.modules["ament_index_python.packages"] = types.ModuleType("ament_index_python.packages")
+    module.get_package_share_directory = share
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: its files are no modules here
+    main()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages of efforts, which are made once: only their numbers change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.samples import flat
+
+
+class EffortOutput:
+    """Of some joints, and what has cut their efforts off since the last report.
+
+    Attributes:
+        joints: their names, in the order of the efforts.
+        command: the message for a controller.
+        numbers (joints): the memory of its array.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.joints = list(joints)
+        zeros = np.zeros(len(joints))
+        self.command = Float64MultiArray(data=flat(zeros))
+        self._named = JointState(name=self.joints, effort=flat(zeros))
+        self.numbers = np.frombuffer(self.command.data)
+        self._named_numbers = np.frombuffer(self._named.effort)
+        self._saturated, self._rate_limited = np.zeros((2, len(joints)), dtype=bool)
+
+    def named(self, time: int) -> JointState:
+        """The same efforts with names, in answer to the state of this time (ns)."""
+        self._named_numbers[:] = self.numbers
+        stamp = self._named.header.stamp
+        stamp.sec, stamp.nanosec = divmod(time, SECOND)
+        return self._named
+
+    def cut_off(self, saturated: NDArray[np.bool_], rate_limited: NDArray[np.bool_]) -> None:
+        """Which of them (joints) are at a limit."""
+        self._saturated |= saturated
+        self._rate_limited |= rate_limited
+
+    def report(self, status: Status) -> None:
+        """For the diagnostics, of all since the last report."""
+        for what, cut in (
+            ("effort limit reached", self._saturated),
+            ("rate limit of the effort reached", self._rate_limited),
+        ):
+            if cut.any():
+                status.warn(f"{what}: {', '.join(np.array(self.joints)[cut])}")
+            cut[:] = False

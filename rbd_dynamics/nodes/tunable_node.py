@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a node that is in use: accepted as a whole or not at all, and set back where what they want fails."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.parameter import Parameter as RosParameter
+
+from rbd_dynamics.nodes import parameters
+from rbd_dynamics.nodes.described_node import DescribedNode
+from rbd_dynamics.nodes.description import P, check_text, message_of
+from rbd_dynamics.nodes.engines import E
+from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.rclpy_private import given_parameters
+
+
+class TunableNode(DescribedNode[P, E]):
+    """`params` are the parameters as they are now."""
+
+    def __init__(self, interface: Interface[P], **options: Any) -> None:
+        super().__init__(interface.executable, **options)
+        values = parameters.declare(self, interface.parameters)
+        for name in given_parameters(self):
+            if not self.has_parameter(name):
+                self.get_logger().warning(f"there is no parameter {name!r}: it is ignored")
+        self.params = interface.parameter_set.of(values)
+        if hasattr(self, "add_pre_set_parameters_callback"):  # Humble has none, and takes exact types only
+            table = interface.parameters
+            self.add_pre_set_parameters_callback(lambda changes: parameters.converted(table, changes))
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self.configured = False
+        self._agreed = self.params  # what the engine works with: where a build fails, they become so again
+        self._setting_back = False
+
+    # --- what a node says about itself ------------------------------------------------------------
+
+    def needs_another(self, new: P) -> bool:
+        """Whether these parameters want another engine, made aside and taken over between two cycles."""
+        return False
+
+    def parameters_changed(self, engine: E, new: P) -> None:
+        """Apply dynamic parameters to the engine there is. Raises ValueError where they do not fit it."""
+
+    def time_source_changed(self, simulated: bool) -> None:
+        """Called where parameter use_sim_time changes at run time, just before the clock does."""
+
+    # --- changes ----------------------------------------------------------------------------------
+
+    def _on_set_parameters(self, changes: Sequence[RosParameter]) -> SetParametersResult:
+        """All of the changes, or none: nothing is refused after something has been taken."""
+        if self._setting_back:
+            return SetParametersResult(successful=True)
+        try:
+            new = self.params.changed(changes, self.configured)
+            described = self.configured and new.robot_description != self.params.robot_description
+            if described:
+                check_text(new.robot_description, "robot_description: ")
+            if self.engine is not None:
+                self.parameters_changed(self.engine, new)
+        except (ValueError, KeyError, ArithmeticError) as error:
+            return SetParametersResult(successful=False, reason=message_of(error))
+        except Exception as error:  # a fault of ours: say so, and live on
+            self.get_logger().error(traceback.format_exc())
+            return SetParametersResult(successful=False, reason=f"internal error: {type(error).__name__}: {error}")
+        another = self.configured and (self.needs_another(new) or (self.engine is None and not self.building))
+        self.params = new
+        if described:
+            self.take_description(new.robot_description)
+        elif another and self._description:
+            self.take_description(self._description)
+        elif not self.building:
+            self._agreed = new
+        else:  # it stays also where the build fails, if it goes with what there is then
+            with suppress(ValueError):
+                self._agreed = self._agreed.changed(changes, False)
+        for change in changes:
+            if change.name == "use_sim_time":
+                self.time_source_changed(bool(change.value))
+        return SetParametersResult(successful=True)
+
+    def _adopt(self, engine: E) -> None:
+        super()._adopt(engine)
+        self._agreed = self.params
+
+    def set_back(self) -> list[str]:
+        if self.engine is None:
+            new = self.params
+            if self._description == new.robot_description:
+                new, self._description = replace(new, robot_description=self._agreed.robot_description), ""
+        else:
+            new, self._description = self._agreed, self._adopted_description
+            try:
+                self.parameters_changed(self.engine, new)
+            except (ValueError, KeyError, ArithmeticError) as error:  # it keeps what it works with
+                self.get_logger().error(f"parameters are not set back: {message_of(error)}")
+        different = [each for each in new.table() if getattr(new, each.name) != getattr(self.params, each.name)]
+        self.params = new
+        self._setting_back = True
+        try:
+            self.set_parameters([parameters.as_ros(each, getattr(new, each.name)) for each in different])
+        finally:
+            self._setting_back = False
+        return [each.name for each in different]

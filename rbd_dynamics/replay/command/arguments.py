@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of `rbd_dynamics replay`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics.replay.command import kinds
+from rbd_dynamics.replay.command.chosen import Source
+from rbd_dynamics.replay.command.run import run_replay
+
+DEFAULT_FORMATS = ("html", "png", "urdf")
+FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf"
+EPILOG = """\
+Examples:
+  rbd_dynamics replay run.mcap --urdf panda.urdf --output result       a report of one recording
+  rbd_dynamics replay run.mcap --payload tool0 --inertias -o result    what it carries, and its inertias
+  rbd_dynamics replay archive/ -o result --workers 8                   all recordings in a folder, and the fleet
+  rbd_dynamics replay archive/ --together --load one/run3:tool0        one fit over them, with a load in one
+"""
+
+
+def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], tuple[str, float]]) -> None:
+    """The command's arguments; `source` reads --urdf, `name_and_number` NAME=NUMBER."""
+    parser = commands.add_parser(
+        "replay",
+        help="compare recordings with the model: torques, friction, payload, contacts",
+        description="Compare recorded efforts with those of the robot's model, and find friction, load, inertias and "
+        "contacts. Reads rosbag2 (sqlite3, mcap), ROS 1 bags, and tables (CSV, Parquet, MATLAB), without ROS. Exit "
+        "code 1 if a recording failed or had nothing to compare, or if a corrected description was not written since "
+        "it would be worse.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("recordings", metavar="BAG", nargs="+", type=Path, help="a recording, or a folder with many of them")
+    add("--urdf", metavar="URDF", help="path, -, or name of a robot; default: robot_description in the recording")
+    add("--robot", metavar="NAME",
+        help="which one, where several are recorded: the namespace of its topics, the name in its description, or what "
+        "its joints' names begin with")  # fmt: skip
+    add("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=kinds.finite,
+        help="in the frame of the robot's base, m/s^2, as 9.81 0 0 on a wall; default: the description's")  # fmt: skip
+    add("--meshes", metavar="DIR", action="append", default=[], type=Path,
+        help="where the packages are whose meshes the description names, beside those of ROS, to draw the robot in the "
+        "report; may be repeated")  # fmt: skip
+    add("--output", "-o", metavar="DIR", type=Path, help="where to write; default: nothing is written")
+    add("--formats", metavar="LIST", type=kinds.formats, default=DEFAULT_FORMATS, help=FORMATS_HELP)
+    add("--json", action="store_true", help="print summary.json (of many recordings fleet.json) in place of tables")
+
+    signals = parser.add_argument_group("what was recorded")
+    add = signals.add_argument
+    add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
+    add("--start", metavar="S", type=float, help="leave out what was before, s since the first sample")
+    add("--end", metavar="S", type=float, help="and what came after")
+    add("--joint-map", metavar="RECORDED=JOINT|FILE", action="append", default=[], type=kinds.pair_or_file,
+        help="what a joint of the robot is called in the recording; may be repeated; or a YAML file with all of "
+        "them")  # fmt: skip
+    add("--terms", metavar="LIST", type=kinds.names,
+        help="what the efforts contain: inertia, coriolis, gravity, spring, friction; default: all but the "
+        "last")  # fmt: skip
+    add("--position", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,
+        help="of a joint that was not recorded (rad, m); may be repeated")  # fmt: skip
+    add("--lock", metavar="NAME=VALUE", action="append", default=[], type=name_and_number,
+        help="a joint that does not move (rad, m); may be repeated")  # fmt: skip
+
+    add("--angles", choices=("radians", "degrees"), help="unit of positions and velocities of joints that turn")
+    add("--effort-scale", metavar="[NAME=]NUMBER|FILE", action="append", default=[], type=kinds.number_or_file,
+        help="by which efforts are multiplied: N m per ampere, or -1; for all joints, for one (may be repeated), or by "
+        "joint from a YAML file")  # fmt: skip
+    add("--offsets", metavar="FILE", type=Path, help="offsets.yaml of an earlier replay: subtracted from the efforts")
+    add("--delay", metavar="SIGNAL[:NAME]=S", action="append", default=[], type=kinds.delay,
+        help="by how much effort or velocity is late against the positions, as effort=0.02 or velocity:elbow=0.15; may "
+        "be repeated")  # fmt: skip
+
+    processing = parser.add_argument_group("how it is processed")
+    add = processing.add_argument
+    add("--cutoff", metavar="HZ", type=float, help="of the low-pass filter; default: 5, at most a fifth of the rate")
+    add("--rate", metavar="HZ", type=float, help="of the samples; default: that of the messages")
+    add("--edge", metavar="S", type=float, help="left out at both ends of a segment; default: 2 / cutoff")
+    add("--velocity", choices=("auto", "measured", "differentiated"), help="where velocities come from")
+    add("--clock", choices=("auto", "header", "received"), help="which stamps count")
+    add("--settings", metavar="FILE", type=Path, help="all of these as JSON, as summary.json has them")
+
+    questions = parser.add_argument_group("what is asked")
+    add = questions.add_argument
+    add("--friction", action=argparse.BooleanOptionalAction, default=True, help="friction of each joint")
+    add("--drives", action="store_true",
+        help="what the drives need besides: rotor inertia, springs, friction by direction and with load, gains, motors "
+        "that joints share; decided on held-out data")  # fmt: skip
+    add("--payload", metavar="FRAME", help="find a load at this link or joint")
+    add("--inertias", action="store_true", help="base parameters, and inertias that can exist")
+    add("--external-torque", action=argparse.BooleanOptionalAction, default=True, help="external torques and contacts")
+    add("--contact-threshold", metavar="[NAME=]NM", action="append", default=[], type=kinds.threshold,
+        help="external torque of a contact; may be repeated; default: by --false-alarms")  # fmt: skip
+    add("--false-alarms", metavar="N", type=float, default=1.0,
+        help="an hour of motion, of thresholds that are not given; default: 1")  # fmt: skip
+    add("--diagnosis", action=argparse.BooleanOptionalAction, default=True,
+        help="what is wrong with signals, and what explains what the model does not")  # fmt: skip
+    add("--energy", action=argparse.BooleanOptionalAction, default=True, help="power and work")
+
+    gains = parser.add_argument_group("drive gains, in place of all else")
+    add = gains.add_argument
+    add("--known-load", metavar="FRAME=KG[,X,Y,Z]", type=kinds.known_load,
+        help="the recordings BAG carry this load, with its centre in the frame, m: find what efforts must be "
+        "multiplied by (Gautier and Briot); DIR/drive_gains.yaml is for --effort-scale")  # fmt: skip
+    add("--unloaded", metavar="BAG", action="append", default=[], type=Path,
+        help="a recording of the same robot without it; may be repeated")  # fmt: skip
+
+    many = parser.add_argument_group("many recordings")
+    add = many.add_argument
+    add("--together", action="store_true",
+        help="one fit over all recordings, of robots of one kind (a folder each): inertias that all share, friction of "
+        "each, loads; each recording left out in turn, and what transfers; DIR/together.json")  # fmt: skip
+    add("--load", metavar="BAG[,BAG]:FRAME[=KG[,X,Y,Z]]", action="append", default=[], type=kinds.carried,
+        help="for --together: these recordings carry a load, the same in all; known, with its centre, m, or to be "
+        "found; may be repeated")  # fmt: skip
+    add("--workers", metavar="N", type=int, help="processes on this machine; default: one a core")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that sees the same paths, as tcp://host:8786")
+    parser.set_defaults(run=lambda options: run_replay(options, source))

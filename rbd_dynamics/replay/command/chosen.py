@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What arguments choose: the description, settings and questions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rbd_dynamics import example_robots
+
+if TYPE_CHECKING:
+    from rbd_dynamics.replay.analysis import Questions
+    from rbd_dynamics.replay.settings import Settings
+    from rbd_dynamics.robot import Robot
+    from rbd_dynamics.scene import MeshFinder
+
+Source = Callable[[str], "str | Path"]
+
+
+def description_of(urdf: str | None, source: Source) -> tuple[str | None, str]:
+    """Text of the robot's description, and where it is from."""
+    if urdf is None:
+        return None, "the recording"
+    found = source(urdf)
+    return (found.read_text(encoding="utf-8"), str(found)) if isinstance(found, Path) else (found, "standard input")
+
+
+def meshes_of(options: argparse.Namespace, where: str) -> MeshFinder:
+    """In the folders of --meshes, around the description's file, and in the packages of ROS and of the examples."""
+    from rbd_dynamics.scene import MeshFinder
+
+    for folder in options.meshes:
+        if not folder.is_dir():
+            raise ValueError(f"--meshes: there is no folder {folder}")
+    near = Path(where) if Path(where).is_file() else None
+    return MeshFinder(
+        folders=[folder.resolve() for folder in options.meshes], near=near, packages=example_robots.shares()
+    )
+
+
+def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -> Robot:
+    """Of --urdf, else of the description in a recording."""
+    from rbd_dynamics.replay.fleet.job import robot_of
+    from rbd_dynamics.replay.reading import Recording
+
+    urdf, _ = description_of(options.urdf, source)
+    text = urdf if urdf is not None else Recording(recording).robot_description(robot=options.robot)
+    if text is None:
+        raise ValueError(f"{recording} has no robot_description in it: give a URDF")
+    return robot_of(text, tuple(sorted(dict(options.lock).items())), options.gravity and tuple(options.gravity))[0]
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    from rbd_dynamics.replay.corrections import OFFSETS, numbers_by_joint
+    from rbd_dynamics.replay.settings import Settings, json_of
+
+    given: dict[str, Any] = {}
+    if options.settings is not None:
+        try:
+            given = json_of(options.settings.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{options.settings}: {error}") from error
+        given = given.get("settings", given)
+        if not isinstance(given, dict):
+            raise ValueError(f"{options.settings}: settings must be a dictionary")
+    for name in ("topic", "robot", "start", "end", "terms", "cutoff", "rate", "edge", "velocity", "clock", "angles"):
+        if getattr(options, name) is not None:
+            given[name] = getattr(options, name)
+    if options.joint_map:
+        given["joint_map"] = _joint_map(options.joint_map)
+    if options.position:
+        given["positions"] = {**given.get("positions", {}), **dict(options.position)}
+    if options.effort_scale:
+        given["effort_scale"] = _effort_scale(options.effort_scale)
+    if options.offsets is not None:
+        given["effort_offsets"] = numbers_by_joint(options.offsets, OFFSETS)
+    for signal, name, value in options.delay:
+        delays = given.setdefault("delay", {})
+        known = delays.get(signal)
+        delays[signal] = {**(known if isinstance(known, dict) else {}), name: value} if name else value
+    return Settings.from_dict(given)
+
+
+def _joint_map(given: Sequence[tuple[str, str] | Path]) -> dict[str, str]:
+    """{name in the recording: joint}; of a name the last one counts."""
+    from rbd_dynamics.replay.joint_names import read_joint_map
+
+    named: dict[str, str] = {}
+    for part in given:
+        named.update(read_joint_map(part) if isinstance(part, Path) else [part])
+    return named
+
+
+def _effort_scale(given: Sequence[tuple[str, float | Path]]) -> float | dict[str, Any]:
+    """One for all, or {joint: scale}; of a joint the last one counts."""
+    from rbd_dynamics.replay.corrections import numbers_by_joint
+
+    named: dict[str, Any] = {}
+    for name, value in given:
+        if isinstance(value, Path):
+            named.update(numbers_by_joint(value, ("effort_scale", "drive_gains")))
+        elif name:
+            named[name] = value
+        elif len(given) > 1:
+            raise ValueError("--effort-scale: either one for all joints, or NAME=NUMBER or a file for each that counts")
+        else:
+            return value
+    return named
+
+
+def questions_of(options: argparse.Namespace) -> Questions:
+    from rbd_dynamics.replay.analysis import Questions
+
+    threshold: float | dict[str, float] | None = None
+    for name, value in options.contact_threshold:
+        if name and isinstance(threshold, dict | None):
+            threshold = {**(threshold or {}), name: value}
+        elif name or threshold is not None:
+            raise ValueError("--contact-threshold: either one for all joints, or NAME=NM for each that counts")
+        else:
+            threshold = value
+    return Questions(
+        friction=options.friction,
+        drives=options.drives,
+        payload=options.payload,
+        inertias=options.inertias,
+        external_torque=options.external_torque,
+        contact_threshold=threshold,
+        false_alarms=options.false_alarms,
+        energy=options.energy,
+        diagnosis=options.diagnosis,
+    )

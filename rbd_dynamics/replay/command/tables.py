@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the terminal shows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rbd_dynamics.replay.fleet.job import Result
+
+
+def progress_bar() -> Progress:
+    """On standard error, so that output can be piped."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+
+
+def output_console() -> Console:
+    return Console(highlight=False) if sys.stdout.isatty() else Console(width=160, highlight=False)
+
+
+def plain_table(*heads: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k == 0 else "right")
+    return table
+
+
+def show(result: Result) -> None:
+    from rbd_dynamics.replay.report.drives import HEADS, drive_rows, drive_sentence
+    from rbd_dynamics.replay.report.page import headline
+    from rbd_dynamics.replay.report.tables import beginning, estimate_cell, number
+
+    summary, console = result.summary, output_console()
+    recording = summary["recording"]
+    console.print(
+        f"[bold]{escape(summary['robot']['name'])}[/], {escape(str(recording['recording']))}: "
+        f"{number(recording['duration'])} s, {recording['messages']} messages on {escape(recording['topic'])}"
+    )
+    for text in summary["warnings"]:
+        console.print(f"[yellow]! {escape(beginning(text))}[/]")
+    console.print(escape(headline(summary)))
+    friction = {joint["joint"]: joint for joint in (summary["friction"] or {}).get("joints", ())}
+    table = plain_table(
+        "joint", "RMSE", "NRMSE", "correlation", "bias", "worst", "", "offset", "Coulomb", "viscous", "RMSE with it"
+    )
+    for joint in summary["joints"]:
+        found = friction.get(joint["name"])
+        three = [estimate_cell(found[name]) for name in ("offset", "coulomb", "viscous")] if found else ["", "", ""]
+        table.add_row(
+            escape(joint["name"]), *(number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")),
+            joint["unit"], *three, number(found["rmse_after"]) if found else "",
+        )  # fmt: skip
+    console.print(table)
+    if summary["drives"] is not None:
+        drives = plain_table(*HEADS)
+        for row in drive_rows(summary["drives"]):
+            drives.add_row(*map(escape, row))
+        console.print(drives)
+        console.print(drive_sentence(summary["drives"]))
+    if summary["payload"] is not None:
+        load = summary["payload"]
+        parts = [f"{part['name']} {estimate_cell(part)}" for part in (load["mass"], *load["com"])]
+        console.print(f"Load at {escape(load['frame'])}: " + escape(", ".join(parts)))
+        for why in dict.fromkeys(part["finding"] for part in (load["mass"], *load["com"], *load["inertia"])):
+            if why:
+                console.print(f"[yellow]! {escape(why)}[/]")
+        for text in load["caveats"]:
+            console.print(f"[yellow]  - {escape(text)}[/]")
+    if summary["inertias"] is not None:
+        base = summary["inertias"]["base"]
+        console.print(f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified")
+    if (proof := summary["export"]["validation"]) is not None and result.job.output is not None:
+        held = plain_table("RMSE on what was not fitted", *proof["joints"])
+        for label, key in (("before", "before"), ("best fit", "base"), ("exported", "exported"),
+                           ("with offsets", "with_offsets")):  # fmt: skip
+            held.add_row(label, *(number(value) for value in proof[key]))
+        console.print(held)
+    if summary["external_torque"] is not None:
+        events = summary["external_torque"]["events"]
+        for event in events[:20]:
+            peaks = ", ".join(f"{name} {number(peak)}" for name, peak in event["peak"].items())
+            load = ", which stays: a load?" if event["load"] else ""
+            console.print(f"Contact from {number(event['start'])} to {number(event['end'])} s: {escape(peaks)}{load}")
+        more = len(events) - 20 + summary["external_torque"]["omitted"]
+        console.print(
+            "No contacts" if not events else f"and {more} more contacts" if more > 0 else "",
+            end="\n" if not events or more > 0 else "",
+        )
+    if result.job.output is not None:
+        for file in sorted(result.job.output.iterdir()):
+            if not file.name.startswith("."):
+                console.print(f"[dim]{escape(str(file))}[/]")
+
+
+def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | None) -> None:
+    from rbd_dynamics.replay.report.tables import number
+
+    console = output_console()
+    table = plain_table("robot", "recordings", "hours", "worst joint", "RMSE", "NRMSE")
+    for name, robot in content["robots"].items():
+        worst = max(robot["joints"], key=lambda joint: joint["nrmse"] or 0.0, default=None)
+        last = ["", "", ""] if worst is None else [worst["name"], number(worst["rmse"]), number(worst["nrmse"])]
+        table.add_row(escape(name), str(robot["recordings"]), number(robot["hours"]), *map(escape, last))
+    console.print(table)
+    for text in content["attention"]:
+        console.print(f"[yellow]! {escape(text)}[/]")
+    failed = [result for result in results if result.error]
+    resumed = sum(result.resumed for result in results)
+    told = [f"{len(results) - len(failed)} of {len(results)} recordings"]
+    told += [f"{resumed} of them done before"] if resumed else []
+    told += [f"in {output}: fleet.html, fleet.json, fleet.csv"] if output is not None else []
+    console.print(escape(", ".join(told)))

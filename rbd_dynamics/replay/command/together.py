@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One fit over many recordings, in place of all else."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.markup import escape
+
+from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
+from rbd_dynamics.replay.command.tables import output_console, plain_table
+
+
+def run_together(options: argparse.Namespace, source: Source) -> int:
+    """Exit code 1 if nothing of other recordings helps with one that was left out."""
+    from rbd_dynamics.replay.fleet import find_recordings
+    from rbd_dynamics.replay.report.together import together_tables
+    from rbd_dynamics.replay.together import together
+    from rbd_dynamics.replay.whole_files import write_whole
+
+    if not options.together:
+        raise ValueError("--load belongs to --together: of one recording --payload FRAME finds a load")
+    recordings = {one.name: one.path for one in find_recordings(options.recordings)}
+    if len(recordings) < 2:
+        raise ValueError("--together needs at least two recordings: each is left out in turn")
+    robots = {name: name.split("/")[0] for name in recordings if "/" in name}
+    robot = robot_of_one(options, source, next(iter(recordings.values())))
+    found = together(recordings, robot, robots=robots, loads=options.load, settings=settings_of(options))
+    text = json.dumps(found.to_dict(), indent=1, allow_nan=False)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        write_whole(options.output / "together.json", text + "\n")
+    if options.json:
+        print(text)
+    else:
+        console = output_console()
+        for title, (heads, rows) in together_tables(found).items():
+            console.print(f"[bold]{escape(title)}[/]")
+            table = plain_table(*heads)
+            for row in rows:
+                table.add_row(*map(escape, row))
+            console.print(table)
+    return 0 if any(transfer.transfers for transfer in found.transfers) else 1

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What signals that are wrong mean for what was identified from them: no numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rbd_dynamics.replay.diagnosis.diagnosis import grave
+from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
+from rbd_dynamics.replay.identification import (
+    DriveResult,
+    FrictionResult,
+    InertiaResult,
+    JointDrive,
+    JointFit,
+    JointFriction,
+    PayloadResult,
+)
+
+_EFFORTS = ("effort scale", "effort sign")
+
+
+def reason(found: DiagnosisResult, joint: str | None = None) -> str:
+    """Why nothing follows from the efforts of a joint, or of any joint; empty where it does."""
+    for finding in found.signals:
+        if finding.kind in _EFFORTS:
+            if joint is None or joint in finding.joints:
+                return f"the efforts are not the model's torques ({finding.kind}, {', '.join(finding.joints)})"
+        elif finding.kind != "effort delay" and grave(finding):
+            return f"the motion is not what was recorded ({finding.kind}, {', '.join(finding.joints)})"
+    return ""
+
+
+def doubted_friction(result: FrictionResult, found: DiagnosisResult) -> FrictionResult:
+    """Without the numbers of joints whose signals are wrong."""
+    why = {joint.joint: reason(found, joint.joint) for joint in result.joints}
+    return replace(
+        result,
+        joints=tuple(_friction(joint, why[joint.joint]) for joint in result.joints),
+        exported={name: values for name, values in result.exported.items() if not why[name]},
+        offsets={name: value for name, value in result.offsets.items() if not why[name]},
+    )
+
+
+def doubted_drives(result: DriveResult, found: DiagnosisResult) -> DriveResult:
+    """Without the numbers and parts of joints whose signals are wrong; a scale is what a gain is about."""
+    why = {joint.joint: reason(found, joint.joint) for joint in result.joints}
+    return replace(
+        result,
+        joints=tuple(_drive(joint, why[joint.joint]) for joint in result.joints),
+        exported={name: drive for name, drive in result.exported.items() if not why[name]},
+    )
+
+
+def doubted_payload(result: PayloadResult, found: DiagnosisResult) -> PayloadResult:
+    """Without numbers where the signals of a joint that carries the load are wrong."""
+    why = next((text for joint in result.joints if (text := reason(found, joint.joint))), "")
+    if not why:
+        return result
+    return replace(
+        result,
+        mass=result.mass.refused(why),
+        com=tuple(part.refused(why) for part in result.com),
+        inertia=tuple(part.refused(why) for part in result.inertia),
+        load=None,
+        joints=tuple(_fit(joint, why) for joint in result.joints),
+    )
+
+
+def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaResult:
+    """Without numbers where signals are wrong."""
+    why = reason(found)
+    if not why:
+        return result
+    return replace(
+        result,
+        base=tuple(part.refused(why) for part in result.base),
+        joints=tuple(_fit(joint, why) for joint in result.joints),
+        refused=f"not exported: {why}",
+    )
+
+
+def _friction(joint: JointFriction, why: str) -> JointFriction:
+    if not why:
+        return joint
+    three = {name: getattr(joint, name).refused(why) for name in ("offset", "coulomb", "viscous")}
+    return replace(joint, stribeck=None, **three)
+
+
+def _drive(joint: JointDrive, why: str) -> JointDrive:
+    if not why:
+        return joint
+    three = {name: getattr(joint, name).refused(why) for name in ("offset", "coulomb", "viscous")}
+    kept = tuple(part for part in joint.parts if part.name == "gain")
+    return replace(joint, parts=kept, **three)
+
+
+def _fit(joint: JointFit, why: str) -> JointFit:
+    three = {name: part.refused(why) for name in ("offset", "coulomb", "viscous") if (part := getattr(joint, name))}
+    return replace(joint, **three)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A diagnosis for people: signals first, then what explains what the model does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_dynamics.replay.comparison import JointComparison
+from rbd_dynamics.replay.diagnosis.findings import Cause, DiagnosisResult, JointDiagnosis
+
+POOR = 0.7  # nrmse from which the model explains only half of the variance
+MAIN = 0.3  # share of the residual that a cause must explain to be named for a joint that the model explains well
+SPEAKS = 0.03  # of the joint's torque: a smaller residual needs no words
+
+WORDS = {
+    "offset": "an offset",
+    "friction": "friction",
+    "scale": "a scale: another unit, or a model that is too heavy or too light",
+    "sign": "a sign that is turned",
+    "delay": "a delay",
+    "load": "a load, or inertias other than described",
+    "contact": "contact, or another thing that does not last",
+}
+
+
+def sayings(found: DiagnosisResult | None, joints: Sequence[JointComparison]) -> list[str]:
+    """Sentences for the top of a report."""
+    said = [] if found is None else [str(finding) for finding in found.signals]
+    by_joint = {} if found is None else {joint.joint: joint for joint in found.joints}
+    poor = [joint for joint in joints if joint.nrmse > POOR]
+    for joint in poor:
+        share = "nothing" if joint.nrmse > 0.99 else "less than half"
+        text = f"{joint.name}: the model explains {share} of the torque (nrmse {joint.nrmse:.2f})"
+        said.append(text + _rest(by_joint.get(joint.name)))
+    for name, words in WORDS.items():
+        named = [
+            f"{joint.name} {_short(joint, by_joint[joint.name].causes[0])}"
+            for joint in joints
+            if joint not in poor and _main(joint, by_joint.get(joint.name)) == name
+        ]
+        if named:
+            said.append(f"what the model lacks is mostly {words}: {', '.join(named)}")
+    return said
+
+
+def _main(joint: JointComparison, found: JointDiagnosis | None) -> str:
+    if found is None or not found.causes or not joint.rmse > SPEAKS * joint.measured_rms:
+        return ""
+    return found.main if found.causes[0].share >= MAIN else ""
+
+
+def _short(joint: JointComparison, cause: Cause) -> str:
+    numbers = [f"{part.value:.3g} {part.unit}".strip() for part in cause.estimates[:1] if part.identifiable]
+    return f"({', '.join([f'{100 * cause.share:.0f} % of its {joint.rmse:.3g} RMS squared', *numbers])})"
+
+
+def _rest(found: JointDiagnosis | None) -> str:
+    """What is said of the residual of a joint that the model explains badly."""
+    if found is None:
+        return ""
+    if not found.left <= 1.0:
+        return "; why cannot be told"
+    if not found.causes:
+        return "; none of offset, scale, friction, delay, load or contact explains the rest"
+    parts = [f"{WORDS[cause.name]} ({100 * cause.share:.0f} %)" for cause in found.causes if cause.share >= 0.05]
+    how = "most of the rest is" if found.causes[0].share > 0.5 else "of the rest, part is"
+    unexplained = f", {100 * found.left:.0f} % unexplained" if found.left >= 0.05 else ""
+    return f"; {how} {', then '.join(parts)}{unexplained}"

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a description can hold, fitted to a recording: bodies that exist, friction that brakes, offsets beside it.
+
+Minimises the weighted squares of the residuals themselves, over log-Cholesky parameters of all bodies (Rucker and
+Wensing 2022), Coulomb and viscous friction of at least zero, and offsets; and the divergence from the given bodies.
+Inertias that are made possible first, with friction and offsets left as the unconstrained fit had them, can explain far
+less: offsets and gravity stand in for each other, so all have to give way together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from rbd_dynamics.analysis.base_parameters import BaseParameters
+from rbd_dynamics.replay.identification.least_squares import weighted_gram
+from rbd_dynamics.replay.identification.normal_equations import NormalEquations
+from rbd_dynamics.replay.identification.pseudo_inertia import LogCholesky, possible
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+MOST_STEPS = 300
+PRECISION = 1e-6  # of the cost
+
+
+@dataclass(frozen=True)
+class Possible:
+    """Parameters (bodies, 10), the deviations (count + own,) from the prior that they and friction are, and the
+    numbers of the bodies' charts."""
+
+    parameters: Array
+    values: Array
+    numbers: Array
+
+
+class PossibleModel:
+    """A fit of what can exist.
+
+    Parameters:
+        given: inertial parameters (bodies, 10); bodies without mass stay as they are. base: their combinations.
+        weight: of each given body, in independent observations.
+        own: deviations of friction where a joint's is not looked for, (own,): offset, Coulomb, viscous of each joint;
+            none at all, (0,), where no friction was asked for.
+        least: smallest deviations, (own,), -inf for offsets. usual: their usual sizes. free: which are looked for.
+    """
+
+    def __init__(
+        self, given: Array, base: BaseParameters, weight: float, *, own: Array, least: Array, usual: Array, free: Mask
+    ) -> None:
+        self._given, self._base, self._weight = given, base, weight
+        self._own, self._least, self._usual, self._free = own, least, np.maximum(usual, 1e-9), free
+        self._bodies = [k for k in range(len(given)) if given[k, 0] > 0.0]
+        self._charts = [LogCholesky(possible(given[k])) for k in self._bodies]
+        columns = base.combination.reshape(-1, len(given), 10)[:, self._bodies]
+        self._combination = columns.reshape(len(columns), -1)
+        self._prior = self._combination @ given[self._bodies].ravel()
+
+    def fit(
+        self,
+        equations: NormalEquations,
+        weights: Array,
+        *,
+        colour: float,
+        offset: float,
+        begin: Possible | None = None,
+        precision: float = PRECISION,
+    ) -> Possible:
+        """To normal equations, whose joints have these weights.
+
+        colour: by how much fewer observations there are than samples. offset: how large an offset may be, in its usual
+        size, until it counts as much as an observation; zero: there is none. begin: where the search begins.
+        precision: of the cost.
+
+        Raises ArithmeticError where the search does not settle.
+        """
+        strength, directions = np.linalg.eigh(weighted_gram(equations, weights) / max(colour, 1.0))
+        root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
+        count, size = self._base.count, 10 * len(self._charts)
+        to_base, to_own, pull = root[:, :count] @ self._combination, root[:, count:-1], np.sqrt(self._weight)
+        free = self._free.copy()
+        if not offset:
+            free[0::3] = False
+        usual, rests = self._usual[free], np.zeros((int(free.sum()), size + int(free.sum())))
+        ridge = np.where(np.arange(len(free)) % 3 == 0, 1.0 / max(offset, 1e-12), 0.0)[free]
+        rests[:, size:] = np.diag(ridge)
+        start = np.where(self._free, 0.0, self._own)
+
+        def friction(numbers: Array) -> Array:
+            own = start.copy()
+            own[free] = usual * numbers[size:]
+            return own
+
+        def parts(numbers: Array) -> list[tuple[Array, Array]]:
+            return [chart(row) for chart, row in zip(self._charts, numbers[:size].reshape(-1, 10))]
+
+        def residuals(numbers: Array) -> Array:
+            pulls = [LogCholesky.divergence(row)[0] for row in numbers[:size].reshape(-1, 10)]
+            bodies = np.concatenate([x for x, _ in parts(numbers)]) if self._charts else np.zeros(0)
+            inertial = root[:, :count] @ self._prior - to_base @ bodies
+            misses = root[:, -1] + inertial - to_own @ friction(numbers)
+            return np.concatenate([misses, pull * np.ravel(pulls), rests @ numbers])
+
+        def slopes(numbers: Array) -> Array:
+            of_bodies = [-to_base[:, 10 * k : 10 * k + 10] @ by for k, (_, by) in enumerate(parts(numbers))]
+            pulls = np.ravel([LogCholesky.divergence(row)[1] for row in numbers[:size].reshape(-1, 10)])
+            by_pulls = np.hstack([pull * np.diag(pulls), np.zeros((size, len(usual)))])
+            return np.vstack([np.hstack([*of_bodies, -to_own[:, free] * usual]), by_pulls, rests])
+
+        first = np.zeros(size + len(usual))
+        if begin is not None:
+            first[:size] = begin.numbers
+            first[size:] = begin.values[count:][free] / usual
+        lower = np.concatenate([np.full(size, -np.inf), self._least[free] / usual - 1e-12])
+        first[size:] = np.maximum(first[size:], lower[size:] + 1e-6)
+        found = scipy.optimize.least_squares(
+            residuals, first, slopes, bounds=(lower, np.inf), method="trf", max_nfev=MOST_STEPS, ftol=precision
+        )
+        if found.status < 0 or not np.isfinite(found.x).all():
+            raise ArithmeticError(f"no consistent inertias found: {found.message}")
+        parameters = self._given.copy()
+        if self._bodies:
+            parameters[self._bodies] = np.array([x for x, _ in parts(found.x)])
+        deviation = self._base.of(parameters) - self._base.of(self._given)
+        return Possible(parameters, np.concatenate([deviation, friction(found.x)]), found.x[:size])
+
+
+def without_offsets(values: Array, count: int) -> Array:
+    """The same deviations (count + own,) with no offsets."""
+    found = values.copy()
+    found[count::3] = 0.0
+    return found

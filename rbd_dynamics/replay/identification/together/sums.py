@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of many recordings in the parameters that they share, and those of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.identification.joint_columns import JointColumns
+from rbd_dynamics.replay.identification.least_squares import ROUNDING
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+STRETCHES = 4  # of each recording, which errors rest on
+REWEIGHTED = 4  # times
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of one recording.
+
+    Attributes:
+        stretches: [X y]^T [X y] of each stretch and joint; X: the parameters `columns` of the joint, y: torque that is
+            not explained, less that of a known load. samples: (joints,).
+        torque: mean squares of the torque, (joints,).
+    """
+
+    stretches: list[list[Array]]
+    columns: list[Indices]
+    samples: NDArray[np.int64]
+    torque: Array
+
+    @classmethod
+    def of(cls, found: JointColumns, combination: Array, known: Array) -> Sums:
+        """combination: (parameters of `found`, all parameters); known: of the first ones, a known load."""
+        equations = found.equations
+        rows = [combination[columns] for columns in equations.columns]
+        felt = [np.flatnonzero(row.any(axis=0)) for row in rows]
+        changes = []
+        for columns, row, kept in zip(equations.columns, rows, felt):
+            change = np.zeros((len(columns) + 1, len(kept) + 1))
+            change[:-1, :-1], change[:-1, -1], change[-1, -1] = row[:, kept], -known[columns], 1.0
+            changes.append(change)
+        parts = [part.totals() for _, part in equations.folds(STRETCHES)]
+        stretches = [[change.T @ total @ change for change, total in zip(changes, part)] for part in parts]
+        return cls(stretches, felt, equations.samples, np.square(found.torque))
+
+    def totals(self) -> list[Array]:
+        return [np.sum([part[k] for part in self.stretches], axis=0) for k in range(len(self.columns))]
+
+    def squares(self, values: Array, free: Indices | None = None) -> Array:
+        """Mean squares (joints,) that these values leave; parameters `free` as they fit best here, from there on."""
+        totals = self.totals()
+        if free is not None and len(free):
+            values = self._refitted(totals, values, free)
+        found = np.zeros(len(totals))
+        for k, (columns, total) in enumerate(zip(self.columns, totals)):
+            x = np.append(-values[columns], 1.0)
+            found[k] = max(float(x @ total @ x), 0.0) / max(1, int(self.samples[k]))
+        return found
+
+    def _refitted(self, totals: list[Array], values: Array, free: Indices) -> Array:
+        weights = 1.0 / np.maximum(self.squares(values), ROUNDING)
+        gram = weighted([(self, totals)], [weights], len(values))
+        rest = gram[:-1, -1] - gram[:-1, :-1] @ values
+        size = np.sqrt(np.maximum(gram.diagonal()[:-1][free], 1e-300))
+        part = gram[np.ix_(free, free)] / np.outer(size, size)
+        found = values.copy()
+        found[free] += np.linalg.lstsq(part, rest[free] / size, rcond=1e-9)[0] / size
+        return found
+
+
+def weighted(parts: list[tuple[Sums, list[Array]]], weights: list[Array], count: int) -> Array:
+    """[X y]^T W [X y] of some sums in all parameters, (count + 1, count + 1)."""
+    found = np.zeros((count + 1, count + 1))
+    for (sums, totals), row in zip(parts, weights):
+        for columns, total, weight, samples in zip(sums.columns, totals, row, sums.samples):
+            if samples:
+                place = np.append(columns, count)
+                found[place[:, None], place] += weight * total
+    return found
+
+
+def solved(gram: Array, scale: Array) -> Array:
+    """With the prior that a parameter is hardly larger than its scale."""
+    size = np.maximum(scale, 1e-12)
+    scaled = size[:, None] * gram[:-1, :-1] * size + np.eye(len(size))
+    return np.asarray(size * np.linalg.solve(scaled, size * gram[:-1, -1]))
+
+
+def weights_of(sums: list[Sums], scale: Array) -> list[Array]:
+    """One over the variance of what a fit to all leaves, for each recording and joint."""
+    weights = [1.0 / np.maximum(one.squares(np.zeros(len(scale))), ROUNDING) for one in sums]
+    both = [(one, one.totals()) for one in sums]
+    for _ in range(REWEIGHTED):
+        values = solved(weighted(both, weights, len(scale)), scale)
+        weights = [1.0 / np.maximum(one.squares(values), ROUNDING) for one in sums]
+    return weights

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proof of a fit on what it has not seen: each stretch of a recording in turn is left out, and predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.identification.estimates import Plain
+from rbd_dynamics.replay.identification.least_squares import mean_squares
+from rbd_dynamics.replay.identification.normal_equations import NormalEquations
+
+Array = NDArray[np.float64]
+#: from the rest of a recording the deviations from the prior: of the best fit, of what is exported, and of its offsets
+FitAll = Callable[[NormalEquations], tuple[Array, Array, Array]]
+
+FOLDS = 4
+SLACK, OF_TORQUE = 0.02, 0.002  # of the RMSE before, and of the torque: by so much chance alone may make it larger
+
+
+@dataclass(frozen=True)
+class Validation(Plain):
+    """RMSE of each joint on stretches that the fit has not seen, N m or N, (joints,).
+
+    Attributes:
+        folds: how many stretches; each was left out once.
+        before: with the model as it was given.
+        base: with all that was found, whether a description can hold it or not.
+        exported: with what the exported description holds.
+        with_offsets: with the offsets that stand beside it, too.
+        torque: root mean square of the torque.
+    """
+
+    joints: tuple[str, ...]
+    folds: int
+    before: tuple[float, ...]
+    base: tuple[float, ...]
+    exported: tuple[float, ...]
+    with_offsets: tuple[float, ...]
+    torque: tuple[float, ...]
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """Joints of which the exported description, alone or with its offsets, explains less than the given one."""
+        return tuple(
+            name
+            for name, old, torque, *new in zip(self.joints, self.before, self.torque, self.exported, self.with_offsets)
+            if not max(new) <= (1.0 + SLACK) * old + OF_TORQUE * torque  # so that a NaN is worse
+        )
+
+    @property
+    def score(self) -> float:
+        """Mean square of what is left, in that of before: the smaller the better; 1 is no gain.
+
+        With the offsets it counts twice as much as alone: masses that stand in for offsets would be wrong elsewhere.
+        """
+        before = np.maximum(np.square(self.before), 1e-300)
+        alone, beside = (np.mean(np.square(rmse) / before) for rmse in (self.exported, self.with_offsets))
+        return float(alone + 2.0 * beside) / 3.0
+
+    def of(self, joint: str) -> tuple[float, float, float, float]:
+        """(before, base, exported, with offsets)."""
+        k = self.joints.index(joint)
+        return self.before[k], self.base[k], self.exported[k], self.with_offsets[k]
+
+    def refusal(self) -> str:
+        """Why this is not exported, with the figures; empty where nothing is worse."""
+        parts = []
+        for name in self.worse:
+            before, base, exported, beside = self.of(name)
+            parts.append(
+                f"{name} {before:.3g} before, {base:.3g} base fit, {exported:.3g} exported, {beside:.3g} with offsets"
+            )
+        if not parts:
+            return ""
+        return (
+            f"not exported, since it predicts held-out stretches worse than the given model (RMSE): {'; '.join(parts)}"
+        )
+
+
+def validate(equations: NormalEquations, names: Sequence[str], fit: FitAll, *, torque: Array) -> Validation | None:
+    """None where there are too few stretches. Joints without samples are left out. torque: of each joint, rms."""
+    folds = equations.folds(FOLDS)
+    if len(folds) < 2:
+        return None
+    squares = np.zeros((4, len(equations.columns)))
+    for rest, part in folds:
+        base, exported, beside = fit(rest)
+        for row, values in zip(squares, (np.zeros_like(base), base, exported, beside)):
+            row += mean_squares(part, values) * part.samples
+    there = equations.samples > 0
+    rmse = np.sqrt(squares[:, there] / equations.samples[there])
+    joints = tuple(name for name, seen in zip(names, there) if seen)
+    return Validation(joints, len(folds), *(tuple(row.tolist()) for row in (*rmse, torque[there])))
+
+
+def joined(parts: Sequence[Validation]) -> Validation | None:
+    """Of joints that were validated one by one."""
+    if not parts:
+        return None
+
+    def all_of(name: str) -> Any:
+        return tuple(value for part in parts for value in getattr(part, name))
+
+    folds = min(part.folds for part in parts)
+    keys = ("before", "base", "exported", "with_offsets", "torque")
+    return Validation(all_of("joints"), folds, *(all_of(key) for key in keys))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which topics are meant: joint states and descriptions of one robot, in a recording of several as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from rbd_dynamics.model.excerpt import excerpt, listed
+from rbd_dynamics.replay.reading.storage import RecordingError
+
+NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
+
+
+@dataclass(frozen=True)
+class JointStateTopic:
+    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts."""
+
+    name: str
+    joints: tuple[str, ...]
+    has_velocity: bool
+    has_effort: bool
+
+
+def namespaces(topic: str) -> list[str]:
+    """left and arm of /left/arm/joint_states."""
+    return [part for part in topic.split("/")[:-1] if part]
+
+
+def home(topic: str) -> str:
+    """/left/arm of /left/arm/joint_states."""
+    return topic.rpartition("/")[0]
+
+
+def named_in(description: str) -> str:
+    """What a URDF calls its robot; empty where it does not say."""
+    found = NAME.search(description)
+    return found[1] if found else ""
+
+
+def of_robot(robot: str, states: Collection[str], descriptions: Mapping[str, str], path: object) -> list[str]:
+    """Topics of one robot, of those with joint states and {topic: text} of descriptions.
+
+    Those in its namespace; else the description that has its name, with the joint states beside it; none where only
+    names of joints can tell. Raises RecordingError for a name that several descriptions have.
+    """
+    wanted = robot.strip("/")
+    inside = [
+        name for name in (*states, *descriptions) if wanted in namespaces(name) or home(name).strip("/") == wanted
+    ]
+    if inside:
+        return inside
+    called = [name for name, text in descriptions.items() if named_in(text) == wanted]
+    if len(called) > 1:
+        raise RecordingError(
+            f"{path}: {len(called)} descriptions are of a robot {excerpt(wanted)}, on {', '.join(sorted(called))}: "
+            "name the namespace"
+        )
+    return [*called, *(name for name in states if called and home(name) == home(called[0]))]
+
+
+def robots_there(states: Sequence[JointStateTopic], descriptions: Mapping[str, str]) -> str:
+    """Names by which a robot may be chosen, for an error."""
+    names = [part for topic in states for part in namespaces(topic.name)]
+    names += [name for name in map(named_in, descriptions.values()) if name]
+    return listed(sorted(set(names))) or "none by a namespace or a description"
+
+
+def best_topic(
+    found: Sequence[JointStateTopic], joints: Collection[str], robot_joints: Collection[str], path: object
+) -> JointStateTopic:
+    """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
+
+    robot_joints: what to call them in the error.
+    """
+
+    def merit(candidate: JointStateTopic) -> tuple[int, bool, bool, bool, int]:
+        known = len(set(candidate.joints) & set(joints)) if joints else len(candidate.joints)
+        usual = candidate.name.endswith("joint_states")
+        return known, candidate.has_effort, candidate.has_velocity, usual, -len(candidate.name)
+
+    best = max(found, key=merit)
+    if joints and not set(best.joints) & set(joints):
+        raise RecordingError(
+            f"{path}: topic {best.name} names {listed(best.joints)}; none of them is a joint of the robot, "
+            f"which has {listed(list(robot_joints))} (--joint-map tells which is which)"
+        )
+    return best

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step of time in contact in three calls of compiled code: dynamics, the solver, and the carrying over of momentum.
+
+For what most robots are: on a pedestal, or on one floating base; without joint friction, constraints, and joints whose
+rate of position is not their velocity. Everything else, and each step in which something is rare (a rebound, a limit
+that is reached, contacts that take more than sweeps), goes the long way, which comes to the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.compiler.loops import Loops
+from rbd_dynamics.contacts import ContactSet
+from rbd_dynamics.contacts.solver import solver_loops
+from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.model.joints.base import JointKind
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.contact import StepImpulses
+from rbd_dynamics.simulation.step_loops import velocity_after, within
+
+Array = NDArray[np.float64]
+ACCURATE = 1e-12  # of the base's mean velocity, relative
+
+
+def is_plain(model: Model) -> bool:
+    """The first joint may float on the world; of all others the position's rate is the velocity."""
+    for k, body in enumerate(model.bodies):
+        kind = body.joint.kind
+        if isinstance(kind, Floating):
+            if k > 0 or body.parent != WORLD or body.joint.v_index != 0:
+                return False
+        elif type(kind).integrate is not JointKind.integrate or kind.nq != kind.nv:
+            return False
+    return True
+
+
+class ContactStep:
+    """Of a robot in contact.
+
+    Parameters:
+        impulses: of these contacts, for the step h (s); its solver is used here too.
+        lower, upper: position limits of each degree of freedom, infinite where there are none.
+        forces: (contacts, 3), where each step leaves the mean forces, N.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        contacts: ContactSet,
+        impulses: StepImpulses,
+        h: float,
+        lower: Array,
+        upper: Array,
+        forces: Array,
+    ) -> None:
+        model, rows = robot.model, contacts.rows
+        n, nv = 3 * len(contacts), model.nv
+        self.robot, self.h, self._parameters = robot, h, rows.parameters
+        self._dynamics = robot.constrained_kernel("contact_dynamics", rows, rows.key).fast
+        base = isinstance(model.joints[0].kind, Floating)
+        self._carry = robot.evaluation("free_base_step").fast if base else None
+        self._a, self._v, self._reached = np.zeros(nv), np.zeros(nv), np.zeros(nv)
+        self._after, self._base = np.zeros(model.nq), np.zeros(nv)
+        self._change, self._step = np.zeros(()), np.array(h)
+        delassus, response = np.zeros((n, n)), np.zeros((n, nv))
+        acceleration, velocity, gap = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._terms = (delassus, response, self._a, acceleration, velocity, gap)
+        machine_code = robot.backend in ("llvm", "numba")
+        self._solve = solver_loops(velocity_after, machine_code=machine_code).bind(
+            len(contacts), nv, *impulses.settings, np.array([h]), impulses.tolerance, *self._terms, self._v,
+            *impulses.laws, *impulses.arrays, np.zeros(3), np.zeros(3), forces, self._reached,
+        ).run  # fmt: skip
+        first, offset = (6, 1) if base else (0, 0)
+        self._within = None
+        if np.isfinite(lower).any() or np.isfinite(upper).any():
+            limits = Loops(within, machine_code=machine_code)
+            self._within = limits.bind(nv, first, offset, self._after, lower, upper).run
+
+    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array] | None:
+        """(q', v', the acceleration in between); None: this step goes the long way."""
+        inertia = self.robot.inertia_input
+        self._v[:] = v
+        if self._dynamics(q, self._v, tau, self._parameters, inertia, *self._terms) is None or not self._solve():
+            return None
+        reached = self._reached
+        if self._carry is None:
+            np.multiply(reached, self.h, out=self._after)
+            self._after += q
+        else:
+            ends = (self._after, self._base, self._change)
+            if self._carry(q, self._v, reached, self._step, inertia, *ends) is None:
+                return None
+            if self._change.item() > ACCURATE**2:
+                return None
+            reached = self._base
+        if self._within is not None and not self._within():
+            return None
+        return self._after.copy(), reached.copy(), self._a.copy()

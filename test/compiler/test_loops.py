@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions with loops: machine code does what Python does with the same text, and refuses what it does not know."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rbd_dynamics.compiler.loops import Loops
+from rbd_dynamics.compiler.loops_ir import emit_loops
+
+Array = NDArray[np.float64]
+HALF = 0.5
+
+
+def clipped(values: Array, k: int, least: float) -> int:
+    """Calls, min and max."""
+    values[k] = max(least, min(values[k], 2.0 * HALF))
+    return k
+
+
+def everything(count: int, values: Array, found: Array) -> int:
+    """Each kind of statement and operation."""
+    total = 0.0
+    k = 0
+    while k < count:
+        if values[k] < 0.0 and not k == 2:
+            total -= values[k]
+        elif values[k] == 0.0 or k != 3:
+            total += sqrt(abs(values[k]))
+        else:
+            total = total * 2.0
+        k += 1
+    found[0] = total
+    found[1] = -count / 4
+    last = 0
+    for i in range(1, count):
+        clipped(values, i, -0.25)
+        last = i
+        if values[i] > 0.9:
+            break
+    found[2] = last
+    return last
+
+
+def both(values):
+    answers = []
+    for machine_code in (True, False):
+        own, found = np.array(values), np.zeros(3)
+        bound = Loops(clipped, everything, machine_code=machine_code).bind(len(own), own, found)
+        answers.append((bound.run(), bound.result, own.tolist(), found.tolist()))
+    return answers
+
+
+@pytest.mark.parametrize(
+    "values", [[0.3, -0.7, -0.1, 0.5], [0.0, 4.0, 1.0, 1.0], [-1.0], [0.2, -3.0, -0.2, 0.0, 0.8, 7.0]]
+)
+def test_machine_code_does_what_python_does(values):
+    compiled, plain = both(values)
+    assert compiled == plain
+    assert compiled[0] is (compiled[1] != 0)
+
+
+def test_it_reads_and_writes_the_arrays_at_each_call():
+    values, found = np.array([1.0, 2.0]), np.zeros(3)
+    bound = Loops(clipped, everything, machine_code=True).bind(2, values, found)
+    bound.run()
+    first = found[0]
+    values[:] = 9.0
+    bound.run()
+    assert found[0] == 6.0 != first
+
+
+def test_arrays_stay_alive_with_the_call():
+    run = Loops(clipped, everything, machine_code=True).bind(2, np.array([1.0, 2.0]), found := np.zeros(3)).run
+    others = [np.full(2, 9.0) for _ in range(100)]  # where the freed array would be
+    run()
+    assert found[0] == 1.0 + 2.0**0.5 and len(others) == 100
+
+
+def test_arrays_of_another_kind_are_refused():
+    loops = Loops(clipped, everything, machine_code=True)
+    with pytest.raises(TypeError, match="everything: an array is not contiguous float64"):
+        loops.bind(2, np.zeros((2, 2)).T[0], np.zeros(3))
+    with pytest.raises(TypeError, match="not contiguous float64"):
+        loops.bind(2, np.zeros(2, dtype=int), np.zeros(3))
+
+
+def unknown_name(count: int) -> int:
+    return nowhere  # noqa: F821
+
+
+def two_types(count: int) -> int:
+    count = 1.5
+    return count
+
+
+def no_range(values: Array) -> int:
+    for _ in values:
+        pass
+    return 0
+
+
+def a_power(count: int) -> int:
+    count = count**2
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [(unknown_name, "nowhere is unknown"), (two_types, "two types"), (no_range, "not a range"), (a_power, "operation")],
+)
+def test_what_is_no_such_function_is_refused(function, message):
+    with pytest.raises(SyntaxError, match=f"{function.__name__}: .*{message}"):
+        emit_loops([function])

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The normal of a surface out of force and motion: numbers of theory.md section 8, without a simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pressing = pytest.importorskip("benchmarks.pressing")
+pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
+
+from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402
+from rbd_dynamics.control.hybrid_limits import HybridLimits  # noqa: E402
+from rbd_dynamics.control.hybrid_normal import PERIOD, NormalEstimator, NormalOptions  # noqa: E402
+from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor  # noqa: E402
+
+OPTIONS = NormalOptions(largest_tilt=math.radians(8.0), rate=0.5, smoothing=0.1)
+STEP = OPTIONS.rate * PERIOD
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def tilted(degrees):
+    """A unit vector that leans to x."""
+    return np.array([math.sin(math.radians(degrees)), 0.0, math.cos(math.radians(degrees))])
+
+
+def angle(a, b):
+    return math.atan2(np.linalg.norm(np.cross(a, b)), a @ b)
+
+
+class Felt:
+    """A tool that moves along a surface, and an estimator that is told of it."""
+
+    def __init__(self):
+        self.robot, _, controller, self.q, _ = pressing.scene(pressing.Case())
+        limits = HybridLimits(contact_force=0.5)
+        self.supervisor = HybridSupervisor(controller, DesiredMotion(controller.task.row_names), limits)
+        self.estimator = NormalEstimator(self.supervisor, pressing.TOOL, options=OPTIONS)
+        self.R = self.robot.pose(self.q, pressing.TOOL)[:3, :3]
+        self.supervisor.mode = "press"
+
+    def update(self, force, velocity=(0.0, 0.0, 0.0), dt=PERIOD):
+        twist = np.concatenate([np.zeros(3), self.R.T @ velocity])
+        v = np.linalg.pinv(self.robot.jacobian(self.q, pressing.TOOL)) @ twist
+        wrench = np.concatenate([np.zeros(3), self.R.T @ force])
+        return self.estimator.update(self.q, v, wrench, dt)
+
+    def slide(self, normal, friction=0.3, size=10.0, speed=0.05, offset=0.0, dt=PERIOD):
+        """Along the surface, aslant to the way it leans."""
+        along = np.cross(normal, [0.6, 0.8, 0.0])
+        along /= np.linalg.norm(along)
+        return self.update(size * (normal - friction * along) + offset, speed * along, dt)
+
+    def gap(self):
+        """From the surface as it is placed now to the point that touches."""
+        placed = self.estimator._surface_now().reference_placement
+        normal = np.array(placed.rotation).reshape(3, 3)[:, 2]
+        np.testing.assert_allclose(normal @ self.estimator.normal, 1.0, rtol=1e-12)
+        return float(normal @ (self.estimator._point(self.q) - placed.p))
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3, 0.9])
+def test_it_turns_to_what_is_felt_whatever_the_friction_is_no_faster_than_allowed(friction):
+    felt, wanted = Felt(), tilted(5.0)
+    gaps = []
+    for k in range(1, 9):
+        assert felt.slide(wanted, friction)
+        assert felt.estimator.tilt == pytest.approx(k * STEP, rel=1e-9)
+        assert angle(felt.estimator.normal, UP) == pytest.approx(k * STEP, rel=1e-9)
+        gaps.append(felt.gap())
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-12)  # it is turned about the point that touches
+    assert felt.slide(wanted, friction) and not felt.slide(wanted, friction)
+    np.testing.assert_allclose(felt.estimator.normal, wanted, atol=1e-6)
+    assert math.degrees(felt.estimator.tilt) == pytest.approx(5.0, abs=1e-4)
+
+
+def test_it_turns_no_farther_than_its_bound():
+    felt = Felt()
+    while felt.slide(tilted(-12.0)):
+        pass
+    np.testing.assert_allclose(felt.estimator.normal, tilted(-8.0), atol=1e-6)
+
+
+def test_a_surface_that_is_where_it_was_given_is_left_there():
+    felt = Felt()
+    placed = felt.estimator._surface_now().reference_placement
+    assert not felt.slide(UP)
+    np.testing.assert_allclose(felt.estimator.normal, UP, atol=1e-12)
+    assert felt.estimator.tilt == 0.0 and felt.estimator._surface_now().reference_placement is placed
+
+
+def test_nothing_is_learnt_where_it_stands_or_is_hardly_touched():
+    felt = Felt()
+    assert not felt.slide(tilted(5.0), speed=0.0049) and not felt.slide(tilted(5.0), size=2.99)
+    assert not felt.estimator.normal.any()
+    assert felt.slide(tilted(5.0), speed=0.0051, size=3.01)
+
+
+def test_what_is_felt_is_averaged_and_the_frame_turned_once_in_a_while():
+    felt = Felt()
+    for k in range(1, 5):
+        assert felt.slide(tilted(0.0), dt=PERIOD / 4.0) is False, k
+    for k in range(1, 5):  # of a normal that changed, 5 % of the rest is learnt with each step
+        turned = felt.slide(tilted(0.5), dt=PERIOD / 4.0)
+        assert turned == (k == 4)
+    assert math.degrees(felt.estimator.tilt) == pytest.approx(0.5 * (1.0 - 0.95**4), rel=1e-3)
+
+
+@pytest.mark.parametrize("tare", [True, False])
+def test_what_the_sensor_reads_in_free_motion_counts_as_its_zero(tare):
+    felt, bias = Felt(), np.array([1.0, -2.0, 0.5])
+    felt.supervisor.mode, felt.supervisor.tared = "approach", tare
+    for _ in range(3):
+        assert not felt.update(bias)
+    felt.supervisor.mode = "press"
+    while felt.slide(tilted(4.0), offset=bias):
+        pass
+    assert (angle(felt.estimator.normal, tilted(4.0)) < 1e-5) == tare
+
+
+def test_each_approach_begins_with_the_surface_as_it_was_given():
+    felt = Felt()
+    while felt.slide(tilted(3.0)):
+        pass
+    felt.supervisor.mode = "hold"
+    assert not felt.update(np.zeros(3)) and felt.estimator.tilt > 0.05
+    felt.supervisor.mode = "approach"
+    assert felt.update(np.zeros(3)) and felt.estimator.tilt == 0.0
+    placed = felt.estimator._surface_now().reference_placement
+    np.testing.assert_array_equal(placed.rotation, felt.estimator.given.rotation)
+    assert not felt.update(np.zeros(3))
+
+
+def test_another_place_that_is_given_is_where_it_begins_anew():
+    felt = Felt()
+    while felt.slide(tilted(3.0)):
+        pass
+    felt.supervisor.controller.place(felt.estimator.given)
+    assert felt.slide(tilted(3.0)) and felt.estimator.tilt == pytest.approx(STEP, rel=1e-9)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign of faults makes them where it says, one at a time, and chooses tests by what they execute."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from helpers.paths import ROOT
+
+pytest.importorskip("coverage")
+
+from benchmarks.mutation.executions import Executions
+from benchmarks.mutation.faults import Fault, faults_of, sample
+
+SOURCE = '''\
+"""A docstring with 1 + 1."""
+from typing import TYPE_CHECKING
+
+LIMIT: float = 2.0
+
+if TYPE_CHECKING:
+    import a
+
+
+def f(x: "int" = 3, *, flag=True) -> int:
+    """x - 1 is not touched."""
+    if x < LIMIT and not flag:
+        raise ValueError(f"{x} is more than {1 + 1}")
+    log.warning("%s", 2 * x)
+    x += 1
+    return [y / 2 for y in range(x) if y]
+'''
+
+
+@pytest.fixture
+def faults(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text(SOURCE)
+    return faults_of(file, tmp_path)
+
+
+def test_each_fault_changes_one_thing_and_leaves_a_program(faults):
+    for fault in faults:
+        changed = fault.applied(SOURCE.encode()).decode()
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE)), fault
+        lines = [k + 1 for k, (a, b) in enumerate(zip(SOURCE.splitlines(), changed.splitlines())) if a != b]
+        assert lines == [fault.line], fault
+
+
+def test_faults_of_every_kind_and_none_in_texts(faults):
+    found = {(fault.line, fault.kind, fault.after) for fault in faults}
+    assert found == {
+        (4, "constant", "4.0"),
+        (10, "default", "4"), (10, "default", "False"),
+        (12, "and/or", "(x < LIMIT or not flag)"), (12, "negated", "(x >= LIMIT)"), (12, "boundary", "(x <= LIMIT)"),
+        (12, "dropped", "(flag)"), (12, "forced", "True"), (12, "forced", "False"),
+        (13, "removed", "pass"),
+        (15, "removed", "pass"), (15, "arithmetic", "x -= 1"), (15, "constant", "2"),
+        (16, "return", "None"), (16, "arithmetic", "(y * 2)"), (16, "constant", "3"),
+        (16, "forced", "[y / 2 for y in range(x)]"),
+    }  # fmt: skip
+
+
+def test_a_sample_follows_from_its_seed_and_is_even_over_lines():
+    file = ROOT / "rbd_dynamics" / "simulation" / "contact.py"
+    faults = faults_of(file, ROOT)
+    assert sample(faults, 20, 3) == sample(faults, 20, 3) != sample(faults, 20, 4)
+    lines = [fault.line for fault in sample(faults, 20, 3)]
+    assert lines == sorted(set(lines)) and len(lines) == 20
+    assert len(sample(faults, 10_000, 0)) == len({fault.line for fault in faults})
+
+
+def test_tests_that_execute_the_line_come_fastest_first_and_each_function_once_before_others(tmp_path):
+    import coverage
+
+    file = "rbd_dynamics/room/module.py"
+    data = coverage.CoverageData(str(tmp_path / "lines"))
+    for context, lines in (
+        ("", [1, 2]),
+        ("t.py::slow (call)", [3]), ("t.py::cases[1] (call)", [3]), ("t.py::cases[2] (call)", [3]),
+        ("other.py::first (setup)", [4]), ("other.py::broken (call)", [3]),
+    ):  # fmt: skip
+        data.set_context(context)
+        data.add_lines({f"/anywhere/{file}": lines})
+    data.write()
+    times = {"t.py::slow": 5.0, "t.py::cases[1]": 0.2, "t.py::cases[2]": 0.1, "other.py::first": 1.0,
+             "other.py::second": 0.5, "other.py::broken": float("inf")}  # fmt: skip
+    (tmp_path / "times.json").write_text(json.dumps(times))
+    executions = Executions([tmp_path])
+
+    def tests(line, kind="constant"):
+        return executions.tests(Fault(file, "f", 3, 4, line, kind, 0, 0, ""))
+
+    assert tests(3) == ["t.py::cases[2]", "t.py::slow", "t.py::cases[1]"]
+    assert tests(4) == ["other.py::second", "other.py::first"]  # whoever uses the fixture may notice
+    assert set(tests(2)) == set(times) - {"other.py::broken"}  # executed at import
+    assert tests(2, "default") == tests(2)
+    assert tests(9) == []

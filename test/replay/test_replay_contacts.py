@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes on simulated arms with hard friction, found by a replay: `python -m benchmarks.contacts`, but smaller."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.bags import needs_rosbags
+from helpers.robots import FILES
+
+from benchmarks.contacts import PERIODS, SIZES, replayed
+from benchmarks.pushed_arms import STEP, UR, description_of, simulate
+from rbd_dynamics.control.contact_detector import ContactDetector
+from rbd_dynamics.replay.contacts import TICK, Ticks, calibrated, contacts, in_motion
+
+pytestmark = [needs_rosbags, pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return description_of(UR)
+
+
+def test_pushes_are_found_and_few_are_invented(model):
+    """Of 40, on an arm whose friction hides up to 17 N m at rest."""
+    score = replayed(UR, model, simulate(UR, model, 4, PERIODS, 3, SIZES))
+    assert len(score.pushes) == 40 and score.precision >= 0.9
+    moving, of = score.recall(False, 10.0)
+    assert moving >= 0.8 * of
+    hidden = [abs(push.size) for _, push, found in score.pushes if push.at_rest and not found]
+    assert hidden and min(hidden) < 10.0 < max(UR.friction)
+    breakaway = {joint: UR.breakaway * level for joint, level in zip(UR.joints, UR.friction)}
+    sure = [found for joint, push, found in score.pushes if push.at_rest and abs(push.size) > 3.0 * breakaway[joint]]
+    assert sum(sure) >= 0.75 * len(sure)
+
+
+def test_friction_holds_the_simulated_joints_at_rest(model):
+    """The simulation itself: at rest nothing creeps, though efforts are not those of gravity."""
+    (run,) = simulate(UR, model, 1, 2, 0, None)
+    rest = (run.t > 3.0) & (run.t < 3.9)
+    assert np.ptp(run.q[rest], axis=0).max() < 1e-4
+    assert np.abs(np.diff(run.t) - STEP).max() < 1e-9
+
+
+def ticks_of(external, v):
+    """As a recording's of one segment."""
+    found = Ticks(external.shape[1])
+    found.add(TICK * np.arange(len(external)), 0, 0, external, v, TICK)
+    return found
+
+
+def test_thresholds_do_not_depend_on_pushes():
+    """White noise in motion, without and with pushes in an eighth of the time."""
+    rng = np.random.default_rng(0)
+    noise, v = 0.3 * rng.normal(size=(6000, 2)), np.ones((6000, 2))
+    pushed = noise + np.array([20.0, 0.0]) * ((np.arange(6000) % 160) < 20)[:, None]
+    nothing = np.zeros(2)
+    one, other = (calibrated(ticks_of(x, v), nothing, nothing, per_hour=1.0, duration=0.1) for x in (noise, pushed))
+    np.testing.assert_allclose(other, one, rtol=0.25)
+    np.testing.assert_allclose(in_motion(ticks_of(noise, v)).spread, 0.6745 * 0.3, rtol=0.05)
+    fewer = calibrated(ticks_of(noise, v), nothing, nothing, per_hour=0.01, duration=0.1)
+    assert (fewer > one).all()
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_motion_tells_what_friction_may_be_at_most(both_ways):
+    """Where no fit tells it: with pushes of 40 times its size in a fifth of the time. Not where it hardly moves."""
+    rng = np.random.default_rng(1)
+    v = np.where((np.arange(2000) // 50 % 2 == 0) | (not both_ways), 0.5, -0.5)
+    pushes = 40.0 * ((np.arange(2000) % 160) < 32)
+    external = 1.0 * np.sign(v) + 0.1 * rng.normal(size=2000) + pushes
+    moving = np.column_stack([v, np.where(np.arange(2000) < 50, v, 0.0)])
+    known, unknown = in_motion(ticks_of(np.column_stack([external, external]), moving)).friction()
+    assert 1.0 < known < 7.0 and unknown == np.inf
+
+
+def test_a_joint_that_never_moves_has_no_threshold():
+    v = np.ones((1000, 2))
+    v[:, 1] = 0.0
+    found = calibrated(ticks_of(np.random.default_rng(0).normal(size=(1000, 2)), v), np.zeros(2), np.full(2, np.inf),
+                       per_hour=1.0, duration=0.1)  # fmt: skip
+    assert np.isfinite(found[0]) and np.isinf(found[1])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_ticks_at_once_are_one_after_the_other(seed):
+    """Also with pushes, rests, torques that are missing, friction at rest and joints nobody knows."""
+    rng = np.random.default_rng(seed)
+    count, joints, dt = 2500, 4, 0.05
+    external = np.cumsum(0.02 * rng.normal(size=(count, joints)), axis=0) + 0.1 * rng.normal(size=(count, joints))
+    for begin in rng.integers(0, count - 80, 6):
+        external[begin : begin + rng.integers(2, 80), rng.integers(joints)] += 5.0
+    external[rng.integers(count, size=100), rng.integers(joints, size=100)] = np.nan
+    external[:, 3] = np.nan if seed % 3 == 0 else external[:, 3]
+    slow = np.repeat(rng.random((count // 50, joints)) < 0.4, 50, axis=0)
+    parts = {"breakaway": [0.3, 0.0, np.inf, 0.5], "duration": 0.1, "longest": 2.0}
+    one, many = (ContactDetector([1.0, 2.0, 1.0, np.inf], **parts) for _ in range(2))
+    tick = taken = 0
+    while tick < count:
+        stop = min(count, tick + int(rng.integers(1, 200)))
+        beyond, moving = many.advance_free(external[tick:stop], slow[tick:stop], dt)
+        for row, still, was, moves in zip(external[tick:], slow[tick:], beyond, moving):
+            assert not one.advance(row, still, dt)
+            np.testing.assert_allclose(was, one.beyond, rtol=0, atol=1e-14)
+            np.testing.assert_array_equal(moves, one.moving)
+        tick, taken = tick + len(beyond), taken + len(beyond)
+        if tick < stop:
+            assert one.advance(external[tick], slow[tick], dt) == many.advance(external[tick], slow[tick], dt)
+            tick += 1
+        np.testing.assert_allclose(many.baseline, one.baseline, rtol=0, atol=1e-14)
+        assert (many.contact, many.lasted) == (one.contact, one.lasted)
+        for name in ("touched", "moving", "away", "beyond", "_over", "_since_rest", "_followed", "_seen"):
+            np.testing.assert_allclose(getattr(many, name), getattr(one, name), rtol=0, atol=1e-14, err_msg=name)
+    assert taken > count // 2
+
+
+def test_a_contact_that_a_segment_ends_is_one():
+    """And has its joints."""
+    ticks = Ticks(1)
+    t = np.arange(400) * 0.05
+    torque = np.where((t > 8.0) & (t < 10.0), 5.0, 0.01 * np.sin(7.0 * t))[:, None]
+    for number, part in enumerate((slice(0, 190), slice(190, 400))):
+        ticks.add(t[part], number, 0, torque[part], np.ones((len(t[part]), 1)), 0.05)
+    events, omitted = contacts(ticks, ContactDetector([1.0], duration=0.1), ["elbow"])
+    assert omitted == 0 and [list(event.peak) for event in events] == 2 * [["elbow"]]
+    assert events[0].end == pytest.approx(9.45) and events[1].start == pytest.approx(9.5, abs=0.06)
