@@ -29,6 +29,11 @@ class Evaluation:
         self._checked: tuple[Any, ...] | None = None  # outputs that were checked: loops give the same ones each time
 
     @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """What goes in."""
+        return self._kernel.signature.inputs
+
+    @property
     def fast(self) -> Any:
         """One sample by the shortest way: fast(in..., out...) -> last output, or None: call this object."""
         return self._call
