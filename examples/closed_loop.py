@@ -26,7 +26,7 @@ from rbd_dynamics.replay import excitation, rehearsal
 WANTED = 1.2  # times the error with the truth
 PLAN = rehearsal.Plan(
     excitation=excitation.Fourier(period=6.0, harmonics=5),
-    periods=2,
+    periods=6,  # the more, the closer to the truth
     load=2.0,
     com=(0.0, 0.1, 0.3),
     test=excitation.Fourier(period=4.0, harmonics=3),
