@@ -19,6 +19,7 @@ from rbd_dynamics.constraints.results import (
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.real_numbers import real_array
 
+
 class Constrained(DerivativesUnderConstraints):
     """Dynamics of a robot under a set of constraints; m is the number of its rows.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of dynamics under constraints, as methods: what `Constrained` has of them (theory.md sections 6 and 7)."""
+"""Derivatives of dynamics under constraints, as methods of `Constrained` (theory.md sections 6 and 7)."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class ConstrainedTorqueDerivatives(NamedTuple):
 
 
 class ImpulseDerivatives(NamedTuple):
-    """Of an impulse: v+ (nv, ...) and impulses (m, ...) by q (along the tangent), v, and the velocity of the rows after."""
+    """Of v+ (nv, ...) and impulses (m, ...) by q (along the tangent), v, and the velocity of the rows after."""
 
     v_dq: Array
     v_dv: Array

@@ -151,7 +151,10 @@ CATALOG: dict[str, Entry] = {
     "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives, wrenches=True),
     "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives, wrenches=True),
     "hybrid_dynamics_derivatives": Entry(
-        "q v a tau prescribed inertia", "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput", _hybrid_derivatives, wrenches=True
+        "q v a tau prescribed inertia",
+        "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput",
+        _hybrid_derivatives,
+        wrenches=True,
     ),
     "mass_matrix_inverse": Entry("q inertia", "M", _mass_matrix_inverse),
     "mass_factor": Entry("q inertia", "M", _mass_factor),

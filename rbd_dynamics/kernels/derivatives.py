@@ -83,7 +83,7 @@ class Derivatives(BoundModel):
         return self._run("mass_matrix_inverse", (q, self._inertia)) @ self._transposed_jacobian(q, frame)
 
     def hybrid_dynamics_wrench_derivative(self, q: ArrayLike, prescribed: ArrayLike, frame: str) -> tuple[Array, Array]:
-        """(d a / d f, d tau / d f), both (nv, 6), f a wrench (m, f) on a frame, in that frame. KeyError: unknown frame."""
+        """(d a / d f, d tau / d f), both (nv, 6): `prescribed` as in `Robot.hybrid_dynamics`, the rest as above."""
         still = np.zeros(self.model.nv)
         found = self.hybrid_dynamics_derivatives(q, still, still, still, prescribed)
         push, given = self._transposed_jacobian(q, frame), real_array(prescribed, "prescribed").astype(bool)[..., None]

@@ -50,10 +50,12 @@ def by_directions(
 ) -> list[tuple[Array, ...]]:
     """Of each output the rates along groups of directions, from a directional kernel; the direction is the last axis.
 
-    inputs: of the kernel but for the directions, one sample or a batch of N. A group: for each input that moves (k, ...)
-    directions, None where it does not move.
+    inputs: of the kernel but for the directions, one sample or a batch of N. A group: for each input that moves
+    (k, ...) directions, None where it does not move.
     """
-    arrays = [plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, kernel.arguments)]
+    arrays = [
+        plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, kernel.arguments)
+    ]
     batched = [x.ndim > len(argument.shape) for x, argument in zip(arrays, kernel.arguments)]
     samples = next((len(x) for x, many in zip(arrays, batched) if many), 1)
     counts = [next(len(part) for part in group if part is not None) for group in groups]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
@@ -65,7 +65,7 @@ class Inputs:
         found = {name.partition("along_")[2]: vector for name, vector in self._vectors.items()}
         return {name: vector for name, vector in found.items() if name}
 
-    def moved(self, vectors: dict[str, Vector]) -> Inputs:
+    def moved(self, vectors: Mapping[str, Vector]) -> Inputs:
         """The same with other values of some vectors, q as it is."""
         others = {name: vector for name, vector in {**self._vectors, **vectors}.items() if name != "q"}
         other = Inputs(

@@ -21,6 +21,7 @@ from helpers.robots import (
 import rbd_dynamics as rbd
 from rbd_dynamics.model.model import Model
 
+
 def trees() -> list[Model]:
     """Small trees of mixed kinds, fixed and floating, some with mimic joints."""
     return [

@@ -48,9 +48,7 @@ def test_wrenches_count_in_derivatives(model: Model) -> None:
     given = np.arange(model.nv) % 2 == 0
     found = robot.hybrid_dynamics_derivatives(q, v, a, tau, given, f_ext=f)
     for k, by_q in enumerate((found.a_dq, found.tau_dq)):
-        differences = along_tangent(
-            model, q, lambda x, k=k: robot.hybrid_dynamics(x, v, a, tau, given, f_ext=f)[k]
-        )
+        differences = along_tangent(model, q, lambda x, k=k: robot.hybrid_dynamics(x, v, a, tau, given, f_ext=f)[k])
         assert relative(by_q, differences) < 1e-5
 
 

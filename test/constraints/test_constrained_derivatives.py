@@ -126,7 +126,15 @@ def bound(name="ur5_robot", frame="tool0", redundant=False, backend="python"):
     of = ConstraintSet(robot.model, rows, stabilization=3.0)
     rng = np.random.default_rng(1)
     q, v, a = random_state(robot.model, rng)
-    return robot.constrained(of), q, v, a, rng.normal(size=len(a)), {frame: rng.normal(size=6)}, rng.normal(size=len(of))
+    return (
+        robot.constrained(of),
+        q,
+        v,
+        a,
+        rng.normal(size=len(a)),
+        {frame: rng.normal(size=6)},
+        rng.normal(size=len(of)),
+    )
 
 
 def close(found, function, model, q, *vectors, tolerance=1e-6):
@@ -134,6 +142,7 @@ def close(found, function, model, q, *vectors, tolerance=1e-6):
     by_q = along_tangent(model, q, lambda x: function(x, *vectors))
     assert relative(found[0], by_q) < tolerance
     for k, vector in enumerate(vectors):
+
         def moved(x, k=k):
             return function(q, *vectors[:k], x, *vectors[k + 1 :])
 
