@@ -25,7 +25,7 @@ from rbd_dynamics.constraints.results import (
 from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.derivatives import Derivatives
-from rbd_dynamics.kernels.evaluation import Evaluation, check_outputs
+from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
 from rbd_dynamics.model.model import Model
 
 Array = NDArray[np.float64]
@@ -60,17 +60,11 @@ class Robot(Derivatives):
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
-        self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
-        self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
+        self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
+        self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
         self._constrained_last: Constrained | None = None
         self._contact_last: tuple[Contacts, ContactDynamics] | None = None
         self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
-
-    def _evaluation(self, name: str) -> Evaluation:
-        found = super()._evaluation(name)
-        if hasattr(self, f"_fast_{name}"):
-            setattr(self, f"_fast_{name}", found.fast)
-        return found
 
     # --- dynamics -------------------------------------------------------------------------------
 
@@ -384,7 +378,3 @@ class Robot(Derivatives):
     def contact_impulse(self, q: ArrayLike, v: ArrayLike, contacts: Contacts, **options: Any) -> ContactImpulse:
         """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
         return self.in_contact(contacts).impulse(q, v, **options)
-
-
-def _refuse(*arrays: Any) -> None:
-    """Stands for a kernel that is not there yet."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.directional import by_directions
+from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
 from rbd_dynamics.model.real_numbers import real_array
 
 Array = NDArray[np.float64]
@@ -42,17 +43,41 @@ class Derivatives(BoundModel):
     batches, `out` and errors as in `Robot`.
     """
 
+    def _forget_kernels(self) -> None:
+        super()._forget_kernels()
+        self._fast_inverse_dynamics_derivatives = self._fast_forward_dynamics_derivatives = no_kernel
+        self._square = (self.model.nv, self.model.nv)
+        self._checked_three: Any = ()  # outputs that were checked; loops give the same
+
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, f_ext: Wrenches | None = None, out: Three | None = None
     ) -> Three:
         """(d_dq, d_dv, d_da) of tau, each (nv, nv). Source: theory.md section 6."""
+        if f_ext is None:
+            three = out if out is self._checked_three else self._three("inverse_dynamics_derivatives", out)
+            fast = self._fast_inverse_dynamics_derivatives
+            if fast(q, v, a, self._inertia, three[0], three[1], three[2]) is not None:
+                return three
         return self._run_under("inverse_dynamics_derivatives", (q, v, a), f_ext, out)
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None, out: Three | None = None
     ) -> Three:
         """(d_dq, d_dv, d_dtau) of the acceleration, each (nv, nv). Source: theory.md section 6."""
+        if f_ext is None:
+            three = out if out is self._checked_three else self._three("forward_dynamics_derivatives", out)
+            fast = self._fast_forward_dynamics_derivatives
+            if fast(q, v, tau, self._inertia, three[0], three[1], three[2]) is not None:
+                return three
         return self._run_under("forward_dynamics_derivatives", (q, v, tau), f_ext, out)
+
+    def _three(self, name: str, out: Any) -> Three:
+        """Three matrices to write to: new ones, or those given, checked."""
+        if out is None:
+            return np.empty(self._square), np.empty(self._square), np.empty(self._square)
+        check_outputs(name, out, 3)
+        self._checked_three = out if isinstance(out, tuple) else ()
+        return out
 
     def hybrid_dynamics_derivatives(
         self,

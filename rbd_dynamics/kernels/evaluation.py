@@ -176,3 +176,7 @@ def check_outputs(name: str, out: Any, count: int) -> None:
             if isinstance(out[k], np.ndarray) and isinstance(out[other], np.ndarray):
                 if np.may_share_memory(out[k], out[other]):
                     raise ValueError(f"{name}: out: arrays {other} and {k} share memory, one would overwrite the other")
+
+
+def no_kernel(*arrays: Any) -> None:
+    """Stands for a kernel that is not there yet: as one that cannot take the input."""
