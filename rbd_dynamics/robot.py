@@ -9,28 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.compiler.backends import Backend
-from rbd_dynamics.constraints.constrained import (
-    Constrained,
+from rbd_dynamics.constraints.bound import Constraints
+from rbd_dynamics.constraints.constrained import Constrained
+from rbd_dynamics.constraints.results import (
     ConstrainedDerivatives,
+    ConstrainedHybridDerivatives,
     ConstrainedHybridMotion,
     ConstrainedMotion,
     ConstrainedTorque,
+    ConstrainedTorqueDerivatives,
     ConstraintRows,
-    Constraints,
+    ImpulseDerivatives,
 )
 from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
-from rbd_dynamics.kernels.bound_model import BoundModel
-from rbd_dynamics.kernels.evaluation import Evaluation, check_outputs
+from rbd_dynamics.kernels.derivatives import Derivatives
+from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
 from rbd_dynamics.model.model import Model
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
 
 
-class Robot(BoundModel):
+class Robot(Derivatives):
     """Dynamics of one robot.
 
     One sample is a 1-D array, (nq,) or (nv,); a leading axis makes a batch, (N, nq) or (N, nv) in
@@ -58,17 +60,11 @@ class Robot(BoundModel):
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
-        self._fast_inverse_dynamics = self._fast_forward_dynamics = _refuse
-        self._fast_hybrid_dynamics = self._fast_mass_matrix = _refuse
+        self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
+        self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
         self._constrained_last: Constrained | None = None
         self._contact_last: tuple[Contacts, ContactDynamics] | None = None
         self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
-
-    def _evaluation(self, name: str) -> Evaluation:
-        found = super()._evaluation(name)
-        if hasattr(self, f"_fast_{name}"):
-            setattr(self, f"_fast_{name}", found.fast)
-        return found
 
     # --- dynamics -------------------------------------------------------------------------------
 
@@ -210,50 +206,6 @@ class Robot(BoundModel):
         """y (10 bodies): potential energy y @ `inertial_parameters`.ravel(), but for what is fixed to the world."""
         return self._run("potential_energy_regressor", (q,), out)
 
-    # --- derivatives ----------------------------------------------------------------------------
-
-    def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: tuple[Array, Array, Array] | None = None
-    ) -> tuple[Array, Array, Array]:
-        """(d_dq, d_dv, d_da) of tau, each (nv, nv); by q along the tangent, as `Model.integrate` moves it.
-
-        Source: theory.md section 6.
-        """
-        return self._run("inverse_dynamics_derivatives", (q, v, a, self._inertia), out)
-
-    def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: tuple[Array, Array, Array] | None = None
-    ) -> tuple[Array, Array, Array]:
-        """(d_dq, d_dv, d_dtau) of the acceleration, each (nv, nv). Source: theory.md section 6."""
-        return self._run("forward_dynamics_derivatives", (q, v, tau, self._inertia), out)
-
-    def hybrid_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        tau: ArrayLike,
-        prescribed: ArrayLike,
-        *,
-        out: tuple[Array, ...] | None = None,
-    ) -> HybridDerivatives:
-        """Derivatives of the completed (a, tau) by q, v and the given inputs, each (nv, nv).
-
-        Source: theory.md section 6.
-        """
-        inputs = (q, v, a, tau, prescribed, self._inertia)
-        result = self._run("hybrid_dynamics_derivatives", inputs, out)
-        return result if isinstance(result, HybridDerivatives) else HybridDerivatives._make(result)
-
-    def frame_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, *, out: tuple[Array, Array, Array] | None = None
-    ) -> tuple[Array, Array, Array]:
-        """(dV/dq, dA/dq, dA/dv), each (6, nv), of a frame's body twist V = J v and its rate A = J a + Jdot v.
-
-        The others are the Jacobian: dV/dv = dA/da = J. Source: theory.md section 6.
-        """
-        return self._run(f"frame_derivatives:{frame}", (q, v, a), out)
-
     # --- kinematics -----------------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
@@ -335,8 +287,33 @@ class Robot(BoundModel):
     def constrained_forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Constraints, **options: Any
     ) -> ConstrainedDerivatives:
-        """By q, v and tau: `Constrained.forward_dynamics_derivatives`; options target, out."""
+        """By q, v and tau: `Constrained.forward_dynamics_derivatives`; options f_ext, target, out."""
         return self.constrained(constraints).forward_dynamics_derivatives(q, v, tau, **options)
+
+    def constrained_hybrid_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike,
+        constraints: Constraints,
+        **options: Any,
+    ) -> ConstrainedHybridDerivatives:
+        """By q, v and inputs: `Constrained.hybrid_dynamics_derivatives`; options f_ext, target."""
+        return self.constrained(constraints).hybrid_dynamics_derivatives(q, v, a, tau, prescribed, **options)
+
+    def constrained_inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, constraints: Constraints, **options: Any
+    ) -> ConstrainedTorqueDerivatives:
+        """By q, v, a and tau: `Constrained.inverse_dynamics_derivatives`; options as for inverse dynamics, but out."""
+        return self.constrained(constraints).inverse_dynamics_derivatives(q, v, a, **options)
+
+    def constraint_impulse_derivatives(
+        self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any
+    ) -> ImpulseDerivatives:
+        """By q, v and the velocity after: `Constrained.impulse_derivatives`; options restitution, after."""
+        return self.constrained(constraints).impulse_derivatives(q, v, **options)
 
     def constrained_hybrid_dynamics(
         self,
@@ -401,7 +378,3 @@ class Robot(BoundModel):
     def contact_impulse(self, q: ArrayLike, v: ArrayLike, contacts: Contacts, **options: Any) -> ContactImpulse:
         """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
         return self.in_contact(contacts).impulse(q, v, **options)
-
-
-def _refuse(*arrays: Any) -> None:
-    """Stands for a kernel that is not there yet."""

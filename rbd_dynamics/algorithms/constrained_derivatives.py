@@ -24,6 +24,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.jets import Jet, level_above, rate_of
 from rbd_dynamics.spatial.scalar import Scalar, dot
+from rbd_dynamics.spatial.se3 import Vec6
 
 Vector = Sequence[Scalar]
 RowsAt = Callable[[Vector, Vector], Rows]
@@ -49,6 +50,7 @@ def constrained_forward_dynamics_derivatives(
     target: Vector,
     rows_at: RowsAt,
     gains: tuple[Scalar, Scalar],
+    f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
     massless: bool = False,
 ) -> ConstrainedDerivatives:
@@ -64,7 +66,7 @@ def constrained_forward_dynamics_derivatives(
         wanted - bias - gains[0] * dot(row, v) - gains[1] * h
         for wanted, bias, row, h in zip(target, rows.bias, A, rows.position)
     ]
-    bias = inverse_dynamics(model, inertias, q, v, still, friction=friction)
+    bias = inverse_dynamics(model, inertias, q, v, still, f_ext, friction=friction)
     M = mass_matrix(model, inertias, q)
     M, scale = held_mass_matrix(M, A) if massless else (M, 0.0)
     W = MassFactor.of(M)
@@ -99,7 +101,7 @@ def constrained_forward_dynamics_derivatives(
         return [-1.0 * (rate_of(bias, level) + gains[0] * row[k]) for bias, row in zip(moved.bias, A)]
 
     a, multipliers = response([t - b for t, b in zip(tau, bias)], rhs)
-    dq, dv, _ = inverse_dynamics_derivatives(model, inertias, q, v, a, friction)
+    dq, dv, _ = inverse_dynamics_derivatives(model, inertias, q, v, a, f_ext, friction)
     columns: list[list[tuple[list[Scalar], list[Scalar]]]] = [[], [], []]
     for k in range(n):
         carried, wanted = by_position(k)

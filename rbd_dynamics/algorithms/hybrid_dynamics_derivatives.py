@@ -19,7 +19,7 @@ from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, dot, where
-from rbd_dynamics.spatial.se3 import dot6
+from rbd_dynamics.spatial.se3 import Vec6, dot6
 
 
 class HybridDerivatives(NamedTuple):
@@ -43,11 +43,12 @@ def forward_dynamics_derivatives(
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     tau: Sequence[Scalar],
+    f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """d qdd / dq, d qdd / dv and d qdd / dtau = M^-1, each (nv, nv)."""
     unused, free = [0.0] * model.nv, [False] * model.nv
-    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, friction)[:3]
+    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, f_ext, friction)[:3]
 
 
 def hybrid_dynamics_derivatives(
@@ -58,12 +59,13 @@ def hybrid_dynamics_derivatives(
     a: Sequence[Scalar],
     tau: Sequence[Scalar],
     prescribed: Sequence[Scalar],
+    f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
 ) -> HybridDerivatives:
     """Derivatives at the solution of `hybrid_dynamics` with the same arguments."""
     n = range(model.nv)
     free = [where(p, 0.0, 1.0) for p in prescribed]
-    at_rest = world_frame(model, inertias, q, v)
+    at_rest = world_frame(model, inertias, q, v, f_ext=f_ext)
     M, bias = mass_and_bias(model, at_rest)
     bias = add_passive_torque(model, bias, q, v if friction else None)
 
@@ -74,7 +76,7 @@ def hybrid_dynamics_derivatives(
     factor = factorise(partition)
     qdd = factor.solve([where(prescribed[i], a[i], tau[i] - bias[i] - known[i]) for i in n])
 
-    world = world_frame(model, inertias, q, v, qdd)
+    world = world_frame(model, inertias, q, v, qdd, f_ext)
     dq, dv, _ = derivatives_in_world_frame(model, world)
     add_passive_slopes(model, dq, dv, q, v if friction else None)
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.passive_forces import add_passive_slopes
-from rbd_dynamics.algorithms.world_frame import Column, CoriolisInertia, WorldFrame, world_frame
+from rbd_dynamics.algorithms.world_frame import Column, CoriolisInertia, Subtree, WorldFrame, world_frame
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar
@@ -23,20 +24,42 @@ def inverse_dynamics_derivatives(
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     a: Sequence[Scalar],
+    f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """d tau / dq, d tau / dv and d tau / da = M, each (nv, nv), with passive forces.
 
     The derivative by q is along the tangent: column k is the rate of tau as the configuration moves
-    with body velocity e_k (`Model.integrate`), v and a kept as they are.
+    with body velocity e_k (`Model.integrate`), v and a kept as they are. External wrenches (`f_ext`, one on each
+    body, in its frame) turn with their bodies.
 
     Moving joint j turns its whole subtree. A torque inside the subtree turns along, so only the
     gained velocity and acceleration count; a torque below it also sees the subtree's wrench turn. Where
     S depends on q, the joint's own columns S(q) change as well and meet the subtree's wrench.
     """
-    dq, dv, da = derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a))
+    dq, dv, da = derivatives_in_world_frame(model, world_frame(model, inertias, q, v, a, f_ext))
     add_passive_slopes(model, dq, dv, q, v if friction else None)
     return dq, dv, da
+
+
+class WrenchChanges(NamedTuple):
+    """Of a subtree's wrench per unit of a joint's position, velocity and acceleration.
+
+    by_q is seen from the subtree, as it turns along; turned: by_q, seen from the world.
+    """
+
+    by_q: Vec6
+    by_v: Vec6
+    by_a: Vec6
+    turned: Vec6
+
+
+def subtree_wrench_changes(own: Column, subtree: Subtree) -> WrenchChanges:
+    """As the joint of the subtree itself, or one towards the base, moves along its column."""
+    inertia, coriolis, wrench = subtree
+    by_q = add6(inertia * own.gained_acceleration, scale6(2.0, coriolis * own.gained_velocity))
+    by_v = add6(inertia * add6(own.rate, own.gained_velocity), scale6(2.0, coriolis * own.s))
+    return WrenchChanges(by_q, by_v, inertia * own.s, sub6(by_q, ad_dual(own.s, wrench)))
 
 
 def derivatives_in_world_frame(model: Model, world: WorldFrame) -> tuple[Matrix, Matrix, Matrix]:
@@ -47,22 +70,17 @@ def derivatives_in_world_frame(model: Model, world: WorldFrame) -> tuple[Matrix,
         matrix[row.dof][column.dof] = matrix[row.dof][column.dof] + value
 
     for index, body in enumerate(model.bodies):
-        inertia, coriolis, wrench = world.subtrees[index]
+        subtree = world.subtrees[index]
         for own in world.columns[index]:
-            # wrench of the subtree per unit of this joint's position, velocity, acceleration
-            gained = inertia * own.gained_acceleration
-            by_q = add6(gained, scale6(2.0, coriolis * own.gained_velocity))
-            by_v = add6(inertia * add6(own.rate, own.gained_velocity), scale6(2.0, coriolis * own.s))
-            by_a = inertia * own.s
-            turned = sub6(by_q, ad_dual(own.s, wrench))
+            by_q, by_v, by_a, turned = subtree_wrench_changes(own, subtree)
             for other in world.columns[index]:
                 add(dq, other, own, dot6(other.s, by_q))
                 add(dv, other, own, dot6(other.s, by_v))
                 add(da, other, own, dot6(other.s, by_a))
             for other, slope in zip(world.columns[index], own.slopes):
-                add(dq, other, own, dot6(slope, wrench))
+                add(dq, other, own, dot6(slope, subtree.wrench))
             # this joint's torque, by the joints towards the base: S^T (I x + 2 B y) = x . (I S) + ...
-            coriolis_part = _angular_row(own.s, coriolis)
+            coriolis_part = _angular_row(own.s, subtree.coriolis)
             at = body.parent
             while at != WORLD:
                 for other in world.columns[at]:

@@ -25,8 +25,8 @@ def centroidal_momentum_matrix(
     for own, subtree in zip(world.columns, world.subtrees):
         for column in own:
             columns[column.dof] = add6(columns[column.dof], subtree.inertia * column.s)
-    center = _center(model, world, fixed)
-    return [_about(center, column) for column in columns]
+    _, point = center(model, world, fixed)
+    return [about(point, column) for column in columns]
 
 
 def momentum(
@@ -38,7 +38,7 @@ def momentum(
     for own, subtree in zip(world.columns, world.subtrees):
         for column in own:
             total = add6(total, scale6(v[column.dof], subtree.inertia * column.s))
-    return _about(_center(model, world, fixed), total)
+    return about(center(model, world, fixed)[1], total)
 
 
 def centroidal_momentum_bias(
@@ -53,17 +53,18 @@ def centroidal_momentum_bias(
     for body, subtree in zip(model.bodies, world.subtrees):
         if body.parent < 0:
             total = add6(total, subtree.wrench)
-    return _about(_center(model, world, fixed), total)
+    return about(center(model, world, fixed)[1], total)
 
 
-def _center(model: Model, world: WorldFrame, fixed: RigidInertia) -> Vec3:
+def center(model: Model, world: WorldFrame, fixed: RigidInertia) -> tuple[Scalar, Vec3]:
+    """Mass and centre of mass of the whole robot, what is fixed to the world included."""
     mass, moment = fixed.mass, fixed.moment
     for body, subtree in zip(model.bodies, world.subtrees):
         if body.parent < 0:
             mass, moment = mass + subtree.inertia.mass, add3(moment, subtree.inertia.moment)
-    return scale3(reciprocal(mass), moment)
+    return mass, scale3(reciprocal(mass), moment)
 
 
-def _about(point: Vec3, wrench: Vec6) -> Vec6:
+def about(point: Vec3, wrench: Vec6) -> Vec6:
     """A wrench or momentum about the world's origin, moved to a point."""
     return sub3(wrench[:3], cross(point, wrench[3:])) + wrench[3:]

@@ -35,6 +35,7 @@ from rbd_dynamics.spatial.se3 import (
     scale6,
     sub6,
     twist_to_parent,
+    wrench_to_parent,
 )
 from rbd_dynamics.spatial.so3 import Mat3, Vec3, add3, cross, dot3, matvec, scale3, sub3
 
@@ -111,8 +112,12 @@ def world_frame(
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     a: Sequence[Scalar] | None = None,
+    f_ext: Sequence[Vec6] | None = None,
 ) -> WorldFrame:
-    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration."""
+    """Columns and subtree sums. Without `a` accelerations and wrenches are those at zero acceleration.
+
+    `f_ext`: the external wrench on each body, in its frame; a subtree's wrench is what its joint has to give besides.
+    """
     poses: list[Transform] = []
     twists: list[Vec6] = []
     accelerations: list[Vec6] = []
@@ -159,6 +164,8 @@ def world_frame(
             own.append(Column(index, dof, column, rate, gained, more, slopes[k]))
         inertia = inertias[index].to_parent(pose)
         wrench = sub6(inertia * acceleration, ad_dual(twist, inertia * twist))
+        if f_ext is not None:
+            wrench = sub6(wrench, wrench_to_parent(pose, f_ext[index]))
         poses.append(pose)
         twists.append(twist)
         accelerations.append(acceleration)

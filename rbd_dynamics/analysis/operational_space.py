@@ -73,6 +73,21 @@ def effective_inertia(
     return EffectiveInertia(np.swapaxes(X, -1, -2) @ X, inertia, movable.sum(axis=-1), directions, masses)
 
 
+def effective_inertia_derivative(
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+) -> Array:
+    """dL/dq (k, k, nv) along the tangent, for L = (J M^-1 J^T)^-1. Source: theory.md sections 6 and 7.
+
+    Raises ArithmeticError where a direction is immovable, its inertia infinite; else as `effective_inertia`.
+    """
+    found = effective_inertia(robot, q, frame, rows=rows, tolerance=tolerance)
+    if np.any(found.rank < found.inertia.shape[-1]):
+        raise ArithmeticError(f"{frame!r} has no finite inertia in a direction: it cannot be differentiated there")
+    chosen = np.arange(6)[rows]
+    by_q = robot.inverse_effective_inertia_derivative(q, frame)[..., chosen[:, None], chosen, :]
+    return -np.einsum("...ij,...jkn,...kl->...iln", found.inertia, by_q, found.inertia)
+
+
 def effective_mass(
     robot: Robot,
     q: ArrayLike,

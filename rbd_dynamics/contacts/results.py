@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.constrained import negligible
+from rbd_dynamics.constraints.results import negligible
 
 Array = NDArray[np.float64]
 

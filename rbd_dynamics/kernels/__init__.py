@@ -6,7 +6,8 @@
 """
 
 from rbd_dynamics.kernels.bound_model import BoundModel
-from rbd_dynamics.kernels.catalog import CATALOG, Entry
+from rbd_dynamics.kernels.catalog import CATALOG
+from rbd_dynamics.kernels.entry import Entry
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs, RowSource
 

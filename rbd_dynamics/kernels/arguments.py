@@ -29,10 +29,13 @@ _TABLE: dict[str, _Named] = {
     **_each("q q_after", "nq"),
     **_each("v a tau x product reached_velocity v_after", "nv"),
     **_each("prescribed actuated", "nv", boolean=True),
+    # directions in which these move
+    **_each("along_q along_v along_a along_tau", "nv"),
+    **_each("along_target", "rows"),
     # what belongs to the bodies: ten inertial parameters, a wrench; of what is fixed to the world
     **_each("inertia", "bodies", 10, shared=True),
     **_each("fixed_inertia", 10, shared=True),
-    **_each("f_ext reactions", "bodies", 6),
+    **_each("f_ext along_f_ext reactions", "bodies", 6),
     # scalars and points
     **_each("energy rank change"),
     **_each("step", shared=True),
@@ -42,8 +45,9 @@ _TABLE: dict[str, _Named] = {
     **_each("M dq dv da dtau", "nv", "nv"),
     **_each("a_dq a_dv a_dtau a_dinput tau_dq tau_dv tau_dinput", "nv", "nv"),
     **_each("pose", 4, 4),
-    **_each("J twist_dq rate_dq rate_dv", 6, "nv"),
-    **_each("point_J", 3, "nv"),
+    **_each("J twist_dq rate_dq rate_dv momentum_dq", 6, "nv"),
+    **_each("point_J velocity_dq acceleration_dq acceleration_dv", 3, "nv"),
+    **_each("reactions_dq reactions_dv reactions_da", "bodies", 6, "nv"),
     **_each("inverse_effective_inertia", 6, 6),
     **_each("regressor", "nv", "inertial parameters"),
     **_each("energy_regressor", "inertial parameters"),
@@ -57,8 +61,12 @@ _TABLE: dict[str, _Named] = {
     **_each("A multipliers_dq multipliers_dv multipliers_dtau", "rows", "nv"),
 }
 
-#: how many numbers a vector holds for each body, one body after the other
-PER_BODY = {"inertia": 10, "f_ext": 6, "reactions": 6, "regressor": 10, "energy_regressor": 10}
+_PER_BODY = {"inertia": 10, "f_ext": 6, "along_f_ext": 6, "reactions": 6, "regressor": 10, "energy_regressor": 10}
+
+
+def per_body(name: str, sizes: Mapping[str, int]) -> int:
+    """How many numbers a vector holds for each body, one body after the other; 0: it is not of the bodies."""
+    return 6 * sizes["nv"] if name.startswith("reactions_d") else _PER_BODY.get(name, 0)
 
 
 def sizes_of(model: Model, rows: int = 0, parameters: int = 0) -> dict[str, int]:

@@ -56,7 +56,7 @@ class BoundModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: without kernels, which they find in the cache when they need them."""
-        forgotten = ("_kernels", "_fast_", "_constrained", "_contact", "_checked_pair")
+        forgotten = ("_kernels", "_fast_", "_constrained", "_contact", "_checked_")
         return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -88,6 +88,8 @@ class BoundModel:
             signature, function = specialise(self.model, name, friction=self.friction)
             kernel = backends.build(self.backend, name, signature, function)
             found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
+            if hasattr(self, f"_fast_{name}"):  # methods that call the kernel itself
+                setattr(self, f"_fast_{name}", found.fast)
         return found
 
     def evaluation(self, name: str) -> Evaluation:

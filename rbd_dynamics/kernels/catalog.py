@@ -6,8 +6,7 @@ To make an algorithm a kernel, add a function and a line to `CATALOG` here; `arg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum, passive_forces
 from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, center_of_mass_jacobian_dot
@@ -23,27 +22,13 @@ from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics, joint_reactions
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from rbd_dynamics.algorithms.joint_reaction_derivatives import joint_reaction_derivatives
+from rbd_dynamics.algorithms.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
+from rbd_dynamics.kernels.directional import directional
+from rbd_dynamics.kernels.entry import Algorithm, Entry, flat, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
-from rbd_dynamics.spatial.scalar import Scalar
-
-Vector = Sequence[Scalar]
-Algorithm = Callable[[Inputs], Sequence[Any]]
-
-
-class Entry(NamedTuple):
-    """A kernel: names of what goes in and out, and the function, which returns the outputs in order, each flat.
-
-    of: what it is for besides the robot: a frame ("pose:tool0") or a set of constraints. wrenches: there
-    is also a kernel "name_f_ext" with external wrenches.
-    """
-
-    inputs: str
-    outputs: str
-    function: Algorithm
-    of: Literal["robot", "frame", "constraints"] = "robot"
-    wrenches: bool = False
 
 
 def _gravity(x: Inputs) -> Any:
@@ -69,16 +54,16 @@ def _hybrid(x: Inputs) -> Any:
 
 
 def _inverse_derivatives(x: Inputs) -> Any:
-    return map(flat, inverse_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.a, x.friction))
+    return map(flat, inverse_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.a, x.wrenches, x.friction))
 
 
 def _forward_derivatives(x: Inputs) -> Any:
-    return map(flat, forward_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.tau, x.friction))
+    return map(flat, forward_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.tau, x.wrenches, x.friction))
 
 
 def _hybrid_derivatives(x: Inputs) -> Any:
     inputs = (x.q, x.v, x.a, x.tau, x.prescribed)
-    return map(flat, hybrid_dynamics_derivatives(x.model, x.inertias, *inputs, x.friction))
+    return map(flat, hybrid_dynamics_derivatives(x.model, x.inertias, *inputs, x.wrenches, x.friction))
 
 
 def _mass_matrix_inverse(x: Inputs) -> Any:
@@ -101,6 +86,11 @@ def _joint_reactions(x: Inputs) -> Any:
     return [flat(joint_reactions(x.model, x.inertias, x.q, x.v, x.a, x.wrenches))]
 
 
+def _joint_reaction_derivatives(x: Inputs) -> Any:
+    found = joint_reaction_derivatives(x.model, x.inertias, x.q, x.v, x.a, x.wrenches)
+    return [[entry for columns in bodies for entry in rows_of(columns)] for bodies in found]
+
+
 def _coriolis_matrix(x: Inputs) -> Any:
     return [flat(coriolis_matrix(x.model, x.inertias, x.q, x.v))]
 
@@ -110,11 +100,20 @@ def _momentum(x: Inputs) -> Any:
 
 
 def _centroidal_momentum_matrix(x: Inputs) -> Any:
-    return [_rows(momentum.centroidal_momentum_matrix(x.model, x.inertias, x.fixed, x.q))]
+    return [rows_of(momentum.centroidal_momentum_matrix(x.model, x.inertias, x.fixed, x.q))]
 
 
 def _centroidal_momentum_bias(x: Inputs) -> Any:
     return [momentum.centroidal_momentum_bias(x.model, x.inertias, x.fixed, x.q, x.v)]
+
+
+def _centroidal_momentum_derivatives(x: Inputs) -> Any:
+    found = centroidal_momentum_derivatives(x.model, x.inertias, x.fixed, x.q, x.v, x.a)
+    return map(rows_of, found)
+
+
+def _center_of_mass_derivatives(x: Inputs) -> Any:
+    return map(rows_of, center_of_mass_derivatives(x.model, x.inertias, x.fixed, x.q, x.v, x.a))
 
 
 def _potential_energy(x: Inputs) -> Any:
@@ -122,11 +121,11 @@ def _potential_energy(x: Inputs) -> Any:
 
 
 def _center_of_mass_jacobian(x: Inputs) -> Any:
-    return [_rows(center_of_mass_jacobian(x.model, x.inertias, x.fixed, x.q))]
+    return [rows_of(center_of_mass_jacobian(x.model, x.inertias, x.fixed, x.q))]
 
 
 def _center_of_mass_jacobian_dot(x: Inputs) -> Any:
-    return [_rows(center_of_mass_jacobian_dot(x.model, x.inertias, x.fixed, x.q, x.v))]
+    return [rows_of(center_of_mass_jacobian_dot(x.model, x.inertias, x.fixed, x.q, x.v))]
 
 
 def _pose(x: Inputs) -> Any:
@@ -136,7 +135,7 @@ def _pose(x: Inputs) -> Any:
 
 
 def _frame_derivatives(x: Inputs) -> Any:
-    return map(_rows, frame_derivatives(x.model, x.q, x.v, x.a, x.frame))
+    return map(rows_of, frame_derivatives(x.model, x.q, x.v, x.a, x.frame))
 
 
 def _inverse_effective_inertia(x: Inputs) -> Any:
@@ -149,10 +148,13 @@ CATALOG: dict[str, Entry] = {
     "hybrid_dynamics": Entry("q v a tau prescribed inertia", "a tau", _hybrid, wrenches=True),
     "free_base_step": Entry("q v reached_velocity step inertia", "q_after v_after change", _free_base_step),
     "mass_matrix": Entry("q inertia", "M", lambda x: [flat(x.mass_matrix())]),
-    "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives),
-    "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives),
+    "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives, wrenches=True),
+    "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives, wrenches=True),
     "hybrid_dynamics_derivatives": Entry(
-        "q v a tau prescribed inertia", "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput", _hybrid_derivatives
+        "q v a tau prescribed inertia",
+        "a_dq a_dv a_dinput tau_dq tau_dv tau_dinput",
+        _hybrid_derivatives,
+        wrenches=True,
     ),
     "mass_matrix_inverse": Entry("q inertia", "M", _mass_matrix_inverse),
     "mass_factor": Entry("q inertia", "M", _mass_factor),
@@ -162,6 +164,9 @@ CATALOG: dict[str, Entry] = {
     "factor_solve_transposed": Entry("q x inertia", "product", _factor("solve_transposed")),
     "quasi_velocity_coriolis": Entry("q v inertia", "M", _quasi_velocity_coriolis),
     "joint_reactions": Entry("q v a inertia", "reactions", _joint_reactions, wrenches=True),
+    "joint_reaction_derivatives": Entry(
+        "q v a inertia", "reactions_dq reactions_dv reactions_da", _joint_reaction_derivatives, wrenches=True
+    ),
     "coriolis_matrix": Entry("q v inertia", "M", _coriolis_matrix),
     "regressor": Entry("q v a", "regressor", lambda x: [flat(regressor(x.model, x.q, x.v, x.a))]),
     "kinetic_energy_regressor": Entry(
@@ -171,6 +176,9 @@ CATALOG: dict[str, Entry] = {
     "momentum": Entry("q v inertia fixed_inertia", "momentum", _momentum),
     "centroidal_momentum_matrix": Entry("q inertia fixed_inertia", "J", _centroidal_momentum_matrix),
     "centroidal_momentum_bias": Entry("q v inertia fixed_inertia", "momentum", _centroidal_momentum_bias),
+    "centroidal_momentum_derivatives": Entry(
+        "q v a inertia fixed_inertia", "momentum_dq rate_dq rate_dv", _centroidal_momentum_derivatives
+    ),
     "bias": Entry("q v inertia", "tau", lambda x: [x.bias()]),
     "gravity": Entry("q inertia", "tau", _gravity),
     "coriolis": Entry("q v inertia", "tau", _coriolis),
@@ -185,10 +193,13 @@ CATALOG: dict[str, Entry] = {
     ),
     "center_of_mass_jacobian": Entry("q inertia fixed_inertia", "point_J", _center_of_mass_jacobian),
     "center_of_mass_jacobian_dot": Entry("q v inertia fixed_inertia", "point_J", _center_of_mass_jacobian_dot),
+    "center_of_mass_derivatives": Entry(
+        "q v a inertia fixed_inertia", "velocity_dq acceleration_dq acceleration_dv", _center_of_mass_derivatives
+    ),
     "pose": Entry("q", "pose", _pose, of="frame"),
-    "jacobian": Entry("q", "J", lambda x: [_rows(frames.frame_jacobian(x.model, x.q, x.frame))], of="frame"),
+    "jacobian": Entry("q", "J", lambda x: [rows_of(frames.frame_jacobian(x.model, x.q, x.frame))], of="frame"),
     "jacobian_dot": Entry(
-        "q v", "J", lambda x: [_rows(frames.frame_jacobian_dot(x.model, x.q, x.v, x.frame))], of="frame"
+        "q v", "J", lambda x: [rows_of(frames.frame_jacobian_dot(x.model, x.q, x.v, x.frame))], of="frame"
     ),
     "frame_derivatives": Entry("q v a", "twist_dq rate_dq rate_dv", _frame_derivatives, of="frame"),
     "inverse_effective_inertia": Entry(
@@ -196,12 +207,8 @@ CATALOG: dict[str, Entry] = {
     ),
 }
 
-
-def flat(matrix: Sequence[Vector]) -> list[Scalar]:
-    """Row by row."""
-    return [entry for row in matrix for entry in row]
-
-
-def _rows(columns: Sequence[Vector]) -> list[Scalar]:
-    """Of a matrix by its columns."""
-    return [entry for row in zip(*columns) for entry in row]
+#: of these there are directional derivatives, too
+CATALOG |= {
+    f"{name}_along": directional(CATALOG[name])
+    for name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "inverse_effective_inertia")
+}

@@ -9,7 +9,8 @@ from typing import Any
 from rbd_dynamics.algorithms import constrained_dynamics as dynamics
 from rbd_dynamics.algorithms.constrained_derivatives import constrained_forward_dynamics_derivatives
 from rbd_dynamics.algorithms.contact_response import contact_response
-from rbd_dynamics.kernels.catalog import Algorithm, Entry, flat
+from rbd_dynamics.kernels.directional import directional
+from rbd_dynamics.kernels.entry import Algorithm, Entry, flat
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
@@ -54,7 +55,7 @@ def _inverse(least_torque: bool) -> Algorithm:
 def _forward_derivatives(x: Inputs) -> Any:
     inputs = (x.q, x.v, x.tau, x.target)
     found = constrained_forward_dynamics_derivatives(
-        x.model, x.inertias, *inputs, x.rows_at, x.stabilization, x.friction, x.massless
+        x.model, x.inertias, *inputs, x.rows_at, x.stabilization, x.wrenches, x.friction, x.massless
     )
     return map(flat, found)
 
@@ -106,6 +107,7 @@ CONSTRAINED: dict[str, Entry] = {
         "q v tau parameters target inertia",
         "a_dq a_dv a_dtau multipliers_dq multipliers_dv multipliers_dtau",
         _forward_derivatives,
+        wrenches=True,
     ),
     "force_projection": _entry("q parameters inertia", "M rank", _projection),
     "constraint_impulse": _entry("q v parameters target inertia", "v multipliers rank", _impulse),
@@ -113,4 +115,16 @@ CONSTRAINED: dict[str, Entry] = {
         "q v tau parameters inertia", "delassus response a row_acceleration row_velocity h", _contacts, wrenches=True
     ),
     "constraint_correction": _entry("q parameters inertia", "v h", _correction),
+}
+
+#: of these there are directional derivatives, too
+CONSTRAINED |= {
+    f"{name}_along": directional(CONSTRAINED[name], outputs, fixed)
+    for name, outputs, fixed in (
+        ("constrained_inverse_dynamics_torque", "tau multipliers", "target"),
+        ("constrained_inverse_dynamics_constraint_force", "tau multipliers", "target"),
+        ("constrained_hybrid_dynamics", "a tau multipliers", "target"),
+        ("constraint_impulse", "v multipliers", ""),
+        ("constraint_rows", "h A", ""),
+    )
 }

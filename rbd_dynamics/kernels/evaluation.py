@@ -29,6 +29,11 @@ class Evaluation:
         self._checked: tuple[Any, ...] | None = None  # outputs that were checked: loops give the same ones each time
 
     @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """What goes in."""
+        return self._kernel.signature.inputs
+
+    @property
     def fast(self) -> Any:
         """One sample by the shortest way: fast(in..., out...) -> last output, or None: call this object."""
         return self._call
@@ -171,3 +176,7 @@ def check_outputs(name: str, out: Any, count: int) -> None:
             if isinstance(out[k], np.ndarray) and isinstance(out[other], np.ndarray):
                 if np.may_share_memory(out[k], out[other]):
                     raise ValueError(f"{name}: out: arrays {other} and {k} share memory, one would overwrite the other")
+
+
+def no_kernel(*arrays: Any) -> None:
+    """Stands for a kernel that is not there yet: as one that cannot take the input."""

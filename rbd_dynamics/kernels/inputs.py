@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
@@ -51,13 +51,33 @@ class Inputs:
         assert not taken, f"inputs {taken} have names that mean something else here"
         self.checks: list[Scalar] = []
         if "q" in vectors:
-            self.q = self._with_unit_quaternions(vectors["q"])
+            self.q: Vector = self._with_unit_quaternions(vectors["q"])
 
     def __getattr__(self, name: str) -> Any:
         try:
             return self._vectors[name]
         except KeyError:
             raise AttributeError(f"the kernel has no input {name!r}") from None
+
+    @property
+    def directions(self) -> dict[str, Vector]:
+        """Of each vector that moves, where to: of a directional derivative."""
+        found = {name.partition("along_")[2]: vector for name, vector in self._vectors.items()}
+        return {name: vector for name, vector in found.items() if name}
+
+    def moved(self, vectors: Mapping[str, Vector]) -> Inputs:
+        """The same with other values of some vectors, q as it is."""
+        others = {name: vector for name, vector in {**self._vectors, **vectors}.items() if name != "q"}
+        other = Inputs(
+            self.model,
+            others,
+            friction=self.friction,
+            frame=self._frame,
+            constraints=self._constraints,
+            massless=self.massless,
+        )
+        other.q = vectors.get("q", self.q)
+        return other
 
     @property
     def still(self) -> list[Scalar]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.compiler.program import Argument, Function, Signature
-from rbd_dynamics.kernels.arguments import PER_BODY, arguments, sizes_of
-from rbd_dynamics.kernels.catalog import CATALOG, Algorithm
+from rbd_dynamics.kernels.arguments import arguments, per_body, sizes_of
+from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.constrained import CONSTRAINED
+from rbd_dynamics.kernels.entry import Algorithm
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Model
@@ -36,6 +37,7 @@ def specialise(
     words = entry.inputs.split()
     if wrenches:
         words.insert(words.index("inertia"), "f_ext")
+        words += ["along_f_ext"] * ("along_q" in words)
     rows = 0 if constraints is None else len(constraints)
     sizes = sizes_of(model, rows, 0 if constraints is None else len(constraints.parameters))
     signature = Signature(arguments(" ".join(words), sizes), arguments(entry.outputs, sizes))
@@ -58,15 +60,17 @@ def function_of(
     The algorithm sees the expanded tree, in which chains are single joints; what goes in and out is for
     the bodies of the model itself.
     """
-    tree = expanded(model)
+    tree, sizes = expanded(model), sizes_of(model)
     place = tree.model.frame(frame) if frame else None
     massless = constraints is not None and bool(singular_joints(model))
 
     def spread(argument: Argument, vector: Vector) -> Vector:
-        return tree.spread(vector, PER_BODY[argument.name]) if argument.name in PER_BODY else vector
+        width = per_body(argument.name, sizes)
+        return tree.spread(vector, width) if width else vector
 
     def gathered(argument: Argument, vector: Vector) -> Vector:
-        return tree.gather(vector, PER_BODY[argument.name]) if argument.name in PER_BODY else vector
+        width = per_body(argument.name, sizes)
+        return tree.gather(vector, width) if width else vector
 
     def function(*vectors: Vector) -> Sequence[Vector]:
         named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}

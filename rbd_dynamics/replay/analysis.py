@@ -42,6 +42,7 @@ from rbd_dynamics.replay.segmentation import Progress, Segment, Segments
 from rbd_dynamics.replay.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.sinks import Sink
+from rbd_dynamics.replay.spool import Spool
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -109,8 +110,8 @@ def analyse(
 ) -> Analysis:
     """Compare a recording with a robot, answer the questions, and hand motion and torques to the sinks.
 
-    The recording is read once for all that is identified, and again for what needs the result of that: external
-    torques, sinks, which are left open, and series.
+    The recording is read once for all that is identified; its segments are gone over again for what needs the result
+    of that: external torques, sinks, which are left open, and series.
 
     Parameters:
         series: points to be drawn for each signal; 0: none.
@@ -188,15 +189,21 @@ class _Passes:
 
     def __init__(self, count: int, progress: Progress | None) -> None:
         self._count, self._progress, self._done = count, progress, 0
+        self._spool = Spool()
 
     def report(self, fraction: float) -> None:
         if self._progress is not None:
             self._progress((self._done + fraction) / self._count)
 
     def over(self, found: Segments, robot: Robot, settings: Settings) -> Iterator[tuple[Segment, Prediction]]:
-        for segment in found:
+        for segment in self._segments(found):
             yield segment, predict(robot, segment, terms=settings.terms)
         self._done += 1
+
+    def _segments(self, found: Segments) -> Iterator[Segment]:
+        if not self._spool.complete:
+            return self._spool.passing(found) if self._done + 1 < self._count else iter(found)
+        return self._spool.segments(self.report)
 
 
 def _signals(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.differences import along_tangent, along_velocity, relative
 from helpers.robots import (
     ROBOTS,
     SAMPLE,
@@ -19,26 +20,6 @@ from helpers.robots import (
 
 import rbd_dynamics as rbd
 from rbd_dynamics.model.model import Model
-
-STEP = 1e-6
-
-
-def relative(found: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
-
-
-def along_tangent(model: Model, q: np.ndarray, function) -> np.ndarray:
-    """Central differences of function(q) along every tangent direction, the last axis."""
-    columns = [
-        (function(model.integrate(q, STEP * e)) - function(model.integrate(q, -STEP * e))) / (2 * STEP)
-        for e in np.eye(model.nv)
-    ]
-    return np.stack(columns, axis=-1)
-
-
-def along_velocity(v: np.ndarray, function) -> np.ndarray:
-    columns = [(function(v + STEP * e) - function(v - STEP * e)) / (2 * STEP) for e in np.eye(len(v))]
-    return np.stack(columns, axis=-1)
 
 
 def trees() -> list[Model]:

@@ -6,7 +6,7 @@ from helpers.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.compiler.program import Argument
-from rbd_dynamics.kernels.arguments import PER_BODY, arguments, sizes_of
+from rbd_dynamics.kernels.arguments import arguments, per_body, sizes_of
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.inputs import Inputs
@@ -43,7 +43,8 @@ def test_every_kernel_of_the_catalog_has_arguments_of_the_table():
         assert [argument.name for argument in signature.inputs] == entry.inputs.split()
     for entry in CONSTRAINED.values():
         arguments(f"{entry.inputs} {entry.outputs}", sizes_of(model, 1, 3))
-    assert {"inertia", "f_ext"} <= set(PER_BODY)
+    sizes = sizes_of(model)
+    assert [per_body(name, sizes) for name in ("inertia", "f_ext", "reactions_dq", "q")] == [10, 6, 6 * model.nv, 0]
 
 
 def test_inputs_tell_what_a_kernel_does_not_have():

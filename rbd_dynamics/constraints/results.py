@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What dynamics under constraints give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class ConstraintRows(NamedTuple):
+    """h (m), A (m, nv) and Adot v (m): rows without h have zeros there."""
+
+    h: Array
+    A: Array
+    Adot_v: Array
+
+
+class ConstrainedMotion(NamedTuple):
+    """Result of constrained forward dynamics.
+
+    a (nv): acceleration. multipliers (m): lambda, the force of each row on the robot, the shortest
+    where they are not unique. rank: number of independent rows; where it is less than m, rows are
+    redundant or contradict each other. residual (m): A a less what it has to be, zero but for
+    rounding unless rows contradict each other, and then in the later ones.
+    """
+
+    a: Array
+    multipliers: Array
+    rank: Array
+    residual: Array
+
+
+class ConstrainedHybridMotion(NamedTuple):
+    """Result of constrained hybrid dynamics: as `ConstrainedMotion`, and tau (nv).
+
+    The residual is also where prescribed accelerations violate a constraint.
+    """
+
+    a: Array
+    tau: Array
+    multipliers: Array
+    rank: Array
+    residual: Array
+
+
+def negligible(tau: Array, *rests: Array) -> bool:
+    """What is left of a motion, beside the largest torque that it takes."""
+    worst = max(float(np.abs(rest).max(initial=0.0)) for rest in rests)
+    return worst <= 1e-6 * (1.0 + float(np.abs(tau).max(initial=0.0)))
+
+
+class ConstrainedTorque(NamedTuple):
+    """Result of constrained inverse dynamics.
+
+    tau (nv): at actuated joints what the actuators give, at the others the given passive torque.
+    multipliers (m). rank: of the constraints as passive joints feel them. lacking (nv): torque that
+    passive joints would need besides; not zero means that no actuator torque makes this motion.
+    residual (m): by how much the acceleration violates the constraints.
+    """
+
+    tau: Array
+    multipliers: Array
+    rank: Array
+    lacking: Array
+    residual: Array
+
+    @property
+    def feasible(self) -> bool:
+        """The motion obeys the constraints, and the actuators can make it; to 1e-6 of the largest torque."""
+        return negligible(self.tau, self.lacking, self.residual)
+
+
+class ConstrainedDerivatives(NamedTuple):
+    """Of constrained forward dynamics: a by q (along the tangent), v and tau, each (nv, nv); the multipliers (m, nv).
+
+    Where rows are redundant those of a are right as long as the rank does not change; the multipliers' are those
+    of least norm in each column.
+    """
+
+    a_dq: Array
+    a_dv: Array
+    a_dtau: Array
+    multipliers_dq: Array
+    multipliers_dv: Array
+    multipliers_dtau: Array
+
+
+class ConstrainedHybridDerivatives(NamedTuple):
+    """Of constrained hybrid dynamics: a and tau (nv, nv) and multipliers (m, nv) by q (along the tangent), v and input.
+
+    The input is the prescribed acceleration or the given torque, whichever it is for that degree of freedom.
+    """
+
+    a_dq: Array
+    a_dv: Array
+    a_dinput: Array
+    tau_dq: Array
+    tau_dv: Array
+    tau_dinput: Array
+    multipliers_dq: Array
+    multipliers_dv: Array
+    multipliers_dinput: Array
+
+
+class ConstrainedTorqueDerivatives(NamedTuple):
+    """Of constrained inverse dynamics: tau (nv, nv) and multipliers (m, nv) by q (along the tangent), v, a and the
+    torque of joints without actuator.
+
+    Where the motion violates the constraints, as it does beside the given one, these are the derivatives of what the
+    method returns there.
+    """
+
+    tau_dq: Array
+    tau_dv: Array
+    tau_da: Array
+    tau_dpassive: Array
+    multipliers_dq: Array
+    multipliers_dv: Array
+    multipliers_da: Array
+    multipliers_dpassive: Array
+
+
+class ImpulseDerivatives(NamedTuple):
+    """Of v+ (nv, ...) and impulses (m, ...) by q (along the tangent), v, and the velocity of the rows after."""
+
+    v_dq: Array
+    v_dv: Array
+    v_dafter: Array
+    impulses_dq: Array
+    impulses_dv: Array
+    impulses_dafter: Array

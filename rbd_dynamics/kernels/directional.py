@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of directional derivatives: any algorithm of the catalog, as it changes while its state moves.
+
+The algorithm itself is run on jets, so that the derivative is exact, by one program two to three times as long. A whole
+Jacobian is a batch of directions (`by_directions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.algorithms.relative_motion import moving_configuration
+from rbd_dynamics.kernels.entry import Entry
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.model.real_numbers import plain_array
+from rbd_dynamics.spatial.jets import Jet, rate_of
+
+Array = NDArray[np.float64]
+
+#: inputs that a direction moves; of each there is another input, named with "along_" before
+MOVING = ("q", "v", "a", "tau", "target")
+
+
+def directional(entry: Entry, outputs: str = "", fixed: str = "") -> Entry:
+    """The kernel of the rates at which outputs change as the state moves, and external wrenches where there are any.
+
+    Its inputs are those of `entry` and then a direction for each that moves: along the tangent for q. outputs: which,
+    of the first ones of `entry`; by default all. fixed: inputs that do not move here.
+    """
+    wanted = outputs or entry.outputs
+    assert entry.outputs.startswith(wanted)
+
+    def function(x: Inputs) -> Any:
+        moved = {name: [Jet(*pair) for pair in zip(getattr(x, name), along)] for name, along in x.directions.items()}
+        moved["q"] = moving_configuration(x.model, x.q, x.directions["q"])
+        results = entry.function(x.moved(moved))
+        return [[rate_of(value) for value in vector] for vector, _ in zip(results, wanted.split())]
+
+    moving = [f"along_{name}" for name in entry.inputs.split() if name in MOVING and name not in fixed.split()]
+    return Entry(" ".join([entry.inputs, *moving]), wanted, function, entry.of, entry.wrenches)
+
+
+def by_directions(
+    kernel: Evaluation, inputs: Sequence[ArrayLike], groups: Sequence[Sequence[Array | None]]
+) -> list[tuple[Array, ...]]:
+    """Of each output the rates along groups of directions, from a directional kernel; the direction is the last axis.
+
+    inputs: of the kernel but for the directions, one sample or a batch of N. A group: for each input that moves
+    (k, ...) directions, None where it does not move.
+    """
+    arrays = [
+        plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, kernel.arguments)
+    ]
+    batched = [x.ndim > len(argument.shape) for x, argument in zip(arrays, kernel.arguments)]
+    samples = next((len(x) for x, many in zip(arrays, batched) if many), 1)
+    counts = [next(len(part) for part in group if part is not None) for group in groups]
+    directions = [
+        np.concatenate([np.zeros((k, *argument.shape)) if part is None else part for part, k in zip(parts, counts)])
+        for parts, argument in zip(zip(*groups, strict=True), kernel.arguments[len(arrays) :], strict=True)
+    ]
+    total = sum(counts)
+    repeated = [np.repeat(x, total, axis=0) if many else x for x, many in zip(arrays, batched)]
+    tiled = [np.tile(part, (samples, *(1,) * (part.ndim - 1))) for part in directions]
+    found = kernel((*repeated, *tiled))
+    derivatives = []
+    for rates in found if isinstance(found, tuple) else (found,):
+        by_all = np.moveaxis(rates.reshape(samples, total, *rates.shape[1:]), 1, -1)
+        parts = np.split(by_all if any(batched) else by_all[0], np.cumsum(counts)[:-1], axis=-1)
+        derivatives.append(tuple(map(np.ascontiguousarray, parts)))
+    return derivatives

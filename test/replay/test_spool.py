@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Segments kept on disk between two passes over a recording."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import astuple, replace
+
+import numpy as np
+import pytest
+from helpers.recordings import SETTINGS, URDF, bag
+
+from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.replay import Recording, Segments, analysis
+from rbd_dynamics.replay.analysis import Questions, analyse
+from rbd_dynamics.replay.spool import Spool
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    path = bag(tmp_path_factory.mktemp("spool") / "bag")
+    return Segments(Recording(path), load_urdf(URDF), settings=replace(SETTINGS, block=300))
+
+
+def test_a_second_pass_has_the_same_segments(found):
+    spool, told = Spool(), []
+    first = list(spool.passing(found))
+    assert spool.complete and len(first) > 2
+    second = list(spool.segments(told.append))
+    for one, other in zip(first, second, strict=True):
+        for a, b in zip(astuple(one), astuple(other), strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+    assert told[-1] == 1.0 and not spool.complete, "nothing is kept any longer"
+
+
+def test_what_is_too_long_is_read_again(found):
+    spool = Spool(20_000)
+    assert len(list(spool.passing(found))) > 2
+    assert not spool.complete
+
+
+@pytest.mark.parametrize("path", ["/dev/full", None])
+def test_a_full_disk_is_no_error(found, monkeypatch, path):
+    def opened(**options):
+        if path is None:
+            raise OSError("no folder for temporary files")
+        return open(path, "w+b", buffering=0)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", opened)
+    spool = Spool()
+    assert len(list(spool.passing(found))) > 2
+    assert not spool.complete
+
+
+def test_an_analysis_reads_a_recording_once_and_says_the_same(tmp_path, monkeypatch):
+    path, robot = bag(tmp_path / "bag", offset=1.0), Robot(load_urdf(URDF))
+    reads, whole = [], Segments.__iter__
+    monkeypatch.setattr(Segments, "__iter__", lambda self: (reads.append(1), whole(self))[1])
+
+    def results():
+        told = []
+        found = analyse(path, robot, settings=SETTINGS, questions=Questions(friction=True), progress=told.append)
+        assert told == sorted(told) and told[-1] == 1.0
+        return found.external_torque, found.log.samples
+
+    kept = results()
+    assert len(reads) == 1
+    monkeypatch.setattr(analysis, "Spool", lambda: Spool(0))
+    assert results() == kept and len(reads) == 3
