@@ -25,6 +25,7 @@ from rbd_dynamics.formats import load
 from rbd_dynamics.model import (
     Coulomb,
     Damping,
+    Drive,
     Limits,
     Mimic,
     Model,
@@ -52,6 +53,7 @@ __all__ = [
     "ConstraintSet",
     "Coulomb",
     "Damping",
+    "Drive",
     "Limits",
     "Mimic",
     "Model",

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.excerpt import excerpt
@@ -24,6 +25,7 @@ from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import rotor_inertias
+from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -71,6 +73,7 @@ class JointDescription:
     armature: float = 0.0
     mimic: Mimic | None = None
     passive: tuple[PassiveForce, ...] = ()
+    drive: Drive | None = None
     kind: JointKind | None = None
     child_origin: Transform = IDENTITY  # of the child link in the frame that the joint moves
 
@@ -196,6 +199,7 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
         mimic=parsed.mimic
         and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
         passive=_spring(first_child(element, "dynamics"), kind, where, findings),
+        drive=read_drive(first_child(element, "dynamics"), kind, where, findings),
     )
 
 

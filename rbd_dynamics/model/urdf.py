@@ -62,7 +62,9 @@ def load_urdf(
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
     `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
 
-    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names.
+    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names,
+    and gears and the elasticity behind them from `drive_stiffness`, `drive_damping`, `gear_ratio`, `rotor_axis` and
+    `rotor_frame` of the same element (`rbd_dynamics.Drive`).
 
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
@@ -334,7 +336,7 @@ def _assemble(
         parent = WORLD if mover.parent is None else index[mover.parent]
         moving = Joint(
             name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
-            armature=joint.armature, mimic=mimic, passive=joint.passive,
+            armature=joint.armature, mimic=mimic, passive=joint.passive, drive=joint.drive,
         )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives in a URDF, which has no standard for them: further attributes of a joint's <dynamics>."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from rbd_dynamics.model.drives import Drive
+from rbd_dynamics.model.elements import Number, Reader
+from rbd_dynamics.model.errors import Findings, ModelError
+
+_NUMBERS = {"gear_ratio": "gear_ratio", "stiffness": "drive_stiffness", "damping": "drive_damping"}
+_KINDS = ("revolute", "continuous", "prismatic")
+
+
+def read_drive(element: ET.Element | None, kind: str, where: str, findings: Findings) -> Drive | None:
+    """The drive that a <dynamics> element tells of, None where it has no word of it; what is wrong goes to `findings`."""
+    if element is None or not {*_NUMBERS.values(), "rotor_axis", "rotor_frame"} & set(element.keys()):
+        return None
+    if kind not in _KINDS:
+        if set(element.keys()) & ({*_NUMBERS.values(), "rotor_axis", "rotor_frame"} - {"gear_ratio"}):
+            findings.error(where, f"is {kind}, which cannot have a drive")
+        return None
+    reader, before = Reader(element, where, findings), len(findings.errors)
+    own: dict[str, float] = {}
+    for key, attribute in _NUMBERS.items():
+        if attribute in element.keys():
+            own[key] = reader.number(attribute, Number(infinite=key == "stiffness"))
+    axis = None
+    if "rotor_axis" in element.keys():
+        x, y, z = map(float, reader.words("rotor_axis", Number(3)).split())
+        axis = (x, y, z)
+    if len(findings.errors) > before:
+        return None
+    try:
+        return Drive(**own, rotor_frame=element.get("rotor_frame"), rotor_axis=axis)
+    except ModelError as error:
+        findings.error(where, f"<dynamics>: {error}")
+        return None
+
+
+def drive_attributes(drive: Drive | None) -> dict[str, str]:
+    """What `read_drive` makes the same drive of."""
+    if drive is None:
+        return {}
+    data = drive.to_dict()
+    found = {attribute: repr(data[key]) for key, attribute in _NUMBERS.items() if key in data}
+    if not found:
+        found["gear_ratio"] = "1.0"  # a drive with nothing in particular is one, too
+    if drive.rotor_axis is not None:
+        found["rotor_axis"] = " ".join(map(repr, drive.rotor_axis))
+    if drive.rotor_frame is not None:
+        found["rotor_frame"] = drive.rotor_frame
+    return found
