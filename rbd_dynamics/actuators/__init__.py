@@ -13,8 +13,8 @@ from rbd_dynamics.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.actuators.driven_robot import DrivenRobot, ElasticMotion
-    from rbd_dynamics.actuators.motor import Motor, load_motors
+    from rbd_dynamics.actuators.motor import Motor, load_motors, with_motors
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
-__all__ = ["DrivenRobot", "ElasticMotion", "Motor", "load_motors"]
+__all__ = ["DrivenRobot", "ElasticMotion", "Motor", "load_motors", "with_motors"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +134,11 @@ class DrivenRobot:
         on_links, own = self._kernel("drive_torques")(inputs)
         return on_links, own
 
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """[[M, S], [S^T, B]] (nv + m, nv + m) of joints and motors, symmetric; S is zero without gyroscopics."""
+        found: Array = self._kernel("mass_matrix")((q, self.links.inertia_input))
+        return found
+
     def spring_torque(
         self, q: ArrayLike, v: ArrayLike, theta: ArrayLike, theta_velocity: ArrayLike
     ) -> Array:
@@ -161,7 +166,3 @@ class DrivenRobot:
             )
             found = self._kernels[name] = self.links.custom_kernel(name, signature, function)
         return found
-
-    def names_of(self, values: Sequence[float]) -> dict[str, float]:
-        """{elastic joint: value}, of (m)."""
-        return dict(zip(self.elastic, values, strict=True))

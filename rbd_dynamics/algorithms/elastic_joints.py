@@ -197,6 +197,34 @@ def elastic_forward_dynamics(
     return a, found
 
 
+def drive_mass_matrix(
+    model: Model, inertias: Sequence[RigidInertia], drives: Drives, q: Vector
+) -> list[list[Scalar]]:
+    """[[M, S], [S^T, B]] (nv + m, nv + m) of joints and motors: S couples them through the rotors' carriers."""
+    M, n = _coupled_mass_matrix(model, inertias, drives.rigid, q), model.nv
+    whole = [[*row, *[0.0] * len(drives.springs)] for row in M]
+    whole += [[0.0] * (n + len(drives.springs)) for _ in drives.springs]
+    for k, spring in enumerate(drives.springs):
+        whole[n + k][n + k] = spring.inertia
+    for k, rotor in enumerate(drives.rotors):
+        for dof, c in enumerate(carrier_jacobian(model, rotor, q)):
+            whole[dof][n + k] = whole[n + k][dof] = rotor.ratio * rotor.inertia * c
+    return whole
+
+
+def _coupled_mass_matrix(
+    model: Model, inertias: Sequence[RigidInertia], rotors: Sequence[Rotor], q: Vector
+) -> list[list[Scalar]]:
+    """M + sum J n (c E^T + E c^T) of rigid joints' rotors, c v being the carrier's speed about the axis."""
+    M = mass_matrix(model, inertias, q)
+    for rotor in rotors:
+        own = rotor.ratio * rotor.inertia
+        for k, c in enumerate(carrier_jacobian(model, rotor, q)):
+            M[rotor.dof][k] = M[rotor.dof][k] + own * c
+            M[k][rotor.dof] = M[k][rotor.dof] + own * c
+    return M
+
+
 def _with_rigid_rotors(
     model: Model,
     inertias: Sequence[RigidInertia],
@@ -207,7 +235,7 @@ def _with_rigid_rotors(
     wrenches: Sequence[Vec6] | None,
     friction: bool,
 ) -> list[Scalar]:
-    """a (nv), by the mass matrix: M + sum J n (c E^T + E c^T), c v being the carrier's speed about the axis."""
+    """a (nv), by the mass matrix."""
     still = [0.0] * model.nv
     states = velocities(model, q, v)
     moved = accelerations(model, states, still, ZERO6)
@@ -215,13 +243,9 @@ def _with_rigid_rotors(
     if wrenches is not None:
         couples = [add6(one, other) for one, other in zip(couples, wrenches)]
     bias = inverse_dynamics(model, inertias, q, v, still, couples, friction=friction)
-    M = mass_matrix(model, inertias, q)
     for rotor in rotors:
-        own = rotor.ratio * rotor.inertia
-        bias[rotor.dof] = bias[rotor.dof] + own * along_axis(rotor, moved)
-        for k, c in enumerate(carrier_jacobian(model, rotor, q)):
-            M[rotor.dof][k] = M[rotor.dof][k] + own * c
-            M[k][rotor.dof] = M[k][rotor.dof] + own * c
+        bias[rotor.dof] = bias[rotor.dof] + rotor.ratio * rotor.inertia * along_axis(rotor, moved)
+    M = _coupled_mass_matrix(model, inertias, rotors, q)
     return factorise(M).solve([t - b for t, b in zip(tau, bias)])
 
 
