@@ -149,7 +149,7 @@ class Motor:
 
     def _gain(self, rotor: Array, omega: Array) -> Array:
         """What the gear makes of the ideal torque; at rest as if the motor drove."""
-        return np.where(rotor * omega >= 0.0, self.efficiency, 1.0 / self.back_efficiency)
+        return np.where(np.sign(rotor) * np.sign(omega) >= 0.0, self.efficiency, 1.0 / self.back_efficiency)
 
 
 def load_motors(path: str | os.PathLike[str]) -> dict[str, Motor]:
