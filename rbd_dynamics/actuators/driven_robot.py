@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.actuators.drives import drives_of, link_side, with_drives
 from rbd_dynamics.actuators.kernels import ALGORITHMS, arguments_of
+from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.motor_series import motor_series, needed_derivatives
 from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.compiler.program import Signature
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
 
@@ -85,22 +90,30 @@ class DrivenRobot:
             self._kernel(name)
 
     def inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, jerk: ArrayLike, snap: ArrayLike, *, theta: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        jerk: ArrayLike,
+        snap: ArrayLike,
+        *,
+        theta: ArrayLike | None = None,
+        further: Sequence[ArrayLike] = (),
     ) -> ElasticMotion:
-        """What the motors have to do for a motion of the links: exact, by the motion's derivatives up to the fourth.
+        """What the motors have to do for a motion of the links: exact, by the motion's derivatives.
 
-        jerk, snap (nv): da/dt and its rate, zero where a spring passes on a constant torque. theta (m): needed if a
-        joint has damping, and read there: where the motor is then depends on what was before, by
-        K (theta - q) + D (thetadot - v) = tau_link, and `velocity` is how theta goes on from there.
+        jerk, snap (nv): da/dt and its rate. theta (m): needed if a joint has damping, and read there: where the
+        motor is then depends on what was before, by K (theta - q) + D (thetadot - v) = tau_link, and `velocity` is
+        how theta goes on from there.
 
-        Raises ValueError without a theta that is needed, and with `gyroscopics` at elastic joints: there the order of
-        the derivatives that a motor's torque depends on grows with the number of motors (theory.md section 11).
+        further: with `gyroscopics`, the derivatives from the fifth to the one that `needed_derivatives` says. That
+        is computed by power series, in NumPy, which takes some milliseconds a call; not for joints with damping.
+
+        Raises ValueError for a theta or derivatives that are missing, and with `gyroscopics` for damping, for joints
+        whose velocity is not their position's rate, and for rotors that sit behind their own joint.
         """
         if self.drives.rotors:
-            raise ValueError(
-                f"inverse_dynamics with gyroscopics at the elastic joint {self.elastic[0]!r} needs derivatives beyond "
-                "the fourth: without gyroscopics it does not; `drive_torques` takes the motors' motion as given"
-            )
+            return self._by_series([q, v, a, jerk, snap, *further])
         if theta is None:
             if self.damping.any():
                 name = self.elastic[int(np.flatnonzero(self.damping)[0])]
@@ -108,6 +121,36 @@ class DrivenRobot:
             theta = np.zeros(len(self.elastic))
         inputs = (q, v, a, jerk, snap, theta, self.links.inertia_input)
         return ElasticMotion(*self._kernel("inverse_dynamics")(inputs))
+
+    @property
+    def needed_derivatives(self) -> int:
+        """How many derivatives of the links' motion `inverse_dynamics` needs: 4, with gyroscopics often more."""
+        return needed_derivatives(expanded(self.links.model).model, self.drives)
+
+    def _by_series(self, derivatives: Sequence[ArrayLike]) -> ElasticMotion:
+        for name, damping in zip(self.elastic, self.damping):
+            if damping:
+                raise ValueError(f"inverse_dynamics with gyroscopics: joint {name!r} has damping")
+        for joint in self.model.joints:
+            if not joint.kind.velocity_is_rate:
+                raise ValueError(f"inverse_dynamics with gyroscopics: joint {joint.name!r} is {joint.kind.name}")
+        needed = self.needed_derivatives
+        if len(derivatives) <= needed:
+            raise ValueError(
+                f"inverse_dynamics with gyroscopics needs derivatives up to order {needed}, not {len(derivatives) - 1}"
+            )
+        values = np.broadcast_arrays(*(real_array(x, f"derivative {k}") for k, x in enumerate(derivatives)))
+        if values[0].shape[-1:] != (self.model.nv,) or values[0].ndim > 2:
+            raise ValueError(f"derivatives have shape {values[0].shape}, expected ({self.model.nv},) or (N, ...)")
+        if not np.isfinite(values).all():
+            raise ValueError("a derivative is not finite")
+        tree = expanded(self.links.model)
+        numbers = list(map(float, tree.spread(self.links.inertia_input.ravel().tolist(), 10)))
+        inertias = [RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)]
+        scalars = [list(x.T) if x.ndim == 2 else x.tolist() for x in values[: needed + 1]]
+        found = motor_series(tree.model, inertias, self.drives, scalars, self.links.friction)
+        lead = values[0].shape[:-1]
+        return ElasticMotion(*(_stacked(part, lead) for part in found))
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, theta: ArrayLike, theta_velocity: ArrayLike, tau: ArrayLike
@@ -166,3 +209,8 @@ class DrivenRobot:
             )
             found = self._kernels[name] = self.links.custom_kernel(name, signature, function)
         return found
+
+
+def _stacked(values: Sequence[Scalar], lead: tuple[int, ...]) -> Array:
+    """(..., n) of n numbers or arrays."""
+    return np.stack([np.broadcast_to(x, lead) for x in values], axis=-1) if values else np.zeros((*lead, 0))
