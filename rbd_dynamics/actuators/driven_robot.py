@@ -182,9 +182,7 @@ class DrivenRobot:
         found: Array = self._kernel("mass_matrix")((q, self.links.inertia_input))
         return found
 
-    def spring_torque(
-        self, q: ArrayLike, v: ArrayLike, theta: ArrayLike, theta_velocity: ArrayLike
-    ) -> Array:
+    def spring_torque(self, q: ArrayLike, v: ArrayLike, theta: ArrayLike, theta_velocity: ArrayLike) -> Array:
         """(m) K (theta - q) + D (thetadot - v), the torque that elastic joints pass on to their links."""
         found: Array = self._kernel("spring_torque")((q, v, theta, theta_velocity))
         return found
@@ -204,9 +202,7 @@ class DrivenRobot:
             inputs, outputs, algorithm = ALGORITHMS[name]
             model, m = self.links.model, len(self.elastic)
             signature = Signature(arguments_of(model, m, inputs), arguments_of(model, m, outputs))
-            function = function_of(
-                model, signature, lambda x: algorithm(x, self.drives), friction=self.links.friction
-            )
+            function = function_of(model, signature, lambda x: algorithm(x, self.drives), friction=self.links.friction)
             found = self._kernels[name] = self.links.custom_kernel(name, signature, function)
         return found
 

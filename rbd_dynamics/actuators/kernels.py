@@ -33,9 +33,7 @@ def arguments_of(model: Model, motors: int, names: str) -> tuple[Argument, ...]:
 
 
 def _inverse_dynamics(x: Inputs, drives: Drives) -> Sequence[Vector]:
-    return elastic_joints.motor_motion(
-        x.model, x.inertias, drives, x.q, x.v, x.a, x.jerk, x.snap, x.theta, x.friction
-    )
+    return elastic_joints.motor_motion(x.model, x.inertias, drives, x.q, x.v, x.a, x.jerk, x.snap, x.theta, x.friction)
 
 
 def _forward_dynamics(x: Inputs, drives: Drives) -> Sequence[Vector]:

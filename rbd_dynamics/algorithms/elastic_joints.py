@@ -90,8 +90,8 @@ def drive_torques(
         carried = [rotor.ratio * rotor.inertia * along_axis(rotor, moved) for rotor in rotors]
     tau = inverse_dynamics(model, inertias, q, v, a, wrenches, friction=friction)
     own = [spring.inertia * value for spring, value in zip(drives.springs, acceleration)]
-    for k, rotor in enumerate(drives.rotors):
-        own[k] = own[k] + carried[k]
+    if drives.rotors:
+        own = [x + y for x, y in zip(own, carried)]
     for rotor, value in zip(drives.rigid, carried[len(drives.rotors) :]):
         tau[rotor.dof] = tau[rotor.dof] + value
     return tau, own
@@ -197,9 +197,7 @@ def elastic_forward_dynamics(
     return a, found
 
 
-def drive_mass_matrix(
-    model: Model, inertias: Sequence[RigidInertia], drives: Drives, q: Vector
-) -> list[list[Scalar]]:
+def drive_mass_matrix(model: Model, inertias: Sequence[RigidInertia], drives: Drives, q: Vector) -> list[list[Scalar]]:
     """[[M, S], [S^T, B]] (nv + m, nv + m) of joints and motors: S couples them through the rotors' carriers."""
     M, n = _coupled_mass_matrix(model, inertias, drives.rigid, q), model.nv
     whole = [[*row, *[0.0] * len(drives.springs)] for row in M]

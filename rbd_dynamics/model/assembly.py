@@ -168,7 +168,9 @@ def checked_joint(
         if value < 0.0:
             raise ModelError(f"{where} has the negative {what} {value:g}")
     if drive is not None and not (kind.nv == 1 and kind.velocity_is_rate):
-        raise ModelError(f"{where} is {kind.name}: a drive moves joints with one coordinate, whose rate is the velocity")
+        raise ModelError(
+            f"{where} is {kind.name}: a drive moves joints with one coordinate, whose rate is the velocity"
+        )
     if mimic is not None:
         leader = checked_name(mimic.leader, f"{where}: mimic")
         multiplier = checked_number(mimic.multiplier, f"{where}: mimic multiplier")

@@ -93,7 +93,9 @@ class ModelBuilder:
         if joint_name in self._joint_names:
             raise ModelError(f"joint {joint_name!r} is defined twice")
         numbers = (damping, friction, armature)
-        moving = checked_joint(joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive, drive)
+        moving = checked_joint(
+            joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive, drive
+        )
         carrier, pose = self._place(name, parent, placement)
         load = self._inertia(name, mass, com, inertia)
         self._add_frame(name, len(self._bodies), IDENTITY)

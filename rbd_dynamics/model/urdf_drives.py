@@ -14,11 +14,12 @@ _KINDS = ("revolute", "continuous", "prismatic")
 
 
 def read_drive(element: ET.Element | None, kind: str, where: str, findings: Findings) -> Drive | None:
-    """The drive that a <dynamics> element tells of, None where it has no word of it; what is wrong goes to `findings`."""
-    if element is None or not {*_NUMBERS.values(), "rotor_axis", "rotor_frame"} & set(element.keys()):
+    """The drive that a <dynamics> element tells of, None where it does not; what is wrong goes to `findings`."""
+    given = set() if element is None else set(element.keys()) & {*_NUMBERS.values(), "rotor_axis", "rotor_frame"}
+    if element is None or not given:
         return None
     if kind not in _KINDS:
-        if set(element.keys()) & ({*_NUMBERS.values(), "rotor_axis", "rotor_frame"} - {"gear_ratio"}):
+        if given != {"gear_ratio"}:  # which also belongs to a rotor_inertia
             findings.error(where, f"is {kind}, which cannot have a drive")
         return None
     reader, before = Reader(element, where, findings), len(findings.errors)

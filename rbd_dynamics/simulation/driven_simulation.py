@@ -57,6 +57,7 @@ class DrivenSimulation:
         self.q = self.model.start_position() if q is None else self.model.configuration(q).copy()
         if self.q.ndim != 1:
             raise ValueError(f"q has shape {self.q.shape}, expected ({self.model.nq},)")
+        self._plain = all(joint.kind.velocity_is_rate for joint in self.model.joints)
         self.v = np.zeros(self.model.nv)
         still, m = np.zeros(self.model.nv), len(robot.elastic)
         held, _ = robot.drive_torques(self.q, still, still, np.zeros(m), np.zeros(m))
@@ -110,12 +111,13 @@ class DrivenSimulation:
         """Newton's method for the accelerations in the middle, with the slopes where it is expected."""
         h, nv = self.step, self.model.nv
         x = np.concatenate([self.a, self.theta_acceleration])
-        slopes, last = self._slopes(x), np.inf
+        inverse, last = np.linalg.inv(self._slopes(x)), np.inf
+        speed = 1.0 + float(np.abs(self.v).max(initial=0.0))
         for _ in range(MOST_ITERATIONS):
-            change = np.linalg.solve(slopes, self._imbalance(x, tau))
+            change = inverse @ self._imbalance(x, tau)
             x -= change
-            size = h * float(np.max(np.abs(change), initial=0.0))
-            scale = 1.0 + float(np.max(np.abs(self.v), initial=0.0)) + h * float(np.max(np.abs(x), initial=0.0))
+            size = h * float(np.abs(change).max(initial=0.0))
+            scale = speed + h * float(np.abs(x).max(initial=0.0))
             if size <= FINE * scale or (size <= ROUGH * scale and size >= 0.5 * last):
                 break
             last = size
@@ -125,16 +127,19 @@ class DrivenSimulation:
         speeds = self.v + h * a, self.theta_velocity + h * acceleration
         if not all((np.abs(speed) < FASTEST).all() for speed in speeds):
             raise ArithmeticError(f"something is faster than {FASTEST:g} rad/s or m/s")
-        self.q = self.model.integrate(self.q, 0.5 * h * (self.v + speeds[0]))
+        self.q = self._moved(0.5 * h * (self.v + speeds[0]))
         self.theta = self.theta + 0.5 * h * (self.theta_velocity + speeds[1])
         self.v, self.theta_velocity = speeds
         self.a, self.theta_acceleration = a, acceleration
+
+    def _moved(self, displacement: Array) -> Array:
+        return self.q + displacement if self._plain else self.model.integrate(self.q, displacement)
 
     def _middle(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """q, v, theta and its speed in the middle of the step."""
         half, nv = 0.5 * self.step, self.model.nv
         v, speed = self.v + half * x[:nv], self.theta_velocity + half * x[nv:]
-        return self.model.integrate(self.q, half * v), v, self.theta + half * speed, speed
+        return self._moved(half * v), v, self.theta + half * speed, speed
 
     def _imbalance(self, x: Array, tau: Array) -> Array:
         """(nv + m) Of links and motors: torques that the accelerations x need, less those that are there."""

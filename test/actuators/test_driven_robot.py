@@ -96,7 +96,10 @@ def test_forward_dynamics_obeys_the_whole_mass_matrix(gyroscopics):
     given = np.concatenate([tau, tau[robot.dofs] - spring])
     given[robot.dofs] = spring
     M = robot.mass_matrix(q)
-    assert relative(np.concatenate(robot.forward_dynamics(q, v, theta, speed, tau)), np.linalg.solve(M, given - bias)) < 1e-10
+    assert (
+        relative(np.concatenate(robot.forward_dynamics(q, v, theta, speed, tau)), np.linalg.solve(M, given - bias))
+        < 1e-10
+    )
     assert np.linalg.eigvalsh(M)[0] > 0.0
     assert np.any(M[:nv, nv:]) == gyroscopics
 

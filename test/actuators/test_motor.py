@@ -94,11 +94,11 @@ def test_motors_of_a_file(tmp_path):
     path = tmp_path / "motors.yaml"
     path.write_text("elbow: {torque_constant: 0.1, gear_ratio: 100, rotor_inertia: 1e-4, peak_torque: 2}\n")
     motors = load_motors(path)
-    assert motors == {
-        "elbow": Motor(torque_constant=0.1, gear_ratio=100, rotor_inertia=1e-4, peak_torque=2.0)
-    }
+    assert motors == {"elbow": Motor(torque_constant=0.1, gear_ratio=100, rotor_inertia=1e-4, peak_torque=2.0)}
     builder = ModelBuilder("arm")
-    builder.add_body("forearm", None, joints.Revolute(), joint_name="elbow", mass=1.0, com=(0.1, 0, 0), drive=Drive(stiffness=1e3))
+    builder.add_body(
+        "forearm", None, joints.Revolute(), joint_name="elbow", mass=1.0, com=(0.1, 0, 0), drive=Drive(stiffness=1e3)
+    )
     model = with_motors(builder.build(), motors)
     assert model.joint("elbow").armature == pytest.approx(1.0, rel=1e-15) == motors["elbow"].reflected_inertia
     assert model.joint("elbow").drive == Drive(stiffness=1e3, gear_ratio=100.0)

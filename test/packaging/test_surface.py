@@ -25,7 +25,18 @@ ROOMS = ["rbd_dynamics"] + [
 PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
 PARTS = [f"rbd_dynamics.{name}" for name in PARTS]
 HEAVY = ["scipy", "matplotlib", "plotly", "trimesh", "rosbags", "rclpy", "pyarrow", "dask", "rich", "llvmlite"]
-LATE = ["actuators", "analysis", "closed_forms", "control", "demo", "joint_states", "nodes", "replay", "screws", "simulation"]
+LATE = [
+    "actuators",
+    "analysis",
+    "closed_forms",
+    "control",
+    "demo",
+    "joint_states",
+    "nodes",
+    "replay",
+    "screws",
+    "simulation",
+]
 
 
 def is_on_demand(package: str) -> bool:
