@@ -153,7 +153,7 @@ class Motor:
 
 
 def load_motors(path: str | os.PathLike[str]) -> dict[str, Motor]:
-    """{joint: motor} of a YAML file with the parameters of `Motor` for each joint. Raises ModelError that names both."""
+    """{joint: motor} of a YAML file with the parameters of `Motor` for each joint. Raises ModelError, naming both."""
     where = f"file {shortened(os.fsdecode(path), 200)}"
     try:
         data = read_file(path, where, SMALL)

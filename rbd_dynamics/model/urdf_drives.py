@@ -3,18 +3,35 @@
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.elements import Number, Reader
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.transmissions import GearedRotor
 
 _NUMBERS = {"gear_ratio": "gear_ratio", "stiffness": "drive_stiffness", "damping": "drive_damping"}
 _KINDS = ("revolute", "continuous", "prismatic")
 
 
-def read_drive(element: ET.Element | None, kind: str, where: str, findings: Findings) -> Drive | None:
-    """The drive that a <dynamics> element tells of, None where it does not; what is wrong goes to `findings`."""
+def read_drive(
+    element: ET.Element | None, kind: str, rotor: GearedRotor | None, where: str, findings: Findings
+) -> Drive | None:
+    """The drive that a <dynamics> element tells of, or the rotor of a transmission; None where neither does.
+
+    What is wrong goes to `findings`.
+    """
+    found = _told(element, kind, where, findings)
+    if rotor is None or rotor.gear_ratio in (0.0, 1.0) or not math.isfinite(rotor.gear_ratio) or kind not in _KINDS:
+        return found
+    if element is not None and "gear_ratio" in element.keys():
+        return found
+    return replace(found or Drive(), gear_ratio=rotor.gear_ratio)
+
+
+def _told(element: ET.Element | None, kind: str, where: str, findings: Findings) -> Drive | None:
     given = set() if element is None else set(element.keys()) & {*_NUMBERS.values(), "rotor_axis", "rotor_frame"}
     if element is None or not given:
         return None

@@ -61,7 +61,8 @@ def driven_tree(seed: int, n: int = 5, rigid: float = 0.0, base: str = "fixed") 
             elsewhere = False
         place = random_transform(rng) if elsewhere else placement
         e = random_unit(rng, 3) if elsewhere else axis
-        stiffness = {} if is_rigid else {"stiffness": float(rng.uniform(100, 5000)), "damping": float(rng.uniform(9))}
+        soft = {"stiffness": float(rng.uniform(100, 5000)), "damping": float(rng.uniform(0, 9))}
+        stiffness = {} if is_rigid else soft
         drive = Drive(
             gear_ratio=gear, **stiffness, rotor_frame=f"stator{k}" if elsewhere else None,
             rotor_axis=tuple(e) if elsewhere else None,

@@ -30,6 +30,23 @@ def test_a_urdf_tells_of_drives():
     assert read('damping="1"').drive is None
 
 
+def test_a_transmission_tells_the_gear_of_its_rotor():
+    text = """<transmission name="t{k}"><joint name="shoulder"/><actuator name="m"><rotor_inertia value="1e-4"/>
+    <mechanicalReduction>{ratio}</mechanicalReduction></actuator></transmission>"""
+
+    def with_transmissions(*ratios, dynamics='drive_stiffness="2e3"'):
+        more = "".join(text.format(k=k, ratio=ratio) for k, ratio in enumerate(ratios))
+        urdf = URDF.format(type="revolute", dynamics=dynamics)
+        return load_urdf(urdf.replace("</robot>", f"{more}</robot>")).joint("shoulder")
+
+    joint = with_transmissions(-50)
+    assert joint.drive == Drive(stiffness=2000.0, gear_ratio=-50.0)
+    assert joint.armature == pytest.approx(0.25, rel=1e-15)
+    assert with_transmissions(50, 20).drive == Drive(stiffness=2000.0)
+    assert with_transmissions(50, dynamics='armature="1"').drive is None
+    assert with_transmissions(50, dynamics='gear_ratio="3"').drive == Drive(gear_ratio=3.0)
+
+
 @pytest.mark.parametrize(
     ("dynamics", "said"),
     [
