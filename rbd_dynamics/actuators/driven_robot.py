@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,10 @@ class DrivenRobot:
         self.damping = np.array([spring.damping for spring in springs], dtype=float)
         self.motor_inertia = np.array([spring.inertia for spring in springs], dtype=float)
         self._kernels: dict[str, Evaluation] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: without kernels, which they find in the cache when they need them."""
+        return {**vars(self), "_kernels": {}}
 
     def compile(self, *names: str) -> None:
         """Make kernels ahead of use: of the methods with these names, by default of all. Raises KeyError."""

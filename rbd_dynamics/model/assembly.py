@@ -55,6 +55,11 @@ def assemble(
         if joint.mimic is not None and joint.mimic.leader not in known:
             hint = unknown("joint", joint.mimic.leader, names)
             raise ModelError(f"joint {joint.name!r} mimics an unknown one: {hint}")
+    known = {frame.name for frame in frames}
+    for joint in joints:
+        if joint.drive is not None and joint.drive.rotor_frame not in {None, *known}:
+            hint = unknown("frame", str(joint.drive.rotor_frame), list(known))
+            raise ModelError(f"joint {joint.name!r}: rotor_frame: {hint}")
     description = Description(
         name,
         [LinkDescription(link, inertial) for link, inertial in links.items()],

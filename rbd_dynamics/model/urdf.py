@@ -122,6 +122,7 @@ def check_description(description: Description, findings: Findings) -> None:
         check_tree(description, findings)
         resolve_mimics(description, findings)
         check_loops(description.loops, {link.name for link in description.links}, findings)
+        check_rotor_frames(description, findings)
     check_inertials(description, findings)
 
 
@@ -137,6 +138,15 @@ def build_model(
     mimics = resolve_mimics(description, Findings())
     merged = _merge(described, _locks(described, mimics, joints, locked or {}))
     return _assemble(described, merged, mimics, joints, _gravity(gravity))
+
+
+def check_rotor_frames(description: Description, findings: Findings) -> None:
+    """Links or joints that carry motors are there."""
+    names = [*(link.name for link in description.links), *(joint.name for joint in description.joints)]
+    for joint in description.joints:
+        frame = None if joint.drive is None else joint.drive.rotor_frame
+        if frame is not None and frame not in names:
+            findings.error(f"joint {joint.name!r}", f"rotor_frame: {unknown('link or joint', frame, names)}")
 
 
 # --- what is free, what is locked, what follows --------------------------------------------------

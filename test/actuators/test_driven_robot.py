@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers.driven import driven_tree
@@ -226,8 +228,40 @@ def test_compiled_and_in_batches_it_is_the_same():
                 one = getattr(plain, name)(*(x[k] for x in inputs))
                 for x, y in zip(*(part if isinstance(part, tuple) else (part,) for part in (many, one))):
                     assert relative(x[k], y) < 1e-12
+        again = pickle.loads(pickle.dumps(fast)).mass_matrix(q)
+        np.testing.assert_array_equal(again, fast.mass_matrix(q))
         if not gyroscopics:
             many = fast.inverse_dynamics(q, v, a, jerk, snap, theta=theta)
             one = plain.inverse_dynamics(q[3], v[3], a[3], jerk[3], snap[3], theta=theta[3])
             for x, y in zip(many, one):
                 assert relative(x[3], y) < 1e-12
+
+
+def test_wrong_arguments_are_named():
+    pair = driven_tree(4, n=3, rigid=0.3)
+    robot = DrivenRobot(pair.model, backend="reference")
+    nv, m = pair.model.nv, len(robot.elastic)
+    zeros, theta = np.zeros(nv), np.zeros(m)
+    with pytest.raises(ValueError, match="theta has shape"):
+        robot.forward_dynamics(zeros, zeros, np.zeros(m + 1), theta, zeros)
+    with pytest.raises(ValueError, match="theta of element 0 is nan"):
+        robot.forward_dynamics(zeros, zeros, np.full(m, np.nan), theta, zeros)
+    with pytest.raises(ValueError, match=f"joint '{robot.elastic[0]}' has damping, so that theta has to be given"):
+        robot.inverse_dynamics(*np.zeros((5, nv)))
+    with pytest.raises(KeyError, match="no algorithm named 'dance'"):
+        robot.compile("dance")
+    with pytest.raises(TypeError, match="needs a Model"):
+        DrivenRobot("arm")
+    with pytest.raises(TypeError, match="neither true nor false"):
+        DrivenRobot(pair.model, gyroscopics="yes")
+
+
+def test_without_elastic_joints_it_is_the_robot():
+    pair = driven_tree(4, n=3, rigid=1.0)
+    robot, plain = DrivenRobot(pair.model), Robot(pair.model)
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 3))
+    a, none = robot.forward_dynamics(q, v, [], [], tau)
+    assert relative(a, plain.forward_dynamics(q, v, tau)) < 1e-12
+    assert none.shape == (0,)
+    motion = robot.inverse_dynamics(q, v, a, 0 * q, 0 * q)
+    assert relative(motion.tau, tau) < 1e-10

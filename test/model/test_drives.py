@@ -58,6 +58,7 @@ def test_a_transmission_tells_the_gear_of_its_rotor():
         ('rotor_axis="0 0 0"', "rotor_axis has no direction"),
         ('rotor_axis="0 0"', "joint 'shoulder'.*rotor_axis"),
         ('rotor_frame="base"', "needs a rotor_axis"),
+        ('rotor_axis="0 0 1" rotor_frame="bass"', "joint 'shoulder': rotor_frame: no link or joint named 'bass'.*'base'"),
     ],
 )
 def test_what_makes_no_sense_in_a_urdf_is_named(dynamics, said):
@@ -114,7 +115,7 @@ def test_what_cannot_be_elastic_is_named():
     data = model.to_dict()
     data["bodies"][1]["joint"]["drive"].update(rotor_frame="nowhere", rotor_axis=[0, 0, 1])
     with pytest.raises(ModelError, match="joint 'joint1': rotor_frame: .*nowhere"):
-        DrivenRobot(model_from_dict(data), gyroscopics=True)
+        model_from_dict(data)
     data = model.to_dict()
     data["bodies"][1]["joint"]["mimic"] = {"leader": "joint0"}
     with pytest.raises(ModelError, match="joint 'joint1' mimics 'joint0' and cannot be elastic"):

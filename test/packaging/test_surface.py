@@ -116,6 +116,7 @@ POSITIONAL = {
     "ModelBuilder": "its name",
     "Model.random": "its seed, as of numpy.random.default_rng",
     "Simulation.advance": "its number of steps",
+    "DrivenSimulation.advance": "its number of steps",
     "layout_of": "bytes and their encoding, as of bytes.decode",
 }
 
