@@ -265,3 +265,16 @@ def test_without_elastic_joints_it_is_the_robot():
     assert none.shape == (0,)
     motion = robot.inverse_dynamics(q, v, a, 0 * q, 0 * q)
     assert relative(motion.tau, tau) < 1e-10
+
+
+def test_rigid_joints_feel_their_rotors():
+    """Inverse dynamics of geared rotors, as mimic joints of the twin, and the energy that they hold."""
+    pair = driven_tree(6, n=4, rigid=1.0)
+    robot, twin = DrivenRobot(pair.model, gyroscopics=True, backend="reference"), Robot(pair.twin, backend="reference")
+    q, v, a, tau = np.random.default_rng(0).normal(size=(4, 4))
+    motion = robot.inverse_dynamics(q, v, a, 0 * q, 0 * q)
+    assert relative(motion.tau, twin.inverse_dynamics(q, v, a)) < 1e-12
+    assert relative(motion.tau, Robot(pair.model, backend="reference").inverse_dynamics(q, v, a)) > 1e-3
+    assert relative(robot.forward_dynamics(q, v, [], [], tau)[0], twin.forward_dynamics(q, v, tau)) < 1e-10
+    expected = twin.kinetic_energy(q, v) + twin.potential_energy(q)
+    assert relative(robot.energy(q, v, [], []), expected) < 1e-12
