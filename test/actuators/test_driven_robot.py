@@ -278,3 +278,17 @@ def test_rigid_joints_feel_their_rotors():
     assert relative(robot.forward_dynamics(q, v, [], [], tau)[0], twin.forward_dynamics(q, v, tau)) < 1e-10
     expected = twin.kinetic_energy(q, v) + twin.potential_energy(q)
     assert relative(robot.energy(q, v, [], []), expected) < 1e-12
+
+
+def test_a_motor_without_a_drive_is_an_armature():
+    builder = ModelBuilder("arm")
+    for k, drive in enumerate((None, Drive(stiffness=500.0, gear_ratio=20.0))):
+        builder.add_body(
+            f"link{k}", f"link{k - 1}" if k else None, joints.Revolute((1, 0, 0)), joint_name=f"joint{k}", mass=1.0,
+            com=(0, 0, 0.3), armature=0.4, drive=drive,
+        )  # fmt: skip
+    robot = DrivenRobot(builder.build(), gyroscopics=True, backend="reference")
+    assert robot.elastic == ("joint1",) and not robot.drives.rigid
+    M, links = robot.mass_matrix([0.1, 0.2]), Robot(builder.build(), backend="reference").mass_matrix([0.1, 0.2])
+    np.testing.assert_allclose(M[:2, :2], links - np.diag([0.0, 0.4]), rtol=1e-14)
+    np.testing.assert_allclose(M[2], [0.4 / 20.0, 0.0, 0.4], rtol=1e-14)

@@ -119,3 +119,10 @@ def test_motors_of_a_file(tmp_path):
 
 def test_motors_are_reachable_from_the_package():
     assert rbd.actuators.Motor is Motor
+
+
+def test_by_default_a_motor_is_ideal():
+    motor = Motor(torque_constant=2.0)
+    assert motor.torque(3.0, 4.0, acceleration=5.0) == 6.0 == motor.torque(3.0, -4.0)
+    assert motor.electrical_power(3.0, 4.0) == 24.0
+    assert motor.reflected_inertia == 0.0
