@@ -45,7 +45,7 @@ class ContactDynamics:
 
     def compile(self) -> None:
         """Make the kernels ahead of use."""
-        for name in ("contact_dynamics", "constraint_rows"):
+        for name in ("contact_dynamics", "contact_dynamics_f_ext", "constraint_rows"):
             self._rows_kernel(name)
 
     def _rows_kernel(self, name: str) -> Any:
