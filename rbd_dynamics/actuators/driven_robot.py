@@ -144,14 +144,14 @@ class DrivenRobot:
                 f"inverse_dynamics with gyroscopics needs derivatives up to order {needed}, not {len(derivatives) - 1}"
             )
         values = np.broadcast_arrays(*(real_array(x, f"derivative {k}") for k, x in enumerate(derivatives)))
-        if values[0].shape[-1:] != (self.model.nv,) or values[0].ndim > 2:
-            raise ValueError(f"derivatives have shape {values[0].shape}, expected ({self.model.nv},) or (N, ...)")
+        if values[0].shape[-1:] != (self.model.nv,):
+            raise ValueError(f"derivatives have shape {values[0].shape}, expected (..., {self.model.nv})")
         if not np.isfinite(values).all():
             raise ValueError("a derivative is not finite")
         tree = expanded(self.links.model)
         numbers = list(map(float, tree.spread(self.links.inertia_input.ravel().tolist(), 10)))
         inertias = [RigidInertia.from_parameters(tuple(numbers[k : k + 10])) for k in range(0, len(numbers), 10)]
-        scalars = [list(x.T) if x.ndim == 2 else x.tolist() for x in values[: needed + 1]]
+        scalars = [list(np.moveaxis(x, -1, 0)) if x.ndim > 1 else x.tolist() for x in values[: needed + 1]]
         found = motor_series(tree.model, inertias, self.drives, scalars, self.links.friction)
         lead = values[0].shape[:-1]
         return ElasticMotion(*(_stacked(part, lead) for part in found))
