@@ -465,7 +465,7 @@ class Judge:
             self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
 
     def _leaves_safe(self, tau: Array, published: int) -> bool:
-        """Zero, or a part of gravity with so much damping, at the present state or one of the latest that were answered.
+        """Zero, or a part of gravity with so much damping, at the present state or one of the last that were answered.
 
         The guard holds the robot at states that a node which hangs does not answer.
         """
