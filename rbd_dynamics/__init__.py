@@ -6,6 +6,7 @@
 
 - `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
+- `actuators`: motors, elastic joints and rotors;
 - `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name.
 """
 
@@ -25,6 +26,7 @@ from rbd_dynamics.formats import load
 from rbd_dynamics.model import (
     Coulomb,
     Damping,
+    Drive,
     Limits,
     Mimic,
     Model,
@@ -42,7 +44,7 @@ from rbd_dynamics.on_demand import on_demand
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
-    from rbd_dynamics import analysis, closed_forms, control, joint_states, replay, screws, simulation
+    from rbd_dynamics import actuators, analysis, closed_forms, control, joint_states, replay, screws, simulation
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
 else:
     __getattr__, __dir__ = on_demand(__name__)
@@ -52,6 +54,7 @@ __all__ = [
     "ConstraintSet",
     "Coulomb",
     "Damping",
+    "Drive",
     "Limits",
     "Mimic",
     "Model",
@@ -60,6 +63,7 @@ __all__ = [
     "Robot",
     "Spring",
     "__version__",
+    "actuators",
     "analysis",
     "base_parameters",
     "closed_forms",

@@ -221,9 +221,11 @@ class Evaluation:
 
     def _label(self, argument: str, position: int) -> str:
         """Which joint an element of q or of a vector of nv numbers belongs to."""
+        if argument in ("f_ext", "inertia") or argument.startswith("theta"):
+            return f"element {position}"
         for joint in self._model.joints:
             start, size = (joint.q_index, joint.kind.nq) if argument == "q" else (joint.v_index, joint.kind.nv)
-            if argument not in ("f_ext", "inertia") and start <= position < start + size:
+            if start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
 

@@ -8,6 +8,7 @@
 from rbd_dynamics.model import joints, passive_forces
 from rbd_dynamics.model.builder import ModelBuilder
 from rbd_dynamics.model.dictionary import load_yaml, model_from_dict, save_yaml
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import Finding, ModelError, ModelWarning
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, Spring
@@ -18,6 +19,7 @@ __all__ = [
     "Body",
     "Coulomb",
     "Damping",
+    "Drive",
     "Finding",
     "Frame",
     "Joint",

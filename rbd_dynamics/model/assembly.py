@@ -12,6 +12,7 @@ import numpy as np
 
 from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.excerpt import LONGEST_NAME, excerpt
 from rbd_dynamics.model.joints import JointKind
@@ -54,6 +55,11 @@ def assemble(
         if joint.mimic is not None and joint.mimic.leader not in known:
             hint = unknown("joint", joint.mimic.leader, names)
             raise ModelError(f"joint {joint.name!r} mimics an unknown one: {hint}")
+    known = {frame.name for frame in frames}
+    for joint in joints:
+        if joint.drive is not None and joint.drive.rotor_frame not in {None, *known}:
+            hint = unknown("frame", str(joint.drive.rotor_frame), list(known))
+            raise ModelError(f"joint {joint.name!r}: rotor_frame: {hint}")
     description = Description(
         name,
         [LinkDescription(link, inertial) for link, inertial in links.items()],
@@ -140,11 +146,13 @@ def checked_joint(
     armature: Any,
     mimic: Mimic | None,
     passive: Sequence[Any] = (),
+    drive: Drive | None = None,
 ) -> Joint:
     """A joint without a place in q and v."""
     where = f"joint {name!r}"
-    for what, given, of in (("limits", limits, Limits), ("mimic", Mimic("") if mimic is None else mimic, Mimic)):
-        if not isinstance(given, of):
+    parts = ("limits", limits, Limits), ("mimic", mimic, Mimic), ("drive", drive, Drive)
+    for what, given, of in parts:
+        if not isinstance(given, of) and (given is not None or of is Limits):
             raise ModelError(f"{where}: {what} {excerpt(given)} are no {of.__name__}")
     if not isinstance(passive, Sequence) or isinstance(passive, str):
         raise ModelError(f"{where}: passive: expected a list of passive forces, not {excerpt(passive)}")
@@ -164,6 +172,10 @@ def checked_joint(
     for what, value in own.items():
         if value < 0.0:
             raise ModelError(f"{where} has the negative {what} {value:g}")
+    if drive is not None and not (kind.nv == 1 and kind.velocity_is_rate):
+        raise ModelError(
+            f"{where} is {kind.name}: a drive moves joints with one coordinate, whose rate is the velocity"
+        )
     if mimic is not None:
         leader = checked_name(mimic.leader, f"{where}: mimic")
         multiplier = checked_number(mimic.multiplier, f"{where}: mimic multiplier")
@@ -186,6 +198,7 @@ def checked_joint(
         armature=own["armature"],
         mimic=mimic,
         passive=tuple(passive),
+        drive=drive,
     )
 
 

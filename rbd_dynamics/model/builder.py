@@ -18,6 +18,7 @@ from rbd_dynamics.model.assembly import (
     checked_vector,
 )
 from rbd_dynamics.model.description import Inertial
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Limits, Mimic, Model, unknown
@@ -71,6 +72,7 @@ class ModelBuilder:
         armature: float = 0.0,
         mimic: Mimic | None = None,
         passive: Sequence[PassiveForce] = (),
+        drive: Drive | None = None,
     ) -> None:
         """A link that a joint moves.
 
@@ -84,13 +86,16 @@ class ModelBuilder:
                 N or N m, kg or kg m^2 (rotor inertia as seen at the joint).
             mimic: the joint that this one follows, which may come later.
             passive: what else each degree of freedom does by itself, as in `(Spring(100.0, rest=0.2),)`.
+            drive: gear and elasticity of what moves it.
         """
         where = f"link {checked_name(name, 'link')!r}"
         joint_name = checked_name(f"{name}_joint" if joint_name is None else joint_name, f"{where}: joint")
         if joint_name in self._joint_names:
             raise ModelError(f"joint {joint_name!r} is defined twice")
         numbers = (damping, friction, armature)
-        moving = checked_joint(joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive)
+        moving = checked_joint(
+            joint_name, joint, limits if limits is not None else Limits(), *numbers, mimic, passive, drive
+        )
         carrier, pose = self._place(name, parent, placement)
         load = self._inertia(name, mass, com, inertia)
         self._add_frame(name, len(self._bodies), IDENTITY)

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.excerpt import excerpt
@@ -23,7 +24,8 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
-from rbd_dynamics.model.transmissions import rotor_inertias
+from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
+from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -71,6 +73,7 @@ class JointDescription:
     armature: float = 0.0
     mimic: Mimic | None = None
     passive: tuple[PassiveForce, ...] = ()
+    drive: Drive | None = None
     kind: JointKind | None = None
     child_origin: Transform = IDENTITY  # of the child link in the frame that the joint moves
 
@@ -96,7 +99,7 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
     """What a <robot> element says; what is wrong goes to `findings`."""
     description = Description()
     description.name = root.get("name") or "robot"
-    armatures = rotor_inertias(root, findings)
+    rotors = geared_rotors(root, findings)
     for element in root:
         kind = local_tag(element)
         if kind == "link":
@@ -104,7 +107,7 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
             description.links.append(link)
             description.complete &= bool(link.name)
         elif kind == "joint":
-            joint = _read_joint(element, armatures, findings)
+            joint = _read_joint(element, rotors.get(element.get("name", "")), findings)
             if joint is not None:
                 description.joints.append(joint)
             description.complete &= joint is not None
@@ -167,7 +170,7 @@ def without_rounding(rotation: Mat3) -> Mat3:
 # --- joints -------------------------------------------------------------------------------------
 
 
-def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Findings) -> JointDescription | None:
+def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findings) -> JointDescription | None:
     name = Reader(element, "a joint", findings).name("name")
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
@@ -192,10 +195,11 @@ def _read_joint(element: ET.Element, armatures: dict[str, float], findings: Find
         limits=_limits(parsed.limit, first_child(element, "limit"), kind, where, findings),
         damping=damping,
         friction=friction,
-        armature=armatures.get(name, 0.0) if armature is None else armature,
+        armature=(rotor.inertia if rotor else 0.0) if armature is None else armature,
         mimic=parsed.mimic
         and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
         passive=_spring(first_child(element, "dynamics"), kind, where, findings),
+        drive=read_drive(first_child(element, "dynamics"), kind, rotor if armature is None else None, where, findings),
     )
 
 

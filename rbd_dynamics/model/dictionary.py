@@ -24,6 +24,7 @@ from rbd_dynamics.model.assembly import (
     checked_vector,
     inertial_of,
 )
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
@@ -137,6 +138,8 @@ def joint_to_dict(joint: Joint) -> dict[str, Any]:
     data |= {key: float(getattr(joint, key)) for key in _JOINT_NUMBERS if getattr(joint, key) != 0.0}
     if joint.passive:
         data["passive"] = [force.to_dict() for force in joint.passive]
+    if joint.drive is not None:
+        data["drive"] = joint.drive.to_dict()
     if joint.mimic is not None:
         multiplier, offset = float(joint.mimic.multiplier), float(joint.mimic.offset)
         data["mimic"] = {"leader": joint.mimic.leader, "multiplier": multiplier, "offset": offset}
@@ -263,7 +266,7 @@ def _body(name: Any, places: Mapping[str, int], where: str, hint: str = "") -> i
 def _joint(entry: _Entry) -> Joint:
     name = checked_name(entry.get("name"), entry.where)
     entry = _Entry(entry.data, f"joint {name!r}")
-    own = {"name", "limits", "mimic", "passive", *_JOINT_NUMBERS}
+    own = {"name", "limits", "mimic", "passive", "drive", *_JOINT_NUMBERS}
     try:
         kind = JointKind.from_dict({key: value for key, value in entry.data.items() if key not in own})
     except ModelError as error:
@@ -277,7 +280,10 @@ def _joint(entry: _Entry) -> Joint:
         )
     damping, friction, armature = (entry.get(key, 0.0) for key in _JOINT_NUMBERS)
     passive = [PassiveForce.from_dict(item, where=f"{entry.where}: passive") for item in entry.items("passive")]
-    return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive)
+    drive = None
+    if entry.get("drive") is not None:
+        drive = Drive.from_dict(entry.get("drive"), where=f"{entry.where}: drive")
+    return checked_joint(name, kind, Limits(**limits.data), damping, friction, armature, mimic, passive, drive)
 
 
 def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:

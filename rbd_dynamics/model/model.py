@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.excerpt import close_names, excerpt, listed, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
@@ -75,6 +76,7 @@ class Joint:
     armature: float = 0.0  # rotor inertia seen at the joint, kg or kg m^2
     mimic: Mimic | None = None
     passive: tuple[PassiveForce, ...] = ()  # what else it does by itself: springs
+    drive: Drive | None = None  # gear and elasticity of what moves it; None: rigid, one to one
 
     @property
     def forces(self) -> tuple[PassiveForce, ...]:

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotor inertia, as the transmissions of a robot description give it."""
+"""Rotor inertia and gear ratio, as the transmissions of a robot description give them."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import NamedTuple
 
 from rbd_dynamics.model.elements import Number, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.urdf_parser import parse_transmission
 
 
-def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
-    """Rotor inertia seen at each joint, for simple transmissions (one joint, one actuator) that give it.
+class GearedRotor(NamedTuple):
+    """Inertia as seen at the joint; gear ratio, 1 for several rotors with different ones."""
+
+    inertia: float
+    gear_ratio: float
+
+
+def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor]:
+    """The rotor of each joint, for simple transmissions (one joint, one actuator) that give its inertia.
 
     An actuator's `rotor_inertia`, or `rotorInertia` (Drake writes drake:rotor_inertia), counts times
     the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator or the joint. A
     value is the element's text or its `value`.
     """
-    found: dict[str, float] = {}
+    found: dict[str, GearedRotor] = {}
     for transmission in root:
         if local_tag(transmission) != "transmission":
             continue
@@ -43,7 +51,9 @@ def rotor_inertias(root: ET.Element, findings: Findings) -> dict[str, float]:
         if parsed is not None:
             (joint,), (actuator,) = parsed.joints, parsed.actuators
             ratio = actuator.mechanicalReduction
-            found[joint.name] = found.get(joint.name, 0.0) + inertia * ratio * ratio
+            other = found.get(joint.name, GearedRotor(0.0, ratio))
+            same = ratio if other.gear_ratio == ratio else 1.0
+            found[joint.name] = GearedRotor(other.inertia + inertia * ratio * ratio, same)
     return found
 
 

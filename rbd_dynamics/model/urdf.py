@@ -62,7 +62,9 @@ def load_urdf(
     at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
     `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
 
-    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names.
+    Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names,
+    and gears and the elasticity behind them from `drive_stiffness`, `drive_damping`, `gear_ratio`, `rotor_axis` and
+    `rotor_frame` of the same element (`rbd_dynamics.Drive`).
 
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
@@ -120,6 +122,7 @@ def check_description(description: Description, findings: Findings) -> None:
         check_tree(description, findings)
         resolve_mimics(description, findings)
         check_loops(description.loops, {link.name for link in description.links}, findings)
+        check_rotor_frames(description, findings)
     check_inertials(description, findings)
 
 
@@ -135,6 +138,15 @@ def build_model(
     mimics = resolve_mimics(description, Findings())
     merged = _merge(described, _locks(described, mimics, joints, locked or {}))
     return _assemble(described, merged, mimics, joints, _gravity(gravity))
+
+
+def check_rotor_frames(description: Description, findings: Findings) -> None:
+    """Links or joints that carry motors are there."""
+    names = [*(link.name for link in description.links), *(joint.name for joint in description.joints)]
+    for joint in description.joints:
+        frame = None if joint.drive is None else joint.drive.rotor_frame
+        if frame is not None and frame not in names:
+            findings.error(f"joint {joint.name!r}", f"rotor_frame: {unknown('link or joint', frame, names)}")
 
 
 # --- what is free, what is locked, what follows --------------------------------------------------
@@ -334,7 +346,7 @@ def _assemble(
         parent = WORLD if mover.parent is None else index[mover.parent]
         moving = Joint(
             name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
-            armature=joint.armature, mimic=mimic, passive=joint.passive,
+            armature=joint.armature, mimic=mimic, passive=joint.passive, drive=joint.drive,
         )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
 

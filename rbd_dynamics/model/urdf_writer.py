@@ -21,6 +21,7 @@ from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, P
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model
 from rbd_dynamics.model.passive_forces import Spring
+from rbd_dynamics.model.urdf_drives import drive_attributes
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -198,9 +199,9 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
     if bounded or any(map(math.isfinite, limits.values())):
         largest = sys.float_info.max  # for none: "inf" is not taken by other readers
         ET.SubElement(element, "limit", {key: _text([max(-largest, min(x, largest))]) for key, x in limits.items()})
-    dynamics = _dynamics(joint, where)
+    dynamics = {key: _text([value]) for key, value in _dynamics(joint, where).items()} | drive_attributes(joint.drive)
     if dynamics:
-        ET.SubElement(element, "dynamics", {key: _text([value]) for key, value in dynamics.items()})
+        ET.SubElement(element, "dynamics", dynamics)
     if joint.mimic is not None:
         mimic = {key: _text([getattr(joint.mimic, key)]) for key in ("multiplier", "offset")}
         ET.SubElement(element, "mimic", {"joint": joint.mimic.leader} | mimic)

@@ -2,12 +2,14 @@
 """Simulation of a robot in time: integrators and what a real robot adds to its equation of motion.
 
 - `Simulation` with `SimulationOptions`: efforts in, motion out, step by step; `rollout` all at once;
+- `DrivenSimulation`: links and motors of a `DrivenRobot`, with springs of any stiffness between them;
 - `Contact` with surfaces, and `load_scene` for contacts and constraints of a file;
 - `WrenchSensor`: what a force-torque sensor reads;
 - `perturb_inertias`, `with_joint_friction`: a robot that is not quite as its model says.
 """
 
 from rbd_dynamics.contacts import Contact
+from rbd_dynamics.simulation.driven_simulation import DrivenSimulation
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.rollout import Sample, rollout
@@ -19,6 +21,7 @@ __all__ = [
     "INTEGRATORS",
     "Adaptive",
     "Contact",
+    "DrivenSimulation",
     "ExplicitEuler",
     "RungeKutta4",
     "Sample",

@@ -25,7 +25,18 @@ ROOMS = ["rbd_dynamics"] + [
 PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
 PARTS = [f"rbd_dynamics.{name}" for name in PARTS]
 HEAVY = ["scipy", "matplotlib", "plotly", "trimesh", "rosbags", "rclpy", "pyarrow", "dask", "rich", "llvmlite"]
-LATE = ["analysis", "closed_forms", "control", "demo", "joint_states", "nodes", "replay", "screws", "simulation"]
+LATE = [
+    "actuators",
+    "analysis",
+    "closed_forms",
+    "control",
+    "demo",
+    "joint_states",
+    "nodes",
+    "replay",
+    "screws",
+    "simulation",
+]
 
 
 def is_on_demand(package: str) -> bool:
@@ -105,6 +116,7 @@ POSITIONAL = {
     "ModelBuilder": "its name",
     "Model.random": "its seed, as of numpy.random.default_rng",
     "Simulation.advance": "its number of steps",
+    "DrivenSimulation.advance": "its number of steps",
     "layout_of": "bytes and their encoding, as of bytes.decode",
 }
 
