@@ -52,6 +52,11 @@ class ContactDynamics:
         rows = self.contacts.rows
         return self.robot.constrained_kernel(name, rows, rows.key)
 
+    def rows(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
+        """(h (3n), A (3n, nv), Adot v (3n)) of normals and tangents."""
+        h, A, bias = self._rows_kernel("constraint_rows")((q, v, self.contacts.rows.parameters))
+        return h, A, bias
+
     def terms(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None) -> tuple[Array, ...]:
         """(Delassus' matrix (3n, 3n), accelerations by each force (3n, nv), a (nv), the rows' accelerations and
         velocities (3n), the rows' h (3n): gaps at normals), all without contact forces."""
@@ -152,7 +157,7 @@ class ContactDynamics:
         driven = self._actuated() if actuated is None else np.asarray(real_array(actuated, "actuated"), dtype=bool)
         if driven.shape != (model.nv,):
             raise ValueError(f"actuated has shape {driven.shape}, expected ({model.nv},)")
-        h, A, bias = self._rows_kernel("constraint_rows")((q, v, self.contacts.rows.parameters))
+        h, A, bias = self.rows(q, v)
         velocity = np.einsum("...ij,...j", A, real_array(v, "v"))
         motion = np.einsum("...ij,...j", A, real_array(a, "a")) + bias
         needed = self._inverse(q, v, a, f_ext)
