@@ -87,18 +87,9 @@ class Pair:
             return []
         normal, polygon = found
         above, below = self.upper.feature(-normal), self.lower.feature(normal)
-        for face in (below, above):
-            if face.rank == 2:  # more exact than what two bodies say that just touch
-                tangents = tangents_of(normal)
-                normal = normal - face.fit(normal, tangents)[1] @ tangents
-                normal /= np.linalg.norm(normal)
-                break
+        normal = _exact_normal(above, below, normal)
         tangents = tangents_of(normal)
-        places = _few(polygon @ tangents.T)
-        for corner in (above, below):
-            if corner.rank == 0:
-                places = corner.points[:1] @ tangents.T
-                break
+        places = _places(above, below, polygon, tangents)
         heights = [feature.fit(normal, tangents) for feature in (above, below)]
         curvature = curvature_of(above, below, tangents, corners=len(places) > 1)
         touches = []
@@ -143,11 +134,7 @@ def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bo
 
     Edges that are parallel, and faces, cannot both be taken as such: one point of the one stands for it.
     """
-    crossed = above.rank == below.rank == 1
-    if crossed:
-        one, other = tangents @ above.direction, tangents @ below.direction
-        crossed = abs(float(one[0] * other[1] - one[1] * other[0])) > PARALLEL
-    plain = corners or (above.rank + below.rank > 1 and not crossed)
+    plain = corners or (above.rank + below.rank > 1 and not _cross_each_other(above, below))
     H = above.radii(tangents, as_corner=plain and above.rank <= below.rank)
     K = below.radii(tangents, as_corner=plain and below.rank < above.rank)
     size, axes = np.linalg.eigh(H + K)
@@ -156,6 +143,39 @@ def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bo
             K = K + FLAT * np.outer(axis, axis)
     C = np.linalg.inv(H + K)
     return Curvature(C, H @ C, H @ C @ K)
+
+
+def _exact_normal(above: Feature, below: Feature, normal: Array) -> Array:
+    """That of a face, or of two edges that cross: what a search finds is rough for bodies that just touch."""
+    for face in (below, above):
+        if face.rank == 2:
+            tangents = tangents_of(normal)
+            exact = normal - face.fit(normal, tangents)[1] @ tangents
+            return np.asarray(exact / np.linalg.norm(exact))
+    if _cross_each_other(above, below):
+        exact = np.cross(above.direction, below.direction)
+        return np.asarray(exact / np.copysign(np.linalg.norm(exact), exact @ normal))
+    return normal
+
+
+def _cross_each_other(above: Feature, below: Feature) -> bool:
+    """Two edges that are not parallel."""
+    if not above.rank == below.rank == 1:
+        return False
+    return float(np.linalg.norm(np.cross(above.direction, below.direction))) > PARALLEL
+
+
+def _places(above: Feature, below: Feature, polygon: Array, tangents: Array) -> Array:
+    """(k, 2) along the tangents: a corner, where edges cross, or those of the polygon."""
+    for corner in (above, below):
+        if corner.rank == 0:
+            return np.asarray(corner.points[:1] @ tangents.T)
+    if _cross_each_other(above, below):
+        (start, end), (other, last) = (feature.points[[0, -1]] @ tangents.T for feature in (above, below))
+        part = np.linalg.solve(np.column_stack([end - start, other - last]), other - start)
+        if (np.abs(part - 0.5) <= 0.5 + 1e-6).all():
+            return np.asarray(start + part[0] * (end - start))[None]
+    return _few(polygon @ tangents.T)
 
 
 def _few(places: Array) -> Array:
