@@ -175,7 +175,12 @@ def _places(above: Feature, below: Feature, polygon: Array, tangents: Array) -> 
         part = np.linalg.solve(np.column_stack([end - start, other - last]), other - start)
         if (np.abs(part - 0.5) <= 0.5 + 1e-6).all():
             return np.asarray(start + part[0] * (end - start))[None]
-    return _few(polygon @ tangents.T)
+    places = _few(polygon @ tangents.T)
+    for edge in (above, below):
+        if edge.rank == 1:  # the polygon is as rough as its normal
+            start, along = edge.points[0] @ tangents.T, edge.direction @ tangents.T
+            places = start + np.outer((places - start) @ along, along) / (along @ along)
+    return places
 
 
 def _few(places: Array) -> Array:
