@@ -377,6 +377,8 @@ class Robot(Derivatives):
         """Torques and forces: `ContactDynamics.inverse_dynamics`; options actuated, f_ext, touching, still."""
         return self.in_contact(contacts).inverse_dynamics(q, v, a, **options)
 
-    def contact_impulse(self, q: ArrayLike, v: ArrayLike, contacts: Contacts | ContactFinder, **options: Any) -> ContactImpulse:
+    def contact_impulse(
+        self, q: ArrayLike, v: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
+    ) -> ContactImpulse:
         """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
         return self.in_contact(contacts).impulse(q, v, **options)

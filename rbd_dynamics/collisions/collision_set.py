@@ -74,7 +74,9 @@ class CollisionSet(ContactFinder):
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
         self._pairs: list[Pair] = []
-        order = sorted(range(len(self.shapes)), key=lambda k: (self.shapes[k].kind != "plane", self._bodies[k] != WORLD))
+        order = sorted(
+            range(len(self.shapes)), key=lambda k: (self.shapes[k].kind != "plane", self._bodies[k] != WORLD)
+        )
         index = []
         for i, lower in enumerate(order):
             for upper in order[i + 1 :]:
@@ -105,17 +107,19 @@ class CollisionSet(ContactFinder):
         position = self.model.configuration(q)
         if position.ndim != 1:
             raise ValueError(f"q has shape {position.shape}, expected ({self.model.nq},)")
-        return [touch for touch, _, _ in self._near(self._moved(position, np.zeros(self.model.nv)), margin)]
+        near = self._near(self._moved(position, np.zeros(self.model.nv)), margin)
+        return [touch for touches, _, _ in near for touch in touches]
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
         motions = self._moved(q, v)
         near = self._near(motions, margin + duration * self._fastest(motions))
-        parts = [rows_of(touch, motions[a], motions[b]) for touch, a, b in near]
-        gaps = np.array([touch.gap for touch, _, _ in near])
+        parts = [rows_of(touches, motions[a], motions[b]) for touches, a, b in near]
+        all_of_them = [touch for touches, _, _ in near for touch in touches]
+        gaps = np.array([touch.gap for touch in all_of_them])
         empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
         A, velocity, bias = (np.concatenate(part) for part in zip(*parts)) if parts else empty
-        return FoundContacts([touch.law for touch, _, _ in near], gaps, A, velocity, bias, cone=self.cone)
+        return FoundContacts([touch.law for touch in all_of_them], gaps, A, velocity, bias, cone=self.cone)
 
     # --- where everything is ----------------------------------------------------------------------
 
@@ -138,8 +142,8 @@ class CollisionSet(ContactFinder):
             found.append(motion)
         return found
 
-    def _near(self, motions: list[LinkMotion], margin: float) -> list[tuple[Touch, int, int]]:
-        """Touches with the numbers of their shapes."""
+    def _near(self, motions: list[LinkMotion], margin: float) -> list[tuple[list[Touch], int, int]]:
+        """Of each pair that is near its touches, and the numbers of its shapes."""
         if not motions or not len(self._index):
             return []
         places = np.array([side.p for side in self._sides])
@@ -148,14 +152,13 @@ class CollisionSet(ContactFinder):
         for k in np.flatnonzero(np.isinf(self._reach[b])):  # over a plane
             apart[k] = (places[a[k]] - places[b[k]]) @ self._sides[b[k]].R[:, 2] - self._reach[a[k]]
         apart -= np.where(np.isinf(self._reach[b]), 0.0, self._reach[b])
-        return [
-            (touch, int(a[k]), int(b[k])) for k in np.flatnonzero(apart <= margin) for touch in self._pairs[k].touches(margin)
-        ]  # fmt: skip
+        close = ((self._pairs[k].touches(margin), int(a[k]), int(b[k])) for k in np.flatnonzero(apart <= margin))
+        return [found for found in close if found[0]]
 
     def _fastest(self, motions: list[LinkMotion]) -> float:
         """How fast two shapes may come near to each other, m/s."""
         speeds = [
-            float(np.linalg.norm(motion.velocity(side.p)) + np.linalg.norm(motion.w) * reach)
+            float(np.linalg.norm(motion.v) + np.linalg.norm(motion.w) * (np.linalg.norm(side.p - motion.p) + reach))
             for motion, side, reach, body in zip(motions, self._sides, self._reach, self._bodies)
             if body != WORLD
         ]

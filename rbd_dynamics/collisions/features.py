@@ -40,15 +40,13 @@ class Feature(NamedTuple):
         return float(heights.mean()), gradient, middle
 
     def radii(self, tangents: Array, *, as_corner: bool) -> Array:
-        """(2, 2) along the tangents: the radii of curvature. as_corner: as if it were a corner of the edge or face."""
+        """(2, 2) along the tangents: the radii of curvature of what is no face. as_corner: of a corner of it."""
         H = self.rounding * np.eye(2)
         if self.radius is not None:
             along = tangents @ self.radius
             H = H + np.outer(along, along) / max(float(np.linalg.norm(self.radius)), 1e-12)
         if as_corner or self.rank == 0:
             return H
-        if self.rank == 2:
-            return FLAT * np.eye(2)
         along = tangents @ self.direction
         return H + FLAT * np.outer(along, along) / (along @ along)
 

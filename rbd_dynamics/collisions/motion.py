@@ -42,18 +42,14 @@ class LinkMotion(NamedTuple):
     a: Array
     alpha: Array
 
-    def jacobian(self, point: Array) -> Array:
-        """(3, nv) of the velocity of the material point that is there."""
-        return np.asarray(self.J - _hat(point - self.p) @ self.turning)
+    def velocities(self, arms: Array) -> Array:
+        """(k, 3) of the material points there. arms (k, 3): from the origin to them."""
+        return self.v + arms @ hat(self.w).T
 
-    def velocity(self, point: Array) -> Array:
-        """Of the material point there."""
-        return self.v + _cross(self.w, point - self.p)
-
-    def acceleration(self, point: Array) -> Array:
-        """Of the material point there, without joint acceleration."""
-        arm = point - self.p
-        return self.a + _cross(self.alpha, arm) + _cross(self.w, _cross(self.w, arm))
+    def accelerations(self, arms: Array) -> Array:
+        """(k, 3) of the material points there, without joint acceleration."""
+        turning = hat(self.w)
+        return self.a + arms @ (hat(self.alpha) + turning @ turning).T
 
 
 class LinkMotions:
@@ -98,42 +94,38 @@ class LinkMotions:
         for pose, (twist, rate), J in zip(poses, twists, jacobians):
             R = np.ascontiguousarray(pose[:, :3])
             w, velocity = twist[:3], twist[3:]
-            a = R @ (rate[3:] + _cross(w, velocity))
-            found.append(
-                LinkMotion(R, pose[:, 3].copy(), R @ J[3:], R @ J[:3], R @ velocity, R @ w, a, R @ rate[:3])
-            )
+            a = R @ (rate[3:] + hat(w) @ velocity)
+            found.append(LinkMotion(R, pose[:, 3].copy(), R @ J[3:], R @ J[:3], R @ velocity, R @ w, a, R @ rate[:3]))
         return found
 
 
-def rows_of(touch: Touch, upper: LinkMotion, lower: LinkMotion) -> tuple[Array, Array, Array]:
-    """(A (3, nv), A v, Adot v) of one contact's normal and tangents."""
-    N = np.vstack([touch.normal, touch.tangents])
-    C, share, radius = touch.curvature
-    T = touch.tangents
-    relative = upper.velocity(touch.point) - lower.velocity(touch.other)
-    slip = T @ relative
-    carried = T @ _cross(touch.normal, lower.w)
-    turned = T @ _cross(touch.normal, upper.w) - carried
+def rows_of(touches: Sequence[Touch], upper: LinkMotion, lower: LinkMotion) -> tuple[Array, Array, Array]:
+    """(A (3k, nv), A v (3k), Adot v (3k)) of the k points in which one pair touches: normal and tangents of each."""
+    normal, T = touches[0].normal, touches[0].tangents
+    N = np.vstack([normal, T])
+    C, share, radius = touches[0].curvature
+    above = np.array([touch.point for touch in touches]) - upper.p
+    below = np.array([touch.other for touch in touches]) - lower.p
+    relative = upper.velocities(above) - lower.velocities(below)
+    slip = relative @ T.T
+    carried = T @ (hat(normal) @ lower.w)
+    turned = T @ (hat(normal) @ upper.w) - carried
     # by the envelope theorem for max over n of -support_upper(-n) - support_lower(n): theory.md section 10
-    turning = (C @ slip - share.T @ turned - carried) @ T  # of the normal
-    over_upper = -(share @ slip + radius @ turned) @ T  # of the point, over the upper body
-    over_lower = (slip - share @ slip - radius @ turned) @ T
-    rate = upper.acceleration(touch.point) + _cross(upper.w, over_upper)
-    rate -= lower.acceleration(touch.other) + _cross(lower.w, over_lower)
-    bias = N @ rate
-    bias[0] += turning @ relative
-    bias[1:] -= (T @ turning) * (touch.normal @ relative)
-    A = N @ (upper.jacobian(touch.point) - lower.jacobian(touch.other))
-    return A, N @ relative, bias
+    turning = (slip @ C.T - turned @ share - carried) @ T  # of the normal
+    wandering = slip @ share.T + radius @ turned
+    over_upper, over_lower = -wandering @ T, (slip - wandering) @ T  # of the point, over each body
+    rate = upper.accelerations(above) + over_upper @ hat(upper.w).T
+    rate -= lower.accelerations(below) + over_lower @ hat(lower.w).T
+    bias = rate @ N.T
+    bias[:, 0] += np.einsum("ki,ki->k", turning, relative)
+    bias[:, 1:] -= (turning @ T.T) * (relative @ normal)[:, None]
+    moved = N @ (upper.J - lower.J)
+    turns = [[np.cross(N, arms[k]) for arms in (above, below)] for k in range(len(touches))]
+    A = [moved - own @ upper.turning + other @ lower.turning for own, other in turns]
+    return np.concatenate(A), (relative @ N.T).reshape(-1), bias.reshape(-1)
 
 
-def _cross(a: Array, b: Array) -> Array:
-    """np.cross of two vectors, ten times as quick."""
-    x, y, z = a
-    i, j, k = b
-    return np.array([y * k - z * j, z * i - x * k, x * j - y * i])
-
-
-def _hat(a: Array) -> Array:
+def hat(a: Array) -> Array:
+    """(3, 3): a x b as a product."""
     x, y, z = a
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 MOST_POINTS = 8  # of a face
 ROUND_SAMPLES = 6  # of a cylinder's end that stands on a face, which coal doubles
+ROUGH = 1e-7  # m: shapes whose distance is smaller just touch
+LIFT = 1e-3  # of the smaller shape's reach
 PARALLEL = 0.05  # sine of the angle between edges that count as parallel
 
 
@@ -102,17 +104,37 @@ class Pair:
         return [touch for touch in touches if touch.gap <= margin]
 
     def _polygon(self, margin: float) -> tuple[Array, Array] | None:
-        """(normal, points (k, 3) where they meet); None where they are further apart."""
-        library, request = coal(), self._request
-        request.security_margin = margin
-        result: Any = library.CollisionResult()
-        sides = (self.lower.geometry, self.lower.pose, self.upper.geometry, self.upper.pose)
-        library.collide(*sides, request, result)
-        if not result.numContacts():
+        """(normal, points (k, 3) where they meet); None where they are further apart.
+
+        Where they just touch the search knows no direction well: the upper one is lifted, as far as makes it one.
+        """
+        result = self._collided(margin)
+        if result is None:
             return None
         contact = result.getContact(0)
-        patches = library.ContactPatchResult(self._patches)
-        library.computeContactPatch(*sides, result, self._patches, patches)
+        if abs(contact.penetration_depth) < ROUGH and self.lower.shape.kind != "plane":
+            lift, pose, p = LIFT * min(self.upper.shape.reach, self.lower.shape.reach), self.upper.pose, self.upper.p
+            for _ in range(2):  # along a better normal, it does not move to the side
+                pose.setTranslation(p + lift * np.array(contact.normal))
+                result = self._collided(margin + 2.0 * lift) or result
+                contact = result.getContact(0)
+            found = self._met(result)
+            pose.setTranslation(p)
+            return found
+        return self._met(result)
+
+    def _collided(self, margin: float) -> Any:
+        """What coal finds; None where they are further apart."""
+        library, request = coal(), self._request
+        request.security_margin = margin
+        result = library.CollisionResult()
+        library.collide(self.lower.geometry, self.lower.pose, self.upper.geometry, self.upper.pose, request, result)
+        return result if result.numContacts() else None
+
+    def _met(self, result: Any) -> tuple[Array, Array]:
+        contact, patches = result.getContact(0), coal().ContactPatchResult(self._patches)
+        sides = (self.lower.geometry, self.lower.pose, self.upper.geometry, self.upper.pose)
+        coal().computeContactPatch(*sides, result, self._patches, patches)
         points = [np.array(contact.pos)]
         if patches.numContactPatches() and patches.getContactPatch(0).size():
             patch = patches.getContactPatch(0)
@@ -135,6 +157,11 @@ def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bo
     Edges that are parallel, and faces, cannot both be taken as such: one point of the one stands for it.
     """
     plain = corners or (above.rank + below.rank > 1 and not _cross_each_other(above, below))
+    none, all_of_it = np.zeros((2, 2)), np.eye(2)
+    if below.rank == 2:
+        return Curvature(none, none, above.radii(tangents, as_corner=True))
+    if above.rank == 2:
+        return Curvature(none, all_of_it, below.radii(tangents, as_corner=True))
     H = above.radii(tangents, as_corner=plain and above.rank <= below.rank)
     K = below.radii(tangents, as_corner=plain and below.rank < above.rank)
     size, axes = np.linalg.eigh(H + K)

@@ -208,3 +208,17 @@ def test_a_link_that_moves_along_a_rail_meets_the_world():
     np.testing.assert_allclose(found.forces, [[2.0 * 9.81, 0.0, 0.0]], atol=1e-9)
     after = rbd.Robot(model).contact_impulse([0.1], [-1.0], shapes)
     np.testing.assert_allclose(after.impulses, [[2.0, 0.0, 0.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_boxes_that_just_touch_keep_their_corners(seed):
+    """To rounding, as at rest: the normal of such a search alone may be off by a hundredth, and corners get lost."""
+    rng = np.random.default_rng(seed)
+    names = ("below", "above")
+    shapes = CollisionSet(free(*names), [CollisionShape(name, name, "box", size=(0.1, 0.06, 0.08)) for name in names])
+    turn = 1e-14 * rng.normal(size=3)
+    q = pose((0.0, 0.0, 0.0)) + pose((0.0, 0.0, 0.08 + 1e-14 * rng.normal()), turn)
+    touches = shapes.contacts(q)
+    corners = sorted(tuple(np.round(touch.point[:2], 9)) for touch in touches)
+    assert corners == [(-0.05, -0.03), (-0.05, 0.03), (0.05, -0.03), (0.05, 0.03)]
+    np.testing.assert_allclose([touch.gap for touch in touches], 0.0, atol=1e-12)

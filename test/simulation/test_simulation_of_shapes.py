@@ -34,7 +34,9 @@ def on_a_slope(model, kind, size, angle, **options):
     """A body with a shape, and a slope that falls along x."""
     ground = CollisionShape("slope", "world", "plane", placement=placement((0.0, 0.0, 0.0), (0.0, angle, 0.0)))
     own = placement((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if kind == "cylinder" else placement()
-    return CollisionSet(model, [ground, CollisionShape("b", model.bodies[-1].name, kind, size=size, placement=own)], **options)
+    return CollisionSet(
+        model, [ground, CollisionShape("b", model.bodies[-1].name, kind, size=size, placement=own)], **options
+    )
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -171,9 +173,11 @@ def test_two_fingers_hold_a_box_if_friction_can(friction, holds):
     simulation = simulate(model, [0.0, 0.0, 0.5, *UPRIGHT, 0.0, 0.0], contacts)
     simulation.command([10.0, -10.0], [7 - 1, 8 - 1])
     simulation.advance(50)
-    assert simulation.v[5] == pytest.approx(0.0 if holds else 0.05 * (2.0 * friction * 10.0 / 0.3 - G), abs=1e-6)
+    fall = 0.0 if holds else 0.05 * (2.0 * friction * 10.0 / 0.3 - G)
+    assert simulation.v[5] == pytest.approx(fall, rel=1e-3, abs=1e-6)
     np.testing.assert_allclose(simulation.contact_forces[:, 0].reshape(2, 4).sum(axis=1), 10.0, rtol=1e-6)
-    np.testing.assert_allclose(simulation.v[[0, 1, 2, 3, 4]], 0.0, atol=1e-6)
+    # which of the four points carries most is open, and where they slide so is a small moment of their friction
+    np.testing.assert_allclose(simulation.v[:5], 0.0, atol=1e-6 if holds else 1e-2)
 
 
 # --- methods ------------------------------------------------------------------------------------
@@ -193,9 +197,10 @@ def test_a_flight_is_as_exact_as_its_method_until_it_lands(integrator, accuracy)
     shapes = CollisionSet(model, [FLOOR, CollisionShape("brick", "brick", "box", size=(0.3, 0.2, 0.1))])
     simulation = simulate(model, start, shapes, v=v, integrator=integrator, step=2e-3)
     free = simulate(model, start, (), v=v, integrator="rk4", step=1e-4)
-    simulation.advance(100), free.advance(2000)
+    simulation.advance(100)
+    free.advance(2000)
     np.testing.assert_allclose(simulation.q, free.q, atol=accuracy)
-    simulation.advance(900)
+    simulation.advance(300)
     assert simulation.q[2] == pytest.approx(0.05, abs=1e-6)
     np.testing.assert_allclose(simulation.v, 0.0, atol=1e-6)
     assert simulation.contact_forces[:, 0].sum() == pytest.approx(1.2 * G, rel=1e-6)
