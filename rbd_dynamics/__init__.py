@@ -6,7 +6,8 @@
 
 - `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
-- `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name.
+- `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name;
+- `collisions`: contact between bodies with shapes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from rbd_dynamics.on_demand import on_demand
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
-    from rbd_dynamics import analysis, closed_forms, control, joint_states, replay, screws, simulation
+    from rbd_dynamics import analysis, closed_forms, collisions, control, joint_states, replay, screws, simulation
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
 else:
     __getattr__, __dir__ = on_demand(__name__)

@@ -361,8 +361,10 @@ class Robot(Derivatives):
         The methods below are those of `ContactDynamics`; for speed make the set once, and give the same object.
         """
         if self._contact_last is None or self._contact_last[0] is not contacts:
-            finds = isinstance(contacts, ContactFinder)
-            self._contact_last = (contacts, (FinderDynamics if finds else ContactDynamics)(self, contacts))
+            if isinstance(contacts, ContactFinder):
+                self._contact_last = (contacts, FinderDynamics(self, contacts))
+            else:
+                self._contact_last = (contacts, ContactDynamics(self, contacts))
         return self._contact_last[1]
 
     def contact_forward_dynamics(

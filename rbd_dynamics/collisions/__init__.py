@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact between bodies that have shapes: found at each configuration, and handed to the dynamics in contact.
 
-- `CollisionShape`, or `collision_shapes` of a URDF's <collision> elements: spheres, capsules, boxes, cylinders, hulls of
-  meshes, planes;
+- `CollisionShape`, or `collision_shapes` of a URDF's <collision> elements: spheres, capsules, boxes, cylinders, hulls
+  of meshes, planes;
 - `CollisionSet`: which of them may touch, with which friction; its `contacts` at a configuration.
 
 Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. Distances are those of the package

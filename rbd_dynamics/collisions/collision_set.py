@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 Names = tuple[str, str]
 
 MARGIN = 1e-3  # m
+LAW = ("friction_coefficient", "restitution", "compliance", "damping")
 
 
 class CollisionSet(ContactFinder):
@@ -68,8 +69,7 @@ class CollisionSet(ContactFinder):
             raise ValueError(f"collision shape name {excerpt(repeated[0])} occurs twice")
         self._bodies = [self._body(shape) for shape in self.shapes]
         self._places = [self._placement(shape) for shape in self.shapes]
-        common = {"friction_coefficient": friction_coefficient, "restitution": restitution,
-                  "compliance": compliance, "damping": damping}  # fmt: skip
+        common = dict(zip(LAW, (friction_coefficient, restitution, compliance, damping)))
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
@@ -209,8 +209,15 @@ def _matches(two: tuple[set[int], set[int]], one: int, other: int) -> bool:
 
 def _law(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
     name = f"{one.name} on {other.name}"
-    try:
-        return Contact(name, one.frame, reference=other.frame, **values)
-    except TypeError:
-        known = "friction_coefficient, restitution, compliance, damping"
-        raise ValueError(f"contact {excerpt(name)}: its law {dict(values)} has others than {known}") from None
+    if set(values) - set(LAW):
+        raise ValueError(f"contact {excerpt(name)}: its law {dict(values)} has others than {', '.join(LAW)}")
+    friction, restitution, compliance, damping = (values[key] for key in LAW)
+    return Contact(
+        name,
+        one.frame,
+        reference=other.frame,
+        friction_coefficient=friction,
+        restitution=restitution,
+        compliance=compliance,
+        damping=damping,
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With what a shape touches: the corner, edge or face that lies furthest in a direction, and how it is rounded there."""
+"""With what a shape touches: the corner, edge or face that lies furthest in a direction, and how it is rounded."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 MOST_POINTS = 8  # of a face
 ROUND_SAMPLES = 6  # of a cylinder's end that stands on a face, which coal doubles
 ROUGH = 1e-7  # m: shapes whose distance is smaller just touch
-LIFT = 1e-3  # of the smaller shape's reach
+SHRINKING = (1e-3, 3e-2)  # of a shape, to see in which direction it is apart
 PARALLEL = 0.05  # sine of the angle between edges that count as parallel
 
 
@@ -56,6 +56,7 @@ class Side:
     def __init__(self, shape: CollisionShape) -> None:
         self.shape, self.corners = shape, shape.corners
         self.geometry, self.pose = coal_geometry(shape), coal().Transform3s()
+        self.smaller = [(part, coal_geometry(shape.scaled(1.0 - part))) for part in SHRINKING]
         self.R, self.p = np.eye(3), np.zeros(3)
 
     def move(self, R: Array, p: Array) -> None:
@@ -79,6 +80,8 @@ class Pair:
         self.upper, self.lower, self.law = upper, lower, law
         library = coal()
         self._request = library.CollisionRequest(library.CollisionRequestFlag.CONTACT, 1)
+        self._request.gjk_convergence_criterion = library.GJKConvergenceCriterion.DualityGap
+        self._request.gjk_convergence_criterion_type = library.GJKConvergenceCriterionType.Relative
         tolerance = min(tolerance_of(upper.shape), tolerance_of(lower.shape))
         self._patches = library.ContactPatchRequest(1, ROUND_SAMPLES, tolerance)
 
@@ -106,29 +109,31 @@ class Pair:
     def _polygon(self, margin: float) -> tuple[Array, Array] | None:
         """(normal, points (k, 3) where they meet); None where they are further apart.
 
-        Where they just touch the search knows no direction well: the upper one is lifted, as far as makes it one.
+        Where they just touch, or overlap a little, no search knows the direction well: there it is that in which a
+        smaller upper one is apart.
         """
-        result = self._collided(margin)
+        upper, lower = self.upper, self.lower
+        result = self._collided(upper.geometry, margin)
         if result is None:
             return None
-        contact = result.getContact(0)
-        if abs(contact.penetration_depth) < ROUGH and self.lower.shape.kind != "plane":
-            lift, pose, p = LIFT * min(self.upper.shape.reach, self.lower.shape.reach), self.upper.pose, self.upper.p
-            for _ in range(2):  # along a better normal, it does not move to the side
-                pose.setTranslation(p + lift * np.array(contact.normal))
-                result = self._collided(margin + 2.0 * lift) or result
-                contact = result.getContact(0)
-            found = self._met(result)
-            pose.setTranslation(p)
-            return found
+        if result.getContact(0).penetration_depth > ROUGH or lower.shape.kind == "plane":
+            return self._met(result)
+        for shrinking, geometry in upper.smaller:
+            apart = self._collided(geometry, margin + shrinking * upper.shape.reach)
+            if apart is not None and apart.getContact(0).penetration_depth > ROUGH:
+                lift = shrinking * min(upper.shape.reach, lower.shape.reach) - result.getContact(0).penetration_depth
+                upper.pose.setTranslation(upper.p + lift * np.array(apart.getContact(0).normal))
+                found = self._met(self._collided(upper.geometry, margin + lift) or result)
+                upper.pose.setTranslation(upper.p)
+                return found
         return self._met(result)
 
-    def _collided(self, margin: float) -> Any:
-        """What coal finds; None where they are further apart."""
+    def _collided(self, geometry: Any, margin: float) -> Any:
+        """What coal finds of the upper one's geometry; None where they are further apart."""
         library, request = coal(), self._request
         request.security_margin = margin
         result = library.CollisionResult()
-        library.collide(self.lower.geometry, self.lower.pose, self.upper.geometry, self.upper.pose, request, result)
+        library.collide(self.lower.geometry, self.lower.pose, geometry, self.upper.pose, request, result)
         return result if result.numContacts() else None
 
     def _met(self, result: Any) -> tuple[Array, Array]:
@@ -168,7 +173,7 @@ def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bo
     for radius, axis in zip(size, axes.T):
         if radius < 1.0 / FLAT:  # a corner on a corner, which no normal is the right one for
             K = K + FLAT * np.outer(axis, axis)
-    C = np.linalg.inv(H + K)
+    C = np.asarray(np.linalg.inv(H + K), dtype=float)
     return Curvature(C, H @ C, H @ C @ K)
 
 

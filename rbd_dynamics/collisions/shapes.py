@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -70,13 +70,13 @@ class CollisionShape:
 
     @property
     def corners(self) -> Array:
-        """(n, 3) in its own frame: what a ball of `rounding` about each of them has as its hull; none of a cylinder."""
+        """(n, 3) in its own frame: whose hull, rounded, it is; of a cylinder and a plane just its origin."""
         if self.kind == "box":
             signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
             return signs * self.size
         if self.kind == "capsule":
             return np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * self.size[1]
-        return np.zeros((1, 3)) if self.kind == "sphere" else np.asarray(self.points)
+        return np.asarray(self.points) if self.kind == "mesh" else np.zeros((1, 3))
 
     @property
     def rounding(self) -> float:
@@ -91,6 +91,12 @@ class CollisionShape:
         if self.kind == "cylinder":
             return math.hypot(self.size[0], 0.5 * self.size[1])
         return float(np.linalg.norm(self.corners, axis=1).max()) + self.rounding
+
+    def scaled(self, factor: float) -> CollisionShape:
+        """About its middle."""
+        middle = self.corners.mean(axis=0)
+        points = middle + factor * (self.corners - middle) if self.kind == "mesh" else ()
+        return replace(self, size=tuple(factor * x for x in self.size), points=points)
 
 
 def coal() -> ModuleType:

@@ -113,8 +113,6 @@ class FinderDynamics(ContactDynamics):
 class _FoundDynamics(ContactDynamics):
     """With rows that are known already."""
 
-    contacts: ContactLaws
-
     def __init__(self, robot: BoundModel, found: FoundContacts) -> None:
         self.robot, self.count = robot, len(found)
         self.contacts = self._found = found if self.count else _nowhere(robot.model.nv, found.cone)

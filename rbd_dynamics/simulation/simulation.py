@@ -82,8 +82,8 @@ class Simulation:
         q: where it starts, by default the neutral position moved into the limits.
         constraints: hold all the time. Their own stabilization (Baumgarte's) acts with all methods but the
             semi-implicit one, which takes violations back in its own way.
-        contacts: unilateral, with friction: a list, a `ContactSet`, or a `CollisionSet` of bodies with shapes. A step in
-            which one of them pushes is the semi-implicit method's, whatever the method: forces jump there, so that
+        contacts: unilateral, with friction: a list, a `ContactSet`, or a `CollisionSet` of bodies with shapes. A step
+            in which one of them pushes is the semi-implicit method's, whatever the method: forces jump there, so that
             no smooth method keeps its order. All other steps are the method's own.
     """
 
@@ -117,11 +117,11 @@ class Simulation:
         h = self.options.step
         self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=touching)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
-        self._last = self._integrator  # which method did the last step
         self._rough = bare
         if self.options.integrator != "semi_implicit_euler":
             self._rough = Robot(model, friction=friction)
             self._integrator = self._method(self._rough, h)
+        self._last = self._integrator  # which did the last step
         self.start = model.start_position() if q is None else model.configuration(q).copy()
         if self.start.ndim != 1:
             raise ValueError(f"q has shape {self.start.shape}, expected ({model.nq},)")
@@ -156,7 +156,7 @@ class Simulation:
 
     @property
     def multipliers(self) -> Array:
-        """Of the constraints (m): the mean over the last step, if it was the semi-implicit method's, or as they are now."""
+        """Of the constraints (m): means over the last step, if it was the semi-implicit method's, else as they are."""
         if self.constraints is None:
             return np.zeros(0)
         if self._last is self._euler:

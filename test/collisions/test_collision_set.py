@@ -13,10 +13,11 @@ import rbd_dynamics as rbd
 from rbd_dynamics.model.joints import Floating, Prismatic
 
 pytest.importorskip("coal")
-from rbd_dynamics.collisions import CollisionSet, CollisionShape, collision_shapes  # noqa: E402
-from rbd_dynamics.constraints import placement  # noqa: E402
+from rbd_dynamics.collisions import CollisionSet, CollisionShape, collision_shapes
+from rbd_dynamics.constraints import placement
 
 BOX = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.15, 0.15) for z in (-0.05, 0.05)])
+CUBE = np.sign(BOX) * 0.5
 FLOOR = CollisionShape("floor", "world", "plane")
 SLAB = CollisionShape("slab", "world", "box", size=(2.0, 2.0, 0.2), placement=placement((0.0, 0.0, -0.1)))
 #: what lies flat on the floor: (shape, its pose's z and turn about x, points of contact)
@@ -100,7 +101,8 @@ URDF = """<robot name="arm"><link name="base"><collision><geometry><box size="1 
 <link name="lower"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
  <collision><geometry><mesh filename="part.stl" scale="2 1 1"/></geometry></collision></link>
 <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/></joint>
-<joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/></joint></robot>"""
+<joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/></joint>
+</robot>"""
 
 
 def part(folder):
@@ -210,15 +212,25 @@ def test_a_link_that_moves_along_a_rail_meets_the_world():
     np.testing.assert_allclose(after.impulses, [[2.0, 0.0, 0.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_boxes_that_just_touch_keep_their_corners(seed):
-    """To rounding, as at rest: the normal of such a search alone may be off by a hundredth, and corners get lost."""
-    rng = np.random.default_rng(seed)
-    names = ("below", "above")
-    shapes = CollisionSet(free(*names), [CollisionShape(name, name, "box", size=(0.1, 0.06, 0.08)) for name in names])
-    turn = 1e-14 * rng.normal(size=3)
-    q = pose((0.0, 0.0, 0.0)) + pose((0.0, 0.0, 0.08 + 1e-14 * rng.normal()), turn)
-    touches = shapes.contacts(q)
-    corners = sorted(tuple(np.round(touch.point[:2], 9)) for touch in touches)
-    assert corners == [(-0.05, -0.03), (-0.05, 0.03), (0.05, -0.03), (0.05, 0.03)]
-    np.testing.assert_allclose([touch.gap for touch in touches], 0.0, atol=1e-12)
+@pytest.mark.parametrize("kind", ["box", "mesh"])
+@pytest.mark.parametrize("gap", [1e-5, 1e-8, 1e-12, 1e-15, 0.0, -1e-15, -1e-12, -1e-8, -1e-5, -1e-3])
+def test_faces_that_just_touch_keep_their_corners_and_normal(kind, gap):
+    """To rounding, as at rest: there a search alone is off by a hundredth, or finds another face."""
+    rng, names = np.random.default_rng(5), ("below", "above")
+    model = free(*names)
+    for _ in range(6):
+        one, other = rng.choice([0.02, 0.03, 0.1, 0.2], size=(2, 3))
+        aside = rng.choice([0.0, 1e-9, 1e-6, 5e-3], size=2)
+        bodies = [
+            CollisionShape(name, name, kind, **({"size": size} if kind == "box" else {"points": CUBE * size}))
+            for name, size in zip(names, (one, other))
+        ]
+        q = pose((0.0, 0.0, 0.0)) + pose((*aside, 0.5 * (one + other)[2] + gap), 1e-12 * rng.normal(size=3))
+        touches = CollisionSet(model, bodies).contacts(q)
+        np.testing.assert_allclose([touch.gap for touch in touches], gap, atol=1e-12)
+        np.testing.assert_allclose(touches[0].normal, [0.0, 0.0, 1.0], atol=1e-11)
+        places = np.array([touch.point[:2] for touch in touches])
+        low = np.maximum(-0.5 * one[:2], aside - 0.5 * other[:2])
+        high = np.minimum(0.5 * one[:2], aside + 0.5 * other[:2])
+        np.testing.assert_allclose(places.min(axis=0), low, atol=1e-6)
+        np.testing.assert_allclose(places.max(axis=0), high, atol=1e-6)

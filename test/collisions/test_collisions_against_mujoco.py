@@ -115,7 +115,8 @@ def test_a_block_sticks_or_slides_as_in_mujoco(angle):
     lags behind by its time constants, 1e-2 of the speed after 0.2 s."""
     other = mujoco_of(
         f'<geom type="plane" size="9 9 1" euler="0 {math.degrees(angle)} 0" friction="0.3 0 0"/>'
-        f'<body pos="{0.05 * math.sin(angle)} 0 {0.05 * math.cos(angle)}" euler="0 {math.degrees(angle)} 0"><freejoint/>'
+        f'<body pos="{0.05 * math.sin(angle)} 0 {0.05 * math.cos(angle)}" euler="0 {math.degrees(angle)} 0">'
+        "<freejoint/>"
         '<geom type="box" size="0.1 0.1 0.05" mass="2" friction="0.3 0 0"/></body>'
     )
     data = mujoco.MjData(other)
