@@ -64,6 +64,7 @@ __all__ = [
     "analysis",
     "base_parameters",
     "closed_forms",
+    "collisions",
     "constraints",
     "control",
     "joint_states",
