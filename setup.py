@@ -90,6 +90,8 @@ setup(
         "models": MODELS,
         "collisions": COLLISIONS,
         "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS, *COLLISIONS}),
+        "torch": ["torch"],
+        "jax": ["jax"],
         "test": TEST,
     },
     zip_safe=False,

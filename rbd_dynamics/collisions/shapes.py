@@ -21,7 +21,7 @@ ShapeKind = Literal["sphere", "capsule", "box", "cylinder", "mesh", "plane"]
 _NUMBERS: dict[str, str] = {"sphere": "radius", "capsule": "radius length", "box": "x y z", "cylinder": "radius length"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CollisionShape:
     """A convex shape that moves with `frame`.
 
@@ -42,7 +42,7 @@ class CollisionShape:
     _: KW_ONLY
     size: tuple[float, ...] = ()
     placement: Transform = IDENTITY
-    points: ArrayLike = field(default=(), repr=False, compare=False)
+    points: ArrayLike = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         where = f"collision shape {excerpt(self.name)}"

@@ -18,6 +18,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.real_numbers import real_array
 
 Array = NDArray[np.float64]
+FAR = 1e12  # m
 
 
 class FoundContacts(ContactLaws):
@@ -136,6 +137,6 @@ class _FoundDynamics(ContactDynamics):
 
 
 def _nowhere(nv: int, cone: Cone) -> FoundContacts:
-    """A contact that never is one, where there is none."""
+    """A contact that never is one, where there is none: far away, and nothing moves it."""
     still = np.zeros(3)
-    return FoundContacts([Contact("none", "none")], np.array([np.inf]), np.zeros((3, nv)), still, still, cone=cone)
+    return FoundContacts([Contact("none", "none")], np.array([FAR]), np.zeros((3, nv)), still, still, cone=cone)
