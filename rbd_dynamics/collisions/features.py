@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 1e-3  # m: what lies so much less far belongs to the edge or face too
 RELATIVE_TOLERANCE = 0.02  # of the shape's reach, for small ones
+FINE_TOLERANCE = 1e-4  # of the shape's reach
 FLAT = 1e6  # m, radius of what is not curved
 RIM_POINTS = np.array([(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)])
 
@@ -62,22 +63,31 @@ def tolerance_of(shape: CollisionShape) -> float:
     return min(TOLERANCE, RELATIVE_TOLERANCE * shape.reach)
 
 
-def feature_of(shape: CollisionShape, corners: Array, R: Array, p: Array, direction: Array) -> Feature:
-    """What lies furthest in a direction (world, unit). R, p: the shape's pose; corners: `shape.corners`."""
+def fine_tolerance_of(shape: CollisionShape) -> float:
+    """m, for one point, which moves on along an edge as soon as that is askew."""
+    return FINE_TOLERANCE * shape.reach
+
+
+def feature_of(
+    shape: CollisionShape, corners: Array, R: Array, p: Array, direction: Array, tolerance: float
+) -> Feature:
+    """What lies furthest in a direction (world, unit), and less by the tolerance, m.
+
+    R, p: the shape's pose; corners: `shape.corners`.
+    """
     if shape.kind == "plane":
         return Feature(p + RIM_POINTS @ R.T[:2], 0.0, 2)
     if shape.kind == "cylinder":
-        return _of_cylinder(shape, R, p, direction)
+        return _of_cylinder(shape, R, p, direction, tolerance)
     heights = corners @ (R.T @ direction)
-    chosen = corners[heights >= heights.max() - tolerance_of(shape)]
+    chosen = corners[heights >= heights.max() - tolerance]
     return Feature(chosen @ R.T + p, shape.rounding, _rank(chosen, shape.reach))
 
 
-def _of_cylinder(shape: CollisionShape, R: Array, p: Array, direction: Array) -> Feature:
+def _of_cylinder(shape: CollisionShape, R: Array, p: Array, direction: Array, tolerance: float) -> Feature:
     radius, length = shape.size
     x, y, z = R.T @ direction
     across = float(np.hypot(x, y))
-    tolerance = tolerance_of(shape)
     end = 0.5 * length * (1.0 if z > 0.0 else -1.0)
     if 2.0 * radius * across < tolerance:
         cap = np.column_stack([radius * RIM_POINTS, np.full(len(RIM_POINTS), end)])

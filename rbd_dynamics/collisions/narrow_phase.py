@@ -7,12 +7,13 @@ between the edges and faces themselves: each corner has its own, so a box that i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.collisions.features import FLAT, Feature, feature_of, tolerance_of
+from rbd_dynamics.collisions.features import FLAT, Feature, feature_of, fine_tolerance_of, tolerance_of
 from rbd_dynamics.collisions.shapes import CollisionShape, coal, coal_geometry
 from rbd_dynamics.contacts import Contact
 
@@ -22,6 +23,7 @@ MOST_POINTS = 8  # of a face
 ROUND_SAMPLES = 6  # of a cylinder's end that stands on a face, which coal doubles
 ROUGH = 1e-7  # m: shapes whose distance is smaller just touch
 SHRINKING = (1e-3, 3e-2)  # of a shape, to see in which direction it is apart
+ERROR = 1e-3  # rad, of a normal that was found
 PARALLEL = 0.05  # sine of the angle between edges that count as parallel
 
 
@@ -65,9 +67,9 @@ class Side:
         self.pose.setRotation(R)
         self.pose.setTranslation(p)
 
-    def feature(self, direction: Array) -> Feature:
-        """What lies furthest in a direction of the world."""
-        return feature_of(self.shape, self.corners, self.R, self.p, direction)
+    def feature(self, direction: Array, askew: Callable[[CollisionShape], float] = tolerance_of) -> Feature:
+        """What lies furthest in a direction of the world, and so much less (m, of the shape)."""
+        return feature_of(self.shape, self.corners, self.R, self.p, direction, askew(self.shape))
 
 
 class Pair:
@@ -91,7 +93,8 @@ class Pair:
         if found is None:
             return []
         normal, polygon = found
-        above, below = self.upper.feature(-normal), self.lower.feature(normal)
+        askew = tolerance_of if len(polygon) > 1 else fine_tolerance_of  # as coal took the polygon, or as it is
+        above, below = self.upper.feature(-normal, askew), self.lower.feature(normal, askew)
         normal = _exact_normal(above, below, normal)
         tangents = tangents_of(normal)
         places = _places(above, below, polygon, tangents)
@@ -178,16 +181,15 @@ def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bo
 
 
 def _exact_normal(above: Feature, below: Feature, normal: Array) -> Array:
-    """That of a face, or of two edges that cross: what a search finds is rough for bodies that just touch."""
-    for face in (below, above):
-        if face.rank == 2:
-            tangents = tangents_of(normal)
-            exact = normal - face.fit(normal, tangents)[1] @ tangents
-            return np.asarray(exact / np.linalg.norm(exact))
-    if _cross_each_other(above, below):
+    """That of a face, or of two edges that cross, where it is the one that was found but for errors of the search."""
+    exact, faces = normal, [face for face in (below, above) if face.rank == 2]
+    if faces:
+        tangents = tangents_of(normal)
+        exact = normal - faces[0].fit(normal, tangents)[1] @ tangents
+    elif _cross_each_other(above, below):
         exact = np.cross(above.direction, below.direction)
-        return np.asarray(exact / np.copysign(np.linalg.norm(exact), exact @ normal))
-    return normal
+    exact = exact / np.copysign(np.linalg.norm(exact), exact @ normal)
+    return exact if float(np.linalg.norm(exact - normal)) < ERROR else normal
 
 
 def _cross_each_other(above: Feature, below: Feature) -> bool:
