@@ -441,7 +441,7 @@ class Judge:
         elif (np.abs(tau) > self._largest_limits() * (1.0 + 1e-12)).any():
             self.counts.above_limits += 1
             self._violation("a command is above limits", 0, tau, published)
-        elif self._leaves_safe(tau):
+        elif self._leaves_safe(tau, published):
             self.counts.commands_safe += 1
 
     def guarded(self, tau: Array, published: int, sent: int | None, unseen: bool) -> None:
@@ -453,10 +453,10 @@ class Judge:
             waited = self.guards_waits.between(1e-9 * sent, 1e-9 * published)
             old = published - sent > (GUARD_QUEUE + ALLOWANCE + waited) * 1e9
             self.counts.guarded += 1
-            if old and not self._leaves_safe(tau):
+            if old and not self._leaves_safe(tau, published):
                 self.counts.stale += 1
                 self._violation("the guard passed a stale command", 0, tau, published)
-        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau):
+        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau, published):
             self.counts.guarded_safe += 1
         elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
             self.counts.guarded_bounds += 1
@@ -464,11 +464,14 @@ class Judge:
             self.counts.wrong += 1
             self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
 
-    def _leaves_safe(self, tau: Array) -> bool:
-        """Zero, or a part of gravity at one of the latest states with so much damping."""
+    def _leaves_safe(self, tau: Array, published: int) -> bool:
+        """Zero, or a part of gravity with so much damping, at the present state or one of the last that were answered.
+
+        The guard holds the robot at states that a node which hangs does not answer.
+        """
         if not tau.any():
             return True
-        for stamp in [self._last_good, *list(self._answered)[::8]]:
+        for stamp in [published, self._last_good, *list(self._answered)[::8]]:
             q, v = self.motion.state(stamp)
             # the guard keeps its load when the node starts anew
             for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:

@@ -67,8 +67,12 @@ class LowPass:
     def both_ways(self, columns: Array) -> Array:
         """(N, ...) forth and back, all at once; beyond its ends it goes on as it began and ended."""
         signals = np.ascontiguousarray(columns.reshape(len(columns), -1).T)
+        return np.ascontiguousarray(self.over(signals).T).reshape(columns.shape)
+
+    def over(self, signals: Array) -> Array:
+        """The same of (signals, N), each in a row: twice as fast."""
         forth, _ = self.forth(signals, self.steady(signals[:, 0]))
-        return np.ascontiguousarray(self.back(forth).T).reshape(columns.shape)
+        return self.back(forth)
 
     def noise_gain(self, *, derivatives: int = 0, removed: bool = False) -> float:
         """By how much the standard deviation of white noise grows in the filtered signal, or a derivative of it.

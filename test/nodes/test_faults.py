@@ -191,6 +191,22 @@ def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
     assert judge.counts.wrong == 2
 
 
+def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
+    from benchmarks.faults.robot import oracle
+
+    seen = []
+    judge = _judge(seen)
+    first = BEGIN + 10**9
+    judge.effort(first, _right(judge, first, first), first + 10**6)
+    for later in range(10**8, 2 * 10**9, 10**8):  # the node hangs, the robot moves on
+        q, v = judge.motion.state(first + later)
+        model = oracle("panda", None)
+        judge.guarded(model.gravity(q) - 8.0 * model.mass_matrix(q) @ v, first + later + 10**6, None, False)
+    assert (judge.counts.guarded_safe, seen) == (19, [])
+    judge.guarded(model.gravity(q) + 8.0 * model.mass_matrix(q) @ v + 3.0, first + later + 10**6, None, False)
+    assert judge.counts.wrong == 1
+
+
 class TestCampaign:
     pytestmark = [*needs_ros, pytest.mark.slow]
 

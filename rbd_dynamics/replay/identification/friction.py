@@ -134,6 +134,13 @@ def friction_curve(
     return np.asarray(offset + level * np.tanh(v / COULOMB_SPEED) + viscous * v)
 
 
+def _bends(v: Array) -> Array:
+    """(speeds, N): what friction of each of `STRIBECK_SPEEDS` has beside Coulomb's at velocities v (N,)."""
+    found = np.exp(np.multiply.outer(-1.0 / np.square(STRIBECK_SPEEDS), np.square(v)))
+    found *= np.tanh(v / COULOMB_SPEED)
+    return found
+
+
 class FrictionIdentifier:
     """Takes segments, gives a `FrictionResult`; samples of joints that stand are left out.
 
@@ -171,9 +178,7 @@ class FrictionIdentifier:
             rows = samples.usable[:, dof] & ~samples.still[:, dof]
             if not rows.any():
                 continue
-            speed = segment.v[:, dof, None]
-            level = np.tanh(speed / COULOMB_SPEED) * np.exp(-((speed / np.array(STRIBECK_SPEEDS)) ** 2))
-            bends = self._prepare.filtered(level)[samples.rows]
+            bends = self._prepare.filtered_rows(_bends(segment.v[:, dof]), samples.rows)
             inertial = regressor[:, dof, self._base.columns[dof]]
             columns = np.column_stack([friction_columns(samples, dof), bends, inertial])
             self._equations.add(dof, samples.stamps[rows], columns[rows], samples.residual[rows, dof])

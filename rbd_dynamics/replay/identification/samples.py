@@ -131,6 +131,11 @@ class Preparation:
         """(N, ...) through the filter forth and back; beyond its ends a stretch goes on as it began and ended."""
         return columns if self.low_pass is None else self.low_pass.both_ways(columns)
 
+    def filtered_rows(self, signals: Array, rows: NDArray[np.intp]) -> Array:
+        """Of signals (k, N), filtered as above, the samples `rows`: (len(rows), k)."""
+        filtered = signals if self.low_pass is None else self.low_pass.over(signals)
+        return filtered[:, rows].T
+
     def regressor(self, samples: JointSamples) -> Array:
         """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
         if self._regressor is None or self._regressor[0] is not samples:
