@@ -19,6 +19,7 @@ PARQUET = ["pyarrow"]
 FLEET = ["distributed"]
 COMPILED = ["llvmlite"]
 MODELS = ["xacro", "mujoco"]
+COLLISIONS = ["coal"]
 TEST = ["pytest", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
@@ -87,7 +88,8 @@ setup(
         "parquet": PARQUET,
         "fleet": FLEET,
         "models": MODELS,
-        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS}),
+        "collisions": COLLISIONS,
+        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS, *COLLISIONS}),
         "torch": ["torch"],
         "jax": ["jax"],
         "test": TEST,

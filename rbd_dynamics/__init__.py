@@ -7,6 +7,7 @@
 - `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
 - `actuators`: motors, elastic joints and rotors;
+- `collisions`: contact between bodies with shapes;
 - `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name.
 """
 
@@ -44,7 +45,17 @@ from rbd_dynamics.on_demand import on_demand
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
-    from rbd_dynamics import actuators, analysis, closed_forms, control, joint_states, replay, screws, simulation
+    from rbd_dynamics import (
+        actuators,
+        analysis,
+        closed_forms,
+        collisions,
+        control,
+        joint_states,
+        replay,
+        screws,
+        simulation,
+    )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
 else:
     __getattr__, __dir__ = on_demand(__name__)
@@ -67,6 +78,7 @@ __all__ = [
     "analysis",
     "base_parameters",
     "closed_forms",
+    "collisions",
     "constraints",
     "control",
     "joint_states",

@@ -23,6 +23,7 @@ from rbd_dynamics.constraints.results import (
     ImpulseDerivatives,
 )
 from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
+from rbd_dynamics.contacts.found import ContactFinder, FinderDynamics
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.derivatives import Derivatives
 from rbd_dynamics.kernels.evaluation import Errors, check_outputs, no_kernel
@@ -69,7 +70,7 @@ class Robot(Derivatives):
         self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
         self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
         self._constrained_last: Constrained | None = None
-        self._contact_last: tuple[Contacts, ContactDynamics] | None = None
+        self._contact_last: tuple[Contacts | ContactFinder, ContactDynamics] | None = None
         self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
 
     # --- dynamics -------------------------------------------------------------------------------
@@ -360,27 +361,32 @@ class Robot(Derivatives):
 
     # --- in contact -------------------------------------------------------------------------------
 
-    def in_contact(self, contacts: Contacts) -> ContactDynamics:
-        """This robot with unilateral contacts: a `ContactSet`, or a sequence of contacts.
+    def in_contact(self, contacts: Contacts | ContactFinder) -> ContactDynamics:
+        """This robot with unilateral contacts: a `ContactSet`, a sequence of contacts, or a `CollisionSet`.
 
         The methods below are those of `ContactDynamics`; for speed make the set once, and give the same object.
         """
         if self._contact_last is None or self._contact_last[0] is not contacts:
-            self._contact_last = (contacts, ContactDynamics(self, contacts))
+            if isinstance(contacts, ContactFinder):
+                self._contact_last = (contacts, FinderDynamics(self, contacts))
+            else:
+                self._contact_last = (contacts, ContactDynamics(self, contacts))
         return self._contact_last[1]
 
     def contact_forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, contacts: Contacts, **options: Any
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
     ) -> ContactMotion:
         """Acceleration and forces: `ContactDynamics.forward_dynamics`; options f_ext, touching, still."""
         return self.in_contact(contacts).forward_dynamics(q, v, tau, **options)
 
     def contact_inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, contacts: Contacts, **options: Any
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
     ) -> ContactTorque:
         """Torques and forces: `ContactDynamics.inverse_dynamics`; options actuated, f_ext, touching, still."""
         return self.in_contact(contacts).inverse_dynamics(q, v, a, **options)
 
-    def contact_impulse(self, q: ArrayLike, v: ArrayLike, contacts: Contacts, **options: Any) -> ContactImpulse:
+    def contact_impulse(
+        self, q: ArrayLike, v: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
+    ) -> ContactImpulse:
         """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
         return self.in_contact(contacts).impulse(q, v, **options)

@@ -81,25 +81,11 @@ class Contact:
         )  # fmt: skip
 
 
-class ContactSet:
-    """Contacts of one model; made once, in some milliseconds, and used at control rate.
+class ContactLaws:
+    """Numbers (n) of n contacts, in order: friction, restitution, compliance, damping. cone: as `ContactSet` has it."""
 
-    Parameters:
-        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
-
-    Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone.
-    """
-
-    def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: Cone = "elliptic") -> None:
-        check_cone(cone)
-        self.model, self.contacts, self.cone = model, tuple(contacts), cone
-        for contact in self.contacts:
-            if not isinstance(contact, Contact):
-                raise TypeError(f"contacts must be Contacts, not {excerpt(contact)}")
-        if not self.contacts:
-            raise ValueError("contacts: there are none")
-        #: three rows for each contact: normal, and two tangents
-        self.rows = ConstraintSet(model, [contact.rows() for contact in self.contacts])
+    def __init__(self, contacts: Iterable[Contact], cone: Cone) -> None:
+        self.contacts, self.cone = tuple(contacts), cone
         self.friction = self._numbers("friction_coefficient")
         self.restitution = self._numbers("restitution")
         self.compliance, self.damping = self._numbers("compliance"), self._numbers("damping")
@@ -114,6 +100,29 @@ class ContactSet:
     def names(self) -> tuple[str, ...]:
         """Of the contacts."""
         return tuple(contact.name for contact in self.contacts)
+
+
+class ContactSet(ContactLaws):
+    """Contacts of one model; made once, in some milliseconds, and used at control rate.
+
+    Parameters:
+        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+
+    Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone.
+    """
+
+    def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: Cone = "elliptic") -> None:
+        check_cone(cone)
+        given = tuple(contacts)
+        for contact in given:
+            if not isinstance(contact, Contact):
+                raise TypeError(f"contacts must be Contacts, not {excerpt(contact)}")
+        if not given:
+            raise ValueError("contacts: there are none")
+        super().__init__(given, cone)
+        self.model = model
+        #: three rows for each contact: normal, and two tangents
+        self.rows = ConstraintSet(model, [contact.rows() for contact in given])
 
 
 def contact_set_of(model: Model, contacts: ContactSet | Iterable[Contact]) -> ContactSet:

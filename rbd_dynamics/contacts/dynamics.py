@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.contacts.contact import Contact, ContactSet, contact_set_of
+from rbd_dynamics.contacts.contact import Contact, ContactLaws, ContactSet, contact_set_of
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, impact, rebounds
 from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, GivenNormal, PyramidSet, Ray, least_forces
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactResiduals, ContactTorque, residuals
@@ -38,7 +38,8 @@ class ContactDynamics:
     """
 
     def __init__(self, robot: BoundModel, contacts: Contacts) -> None:
-        self.robot, self.contacts = robot, contact_set_of(robot.model, contacts)
+        self.robot, self._set = robot, contact_set_of(robot.model, contacts)
+        self.contacts: ContactLaws = self._set
         machine_code = robot.backend in ("llvm", "numba")
         self._solver = ContactSolver(len(self.contacts), cone=self.contacts.cone, machine_code=machine_code)
         self._pyramid = self.contacts.cone == "pyramidal"
@@ -49,13 +50,18 @@ class ContactDynamics:
             self._rows_kernel(name)
 
     def _rows_kernel(self, name: str) -> Any:
-        rows = self.contacts.rows
+        rows = self._set.rows
         return self.robot.constrained_kernel(name, rows, rows.key)
+
+    def rows(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
+        """(h (3n), A (3n, nv), Adot v (3n)) of normals and tangents."""
+        h, A, bias = self._rows_kernel("constraint_rows")((q, v, self._set.rows.parameters))
+        return h, A, bias
 
     def terms(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None) -> tuple[Array, ...]:
         """(Delassus' matrix (3n, 3n), accelerations by each force (3n, nv), a (nv), the rows' accelerations and
         velocities (3n), the rows' h (3n): gaps at normals), all without contact forces."""
-        parameters, inertia = self.contacts.rows.parameters, self.robot.inertia_input
+        parameters, inertia = self._set.rows.parameters, self.robot.inertia_input
         if f_ext is None:
             found = self._rows_kernel("contact_dynamics")((q, v, tau, parameters, inertia))
         else:
@@ -152,7 +158,7 @@ class ContactDynamics:
         driven = self._actuated() if actuated is None else np.asarray(real_array(actuated, "actuated"), dtype=bool)
         if driven.shape != (model.nv,):
             raise ValueError(f"actuated has shape {driven.shape}, expected ({model.nv},)")
-        h, A, bias = self._rows_kernel("constraint_rows")((q, v, self.contacts.rows.parameters))
+        h, A, bias = self.rows(q, v)
         velocity = np.einsum("...ij,...j", A, real_array(v, "v"))
         motion = np.einsum("...ij,...j", A, real_array(a, "a")) + bias
         needed = self._inverse(q, v, a, f_ext)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.contacts.contact import ContactSet
+from rbd_dynamics.contacts.contact import ContactLaws
 from rbd_dynamics.contacts.solver import ContactSolver
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ class ContactStates:
     for what is at rest.
     """
 
-    def __init__(self, of: ContactSet, gap: Array, velocity: Array, touching: float, still: float) -> None:
+    def __init__(self, of: ContactLaws, gap: Array, velocity: Array, touching: float, still: float) -> None:
         self.of, self.velocity = of, velocity
         self.compliant = of.compliance > 0.0
         stiffness = 1.0 / np.where(self.compliant, of.compliance, 1.0)

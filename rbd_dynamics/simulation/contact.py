@@ -78,3 +78,22 @@ class StepImpulses:
         """Normal velocity into the surface that a contact may have (n); negative: it has to leave."""
         allowed: Array = gap * np.where(gap > 0.0, 1.0 / self._closing, self._gain)
         return allowed
+
+
+class ImpulsesOfSteps:
+    """`StepImpulses` of contacts that come and go; a set that was there before starts from its last impulses."""
+
+    MOST = 64  # sets that are kept
+
+    def __init__(self, h: float, *, cone: Cone, machine_code: bool) -> None:
+        self.h, self.cone, self.machine_code = h, cone, machine_code
+        self._known: dict[tuple[str, ...], StepImpulses] = {}
+
+    def __call__(self, contacts: Sequence[Contact]) -> StepImpulses:
+        """Of these; contacts of one name obey one law."""
+        names = tuple(contact.name for contact in contacts)
+        if names not in self._known:
+            if len(self._known) >= self.MOST:
+                self._known.clear()
+            self._known[names] = StepImpulses(contacts, self.h, cone=self.cone, machine_code=self.machine_code)
+        return self._known[names]

@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.contacts import ContactSet
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
-from rbd_dynamics.simulation.contact import StepImpulses
+from rbd_dynamics.simulation.contact import ImpulsesOfSteps, StepImpulses
 from rbd_dynamics.simulation.contact_step import ContactStep, is_plain
 
 Array = NDArray[np.float64]
 FRICTION_ITERATIONS = 3
 LIMIT_ITERATIONS = 6
 SLOWEST = 1e-6  # rad/s, m/s: below it Coulomb friction is as at this speed
+NEAR = 1e-3  # m: what is nearer after a step without forces may touch in it
+FASTEST_CHANGE = 50.0  # m/s^2: of velocity in a step, for what may touch in long ones
 POSITION_GAIN = 0.2  # part of a constraint's violation that a step of the semi-implicit method takes back
 Acceleration = Callable[[Array, Array, Array], Array]  # of q, v, tau
 
@@ -41,7 +43,7 @@ class SemiImplicitEuler:
         friction: the robot's joint friction acts.
         lower, upper: position limits of each degree of freedom, infinite where there are none.
         constraints: hold at the velocities after each step; violations of h are taken back bit by bit.
-        contacts: a `ContactSet`, if there are any.
+        contacts: a `ContactSet` or what finds contacts at each state, if there are any.
 
     After a step `multipliers` (m) are the constraints' forces and `contact_forces` (contacts, 3) those of the
     contacts along normal and tangents, means over the step in N.
@@ -56,7 +58,7 @@ class SemiImplicitEuler:
         upper: Array,
         *,
         constraints: ConstraintSet | None = None,
-        contacts: ContactSet | None = None,
+        contacts: ContactSet | ContactFinder | None = None,
     ) -> None:
         self.robot, self.h, self.friction = robot, h, friction
         self.lower, self.upper = lower, upper
@@ -64,15 +66,19 @@ class SemiImplicitEuler:
         self._limited: NDArray[np.intp] = np.flatnonzero(limited).astype(np.intp)
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
         self.constraints = constraints
-        self.contact_rows = None if contacts is None else contacts.rows
+        fixed = contacts if isinstance(contacts, ContactSet) else None
+        self._finder = contacts if isinstance(contacts, ContactFinder) else None
+        self.contacts: tuple[Contact, ...] = () if fixed is None else fixed.contacts
+        self.contact_rows = None if fixed is None else fixed.rows
         self.impulses: StepImpulses | None = None
         if contacts is not None:
             machine_code = robot.backend in ("llvm", "numba")
-            self.impulses = StepImpulses(contacts.contacts, h, cone=contacts.cone, machine_code=machine_code)
+            self._impulses_of = ImpulsesOfSteps(h, cone=contacts.cone, machine_code=machine_code)
+            self.impulses = self._impulses_of(self.contacts) if fixed else None
         self._quick: ContactStep | None = None
-        self._touching = contacts if constraints is None and not friction and is_plain(robot.model) else None
+        self._touching = fixed if constraints is None and not friction and is_plain(robot.model) else None
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
-        self.contact_forces = np.zeros((0 if contacts is None else len(contacts), 3))
+        self.contact_forces = np.zeros((len(self.contacts), 3))
         self._bases = free_bases(robot.model)
         self._jointed = robot.model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
         self._mass = np.zeros(0), np.zeros((0, 0))  # at which position, and the mass matrix there
@@ -158,9 +164,20 @@ class SemiImplicitEuler:
         if self.contact_rows is not None:
             self.contact_forces[:] = 0.0
             h, A, Adot_v = self.robot.constraint_rows(q, v, self.contact_rows)
-            if (h[::3] + self.h * (A @ v)[::3] < 1e-3).any():  # it may touch in this step
+            if (h[::3] + self.h * (A @ v)[::3] < NEAR).any():  # it may touch in this step
                 touching = A, h[::3], A @ v, self.h * Adot_v
+        if self._finder is not None:
+            touching = self._found(self._finder, q, v)
         return None if held is None and touching is None else _Reactions(held, touching)
+
+    def _found(self, finder: ContactFinder, q: Array, v: Array) -> tuple[Array, Array, Array, Array] | None:
+        """Contacts that may touch in this step; None where there are none."""
+        found = finder.found(q, v, margin=max(NEAR, FASTEST_CHANGE * self.h**2), duration=self.h)
+        self.contacts, self.contact_forces = found.contacts, np.zeros((len(found), 3))
+        if not len(found):
+            return None
+        self.impulses = self._impulses_of(self.contacts)
+        return found.A, found.gap, found.velocity, self.h * found.bias
 
     def _drag(self, v: Array) -> Array | None:
         """Friction torque over speed, for each degree of freedom."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.contacts import Contact, ContactSet
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.contacts.contact import contact_set_of
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
@@ -82,9 +82,9 @@ class Simulation:
         q: where it starts, by default the neutral position moved into the limits.
         constraints: hold all the time. Their own stabilization (Baumgarte's) acts with all methods but the
             semi-implicit one, which takes violations back in its own way.
-        contacts: unilateral, with friction, a list or a `ContactSet`; for the semi-implicit method only.
-
-    Raises ValueError for a method that cannot do what is asked.
+        contacts: unilateral, with friction: a list, a `ContactSet`, or a `CollisionSet` of bodies with shapes. A step
+            in which one of them pushes is the semi-implicit method's, whatever the method: forces jump there, so that
+            no smooth method keeps its order. All other steps are the method's own.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Simulation:
         q: Array | None = None,
         options: SimulationOptions | None = None,
         constraints: ConstraintSet | None = None,
-        contacts: Sequence[Contact] | ContactSet = (),
+        contacts: Sequence[Contact] | ContactSet | ContactFinder = (),
     ) -> None:
         for what, value, kind in (("model", model, Model), ("options", options, SimulationOptions),
                                   ("constraints", constraints, ConstraintSet)):  # fmt: skip
@@ -103,9 +103,7 @@ class Simulation:
         touching = _contact_set(model, contacts)
         self.model = model
         self.options = options or SimulationOptions()
-        self.constraints, self.contacts = constraints, () if touching is None else touching.contacts
-        if touching and self.options.integrator != "semi_implicit_euler":
-            raise ValueError(f"integrator {self.options.integrator!r} knows no contact: take semi_implicit_euler")
+        self.constraints, self._may_touch = constraints, touching is not None
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
         lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
@@ -123,6 +121,7 @@ class Simulation:
         if self.options.integrator != "semi_implicit_euler":
             self._rough = Robot(model, friction=friction)
             self._integrator = self._method(self._rough, h)
+        self._last = self._integrator  # which did the last step
         self.start = model.start_position() if q is None else model.configuration(q).copy()
         if self.start.ndim != 1:
             raise ValueError(f"q has shape {self.start.shape}, expected ({model.nq},)")
@@ -157,12 +156,17 @@ class Simulation:
 
     @property
     def multipliers(self) -> Array:
-        """Of the constraints (m): the semi-implicit method's mean over the last step, or as they are now."""
+        """Of the constraints (m): means over the last step, if it was the semi-implicit method's, else as they are."""
         if self.constraints is None:
             return np.zeros(0)
-        if self._integrator is self._euler:
+        if self._last is self._euler:
             return self._euler.multipliers
         return self._rough.constrained_forward_dynamics(self.q, self.v, self.tau, self.constraints).multipliers
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """Those that `contact_forces` belong to; of shapes, those that were near in the last step."""
+        return self._euler.contacts
 
     @property
     def contact_forces(self) -> Array:
@@ -171,7 +175,7 @@ class Simulation:
 
     @property
     def contact_rows(self) -> ConstraintSet | None:
-        """The contacts as constraint rows: normal and two tangents each."""
+        """The contacts as constraint rows, normal and two tangents each; None for those of shapes."""
         return self._euler.contact_rows
 
     @property
@@ -237,9 +241,7 @@ class Simulation:
 
     def _step(self) -> None:
         try:
-            q, v, a = self._integrator.step(self.q, self.v, self._command)
-            if self._integrator is not self._euler and self._euler.passes_limits(q):
-                q, v, a = self._euler.step(self.q, self.v, self._command)
+            q, v, a = self._stepped()
             if self.constraints is not None and self.options.stabilization == "projection":
                 q = self._rough.project_configuration(q, self.constraints)
                 v, _, _ = self._rough.constraint_impulse(q, v, self.constraints)
@@ -250,6 +252,20 @@ class Simulation:
         self.q, self.v, self.a = q, v, a
         self.tau[:] = self._command
         self.steps += 1
+
+    def _stepped(self) -> tuple[Array, Array, Array]:
+        """By the method; by the semi-implicit one where a contact pushes or a joint would pass its limit."""
+        now = self.q, self.v, self._command
+        self._last = self._euler
+        if self._integrator is self._euler or self._may_touch:
+            reached = self._euler.step(*now)
+            if self._integrator is self._euler or self._euler.contact_forces.any():
+                return reached
+        reached = self._integrator.step(*now)
+        if self._euler.passes_limits(reached[0]):
+            return self._euler.step(*now)
+        self._last = self._integrator
+        return reached
 
     def _check(self, q: Array, v: Array, a: Array) -> None:
         """Raise SimulationDiverged for what is no state of a robot."""
@@ -270,8 +286,14 @@ def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
     return found.astype(np.intp, copy=False)
 
 
-def _contact_set(model: Model, contacts: Sequence[Contact] | ContactSet) -> ContactSet | None:
+def _contact_set(
+    model: Model, contacts: Sequence[Contact] | ContactSet | ContactFinder
+) -> ContactSet | ContactFinder | None:
     """None where there are none. Raises TypeError for what are no contacts, ValueError for those of another model."""
+    if isinstance(contacts, ContactFinder):
+        if contacts.model is not model and contacts.model != model:
+            raise ValueError("the collision set was made for another model")
+        return contacts
     if not isinstance(contacts, ContactSet) and (
         not isinstance(contacts, Sequence) or not all(isinstance(contact, Contact) for contact in contacts)
     ):

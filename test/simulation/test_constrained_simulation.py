@@ -8,7 +8,15 @@ import pytest
 from helpers.robots import load_robot
 
 import rbd_dynamics as rbd
-from rbd_dynamics.constraints import ConstraintSet, DistanceConstraint, FrameConstraint, Sphere, SurfaceConstraint
+from rbd_dynamics.constraints import (
+    ConstraintSet,
+    DistanceConstraint,
+    FrameConstraint,
+    JointCoupling,
+    Sphere,
+    SurfaceConstraint,
+)
+from rbd_dynamics.contacts import Contact
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
 
@@ -141,8 +149,21 @@ def test_divergence_is_an_error_and_the_last_sound_state_stays():
     assert np.isfinite(simulation.q).all() and np.isfinite(simulation.v).all()
 
 
-def test_contact_needs_the_semi_implicit_method():
-    from rbd_dynamics.contacts import Contact
-
-    with pytest.raises(ValueError, match="'rk4' knows no contact"):
-        Simulation(particle(), options=SimulationOptions(integrator="rk4"), contacts=[Contact("c", "z")])
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_contact_and_constraint_with_each_method(integrator):
+    """A particle falls along a vertical line, as each method has it, and rests on the floor: m g, and the line bears
+    its load along x."""
+    model = particle()
+    line = ConstraintSet(model, [JointCoupling("line", {"x_joint": 1.0})])
+    options = SimulationOptions(integrator=integrator, start_braked=False, effort_limits=False)
+    floor = Contact("floor", "z", radius=0.1)
+    simulation = Simulation(model, q=[0.0, 0.0, 0.12], options=options, constraints=line, contacts=[floor])
+    simulation.command([3.0, 0.0, 0.0], np.arange(3))
+    simulation.advance(30)
+    assert simulation.contact_forces[0, 0] == 0.0
+    assert simulation.multipliers == pytest.approx(-3.0)
+    simulation.advance(70)
+    mass = model.bodies[-1].inertia.mass
+    assert simulation.contact_forces[0, 0] == pytest.approx(9.81 * mass, rel=1e-6)
+    assert simulation.q[2] == pytest.approx(0.1, abs=1e-6)
+    assert simulation.multipliers == pytest.approx(-3.0)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact between bodies that have shapes: found at each configuration, and handed to the dynamics in contact.
+
+- `CollisionShape`, or `collision_shapes` of a URDF's <collision> elements: spheres, capsules, boxes, cylinders, hulls
+  of meshes, planes;
+- `CollisionSet`: which of them may touch, with which friction; its `contacts` at a configuration.
+
+Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. Distances are those of the package
+`coal`; how contacts move is theory.md section 10.
+"""
+
+from rbd_dynamics.collisions.collision_set import CollisionSet
+from rbd_dynamics.collisions.description import collision_shapes
+from rbd_dynamics.collisions.narrow_phase import Touch
+from rbd_dynamics.collisions.shapes import CollisionShape
+
+__all__ = ["CollisionSet", "CollisionShape", "Touch", "collision_shapes"]

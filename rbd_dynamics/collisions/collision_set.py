@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes of one model that may touch each other, and their contacts at a configuration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.collisions.motion import LinkMotion, LinkMotions, rows_of
+from rbd_dynamics.collisions.narrow_phase import Pair, Side, Touch
+from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.constraints import WORLD_FRAME
+from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
+from rbd_dynamics.contacts.solver import Cone, check_cone
+from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.se3 import Transform
+
+Array = NDArray[np.float64]
+Names = tuple[str, str]
+
+MARGIN = 1e-3  # m
+LAW = ("friction_coefficient", "restitution", "compliance", "damping")
+
+
+class CollisionSet(ContactFinder):
+    """Convex shapes; which of them may touch, and by which laws.
+
+    Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating. What has the frame
+    "world" touches all that moves.
+
+    Parameters:
+        shapes: with different names.
+        ignore: pairs of names, of shapes or frames, that do not touch either.
+        friction_coefficient, restitution, compliance, damping: as `Contact` has them, of all pairs.
+        laws: {pair of names, of shapes or frames: other values of these for it}.
+        cone: as `ContactSet` has it.
+
+    Raises KeyError for unknown names, ValueError for what makes no sense, ModuleNotFoundError without `coal`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        shapes: Iterable[CollisionShape],
+        *,
+        ignore: Iterable[Names] = (),
+        friction_coefficient: float = 0.5,
+        restitution: float = 0.0,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        laws: Mapping[Names, Mapping[str, float]] | None = None,
+        cone: Cone = "elliptic",
+    ) -> None:
+        check_cone(cone)
+        self.model, self.shapes, self.cone = model, tuple(shapes), cone
+        for shape in self.shapes:
+            if not isinstance(shape, CollisionShape):
+                raise TypeError(f"shapes must be CollisionShapes, not {excerpt(shape)}")
+        repeated = [name for name, count in Counter(shape.name for shape in self.shapes).items() if count > 1]
+        if repeated:
+            raise ValueError(f"collision shape name {excerpt(repeated[0])} occurs twice")
+        self._bodies = [self._body(shape) for shape in self.shapes]
+        self._places = [self._placement(shape) for shape in self.shapes]
+        common = dict(zip(LAW, (friction_coefficient, restitution, compliance, damping)))
+        others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
+        ignored = [self._chosen(names) for names in ignore]
+        self._sides = [Side(shape) for shape in self.shapes]
+        self._pairs: list[Pair] = []
+        order = sorted(
+            range(len(self.shapes)), key=lambda k: (self.shapes[k].kind != "plane", self._bodies[k] != WORLD)
+        )
+        index = []
+        for i, lower in enumerate(order):
+            for upper in order[i + 1 :]:
+                if not self._may_touch(lower, upper) or any(_matches(two, lower, upper) for two in ignored):
+                    continue
+                values = dict(common)
+                for two, own in others:
+                    values.update(own if _matches(two, lower, upper) else {})
+                one, other = self.shapes[upper], self.shapes[lower]
+                law = _law(one, other, values)
+                self._pairs.append(Pair(self._sides[upper], self._sides[lower], law))
+                index.append((upper, lower))
+        #: pairs of shapes that may touch, by name
+        self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
+        self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
+        self._reach = np.array([shape.reach for shape in self.shapes])
+        moving = dict.fromkeys(shape.frame for shape, body in zip(self.shapes, self._bodies) if body != WORLD)
+        self._frames = tuple(moving)
+        self._pinned = {k for k, body in enumerate(self._bodies) if body == WORLD}
+        for k in self._pinned:
+            self._sides[k].move(*self._places[k])
+
+    def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> list[Touch]:
+        """All points of contact at one configuration where shapes are nearer than the margin (m).
+
+        Several where edges or faces meet; gaps are negative where shapes overlap.
+        """
+        position = self.model.configuration(q)
+        if position.ndim != 1:
+            raise ValueError(f"q has shape {position.shape}, expected ({self.model.nq},)")
+        near = self._near(self._moved(position, np.zeros(self.model.nv)), margin)
+        return [touch for touches, _, _ in near for touch in touches]
+
+    def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
+        """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
+        motions = self._moved(q, v)
+        near = self._near(motions, margin + duration * self._fastest(motions))
+        parts = [rows_of(touches, motions[a], motions[b]) for touches, a, b in near]
+        all_of_them = [touch for touches, _, _ in near for touch in touches]
+        gaps = np.array([touch.gap for touch in all_of_them])
+        empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
+        A, velocity, bias = (np.concatenate(part) for part in zip(*parts)) if parts else empty
+        return FoundContacts([touch.law for touch in all_of_them], gaps, A, velocity, bias, cone=self.cone)
+
+    # --- where everything is ----------------------------------------------------------------------
+
+    @cached_property
+    def _motions(self) -> LinkMotions:
+        return LinkMotions(Robot(self.model), self._frames)
+
+    def _moved(self, q: Array, v: Array) -> list[LinkMotion]:
+        """The motion of each shape's frame, after all have been moved there."""
+        if not self._frames:
+            return []
+        by_frame = dict(zip(self._frames, self._motions(q, v)))
+        found = []
+        for k, (shape, side, (R, p)) in enumerate(zip(self.shapes, self._sides, self._places)):
+            if k in self._pinned:
+                found.append(self._motions.world)
+                continue
+            motion = by_frame[shape.frame]
+            side.move(motion.R @ R, motion.p + motion.R @ p)
+            found.append(motion)
+        return found
+
+    def _near(self, motions: list[LinkMotion], margin: float) -> list[tuple[list[Touch], int, int]]:
+        """Of each pair that is near its touches, and the numbers of its shapes."""
+        if not motions or not len(self._index):
+            return []
+        places = np.array([side.p for side in self._sides])
+        a, b = self._index.T
+        apart = np.linalg.norm(places[a] - places[b], axis=1) - self._reach[a]
+        for k in np.flatnonzero(np.isinf(self._reach[b])):  # over a plane
+            apart[k] = (places[a[k]] - places[b[k]]) @ self._sides[b[k]].R[:, 2] - self._reach[a[k]]
+        apart -= np.where(np.isinf(self._reach[b]), 0.0, self._reach[b])
+        close = ((self._pairs[k].touches(margin), int(a[k]), int(b[k])) for k in np.flatnonzero(apart <= margin))
+        return [found for found in close if found[0]]
+
+    def _fastest(self, motions: list[LinkMotion]) -> float:
+        """How fast two shapes may come near to each other, m/s."""
+        speeds = [
+            float(np.linalg.norm(motion.v) + np.linalg.norm(motion.w) * (np.linalg.norm(side.p - motion.p) + reach))
+            for motion, side, reach, body in zip(motions, self._sides, self._reach, self._bodies)
+            if body != WORLD
+        ]
+        return 2.0 * max(speeds, default=0.0)
+
+    # --- which may touch --------------------------------------------------------------------------
+
+    def _body(self, shape: CollisionShape) -> int:
+        if shape.kind == "plane" and shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body != WORLD:
+            raise ValueError(f"collision shape {excerpt(shape.name)}: a plane cannot move with {excerpt(shape.frame)}")
+        return WORLD if shape.frame == WORLD_FRAME else self.model.frame(shape.frame).body
+
+    def _placement(self, shape: CollisionShape) -> tuple[Array, Array]:
+        """In its frame, or in the world for what does not move."""
+        pose = shape.placement
+        if shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body == WORLD:
+            pose = self.model.frame(shape.frame).placement @ pose
+        pose = Transform.of(pose.rotation, pose.p)
+        return np.array(pose.rotation, dtype=float).reshape(3, 3), np.array(pose.p, dtype=float)
+
+    def _may_touch(self, one: int, other: int) -> bool:
+        bodies = self._bodies[one], self._bodies[other]
+        if bodies[0] == bodies[1]:
+            return False
+        if WORLD_FRAME in (self.shapes[one].frame, self.shapes[other].frame):
+            return True
+        for child, parent in (bodies, bodies[::-1]):
+            if child != WORLD and self.model.bodies[child].parent == parent:
+                return isinstance(self.model.bodies[child].joint.kind, Floating)
+        return True
+
+    def _chosen(self, names: Any) -> tuple[set[int], set[int]]:
+        """The shapes that each of two names means."""
+        if isinstance(names, str) or len(names) != 2:
+            raise ValueError(f"collision pair {excerpt(names)} is not two names")
+        found = []
+        for name in names:
+            meant = {k for k, shape in enumerate(self.shapes) if name in (shape.name, shape.frame)}
+            if not meant:
+                raise KeyError(f"no collision shape or frame named {excerpt(name)}")
+            found.append(meant)
+        return found[0], found[1]
+
+
+def _matches(two: tuple[set[int], set[int]], one: int, other: int) -> bool:
+    return (one in two[0] and other in two[1]) or (other in two[0] and one in two[1])
+
+
+def _law(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
+    name = f"{one.name} on {other.name}"
+    if set(values) - set(LAW):
+        raise ValueError(f"contact {excerpt(name)}: its law {dict(values)} has others than {', '.join(LAW)}")
+    friction, restitution, compliance, damping = (values[key] for key in LAW)
+    return Contact(
+        name,
+        one.frame,
+        reference=other.frame,
+        friction_coefficient=friction,
+        restitution=restitution,
+        compliance=compliance,
+        damping=damping,
+    )
