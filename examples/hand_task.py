@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm's hand has to do, as a problem for ilqr.py: reach goals, or follow them, with as little effort as may be."""
+"""What an arm's hand has to do, as a problem for ilqr.py: reach or follow goals with little effort."""
 
 from __future__ import annotations
 

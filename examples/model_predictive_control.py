@@ -29,7 +29,7 @@ PUSH = np.array([20.0, 60.0, -50.0])  # N, world axes
 RECOVERED = 0.7  # s after the push
 POSTURE = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.8])
 WEIGHTS = Weights(hand=3e3, last=3e3, axis=10.0, rest=0.1, speed=0.05, effort=1e-4, posture=0.05)
-CLOSE, FAR = 0.005, 0.02  # m: from the circle when nothing disturbs, and at least when pushed
+CLOSE, FAR = 0.002, 0.02  # m: from the circle when nothing disturbs, and at least when pushed
 
 
 def goal(times: Array) -> Array:
@@ -122,7 +122,9 @@ def main() -> None:
     t, error = found.times, found.error
     calm = ((t > 1.0) & (t < PUSHED)) | (t > PUSHED + FOR + RECOVERED)
     worst, farthest = error[calm].max(), error[t > PUSHED].max()
-    print(f"from the circle: {1e3 * worst:.2f} mm at most, pushed {1e3 * farthest:.1f} mm, {RECOVERED} s later as before")
+    print(
+        f"from the circle: {1e3 * worst:.2f} mm at most, pushed {1e3 * farthest:.1f} mm, {RECOVERED} s later as before"
+    )
     print(f"torques: at most {np.abs(found.shares).max():.3f} of their limits")
     median, slowest = 1e3 * np.median(found.seconds), 1e3 * found.seconds[1:].max()
     print(f"an iteration: median {median:.2f} ms, slowest {slowest:.2f} ms, which allows {1e3 / median:.0f} Hz")

@@ -116,7 +116,9 @@ def least_time(robot: rbd.Robot, guess: float = GUESS, iterations: int = 80) -> 
         tried = z + change, *gaps(z + change)
         if merit - tried[3] < 0.7 * gains[-1]:  # second-order correction: gaps that bend are taken back
             moved = change[: 4 * NODES + 4].reshape(-1, 4)
-            step = np.concatenate([moved[:-1], change[4 * NODES + 4 : -1, None], np.full((NODES, 1), change[-1])], axis=1)
+            step = np.concatenate(
+                [moved[:-1], change[4 * NODES + 4 : -1, None], np.full((NODES, 1), change[-1])], axis=1
+            )
             linear = (D @ step[:, :, None])[:, :, 0] - moved[1:]
             corrected = z + best_change(z, tried[1] - linear, D, radius)[0]
             tried = min(tried, (corrected, *gaps(corrected)), key=lambda each: each[3])
@@ -133,6 +135,8 @@ def switching_times(robot: rbd.Robot, motion: Motion) -> tuple[Array, float]:
     signs = np.sign(motion.forces)
     changes = np.flatnonzero(np.diff(signs)) + 1
     start = np.append(edges[changes], motion.duration)
+    if len(start) != len(UPRIGHT):
+        raise SystemExit(f"{len(changes)} switches, where {len(UPRIGHT) - 1} and the end are to be found")
 
     def final(times: Array) -> Array:
         x, begin = HANGING, 0.0
@@ -168,7 +172,9 @@ def main() -> None:
     inside = int((np.abs(motion.forces) < (1 - 1e-6) * LIMIT).sum())
     times, first = switching_times(robot, motion)
     played = float(np.abs(play(robot, motion) - UPRIGHT).max())
-    print(f"{len(motion.gains)} linear programs, the last ones promised {motion.gains[-2]:.0e} and {motion.gains[-1]:.0e} s")
+    print(
+        f"{len(motion.gains)} linear programs, the last two promised {motion.gains[-2]:.0e}, {motion.gains[-1]:.0e} s"
+    )
     print(f"upright after {motion.duration:.5f} s, the force at a limit in {NODES - inside} of {NODES} intervals")
     print(f"with switches at {times[:-1].round(4)} s alone: {times[-1]:.5f} s")
     print(f"played by the simulator: upright within {played:.1e}")
@@ -181,7 +187,9 @@ def main() -> None:
         left.plot([x, x + np.sin(angle)], [0, np.cos(angle)], color="tab:blue", alpha=0.15 + 0.85 * k / NODES)
     left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title="the pole, later darker")
     middle.stairs(motion.forces, nodes, color="tab:blue", label="intervals")
-    middle.stairs(first * (-1.0) ** np.arange(len(times)), [0.0, *times], color="tab:red", ls="--", label="switches alone")
+    middle.stairs(
+        first * (-1.0) ** np.arange(len(times)), [0.0, *times], color="tab:red", ls="--", label="switches alone"
+    )
     middle.set(xlabel="time [s]", ylabel="force [N]")
     middle.legend(fontsize=8)
     right.semilogy(motion.gains, "o-", ms=3)
