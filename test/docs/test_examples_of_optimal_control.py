@@ -108,6 +108,32 @@ def test_the_projected_gradient_is_that_of_the_whole_motion(example):
     assert_close((gradient * change).sum(), (cost(1e-5) - cost(-1e-5)) / 2e-5, 1e-6)
 
 
+def test_the_jump_has_the_derivatives_of_differences(example):
+    ilqr, task, rng, e = example("ilqr"), example("jump_task"), np.random.default_rng(0), 1e-6
+    problem = task.Jump()
+    model = problem.model
+    us = 0.3 * rng.normal(size=(task.NODES, 12))
+    xs = np.tile(problem.stand, (task.NODES + 1, 1))
+    xs[:, : model.nq] = model.integrate(xs[:, : model.nq], 0.05 * rng.normal(size=(len(xs), model.nv)))
+    xs[:, model.nq :] = 0.1 * rng.normal(size=(len(xs), model.nv))
+    d, w = rng.normal(size=(len(xs), 2 * model.nv)), rng.normal(size=us.shape)
+
+    def moved(s):
+        q, v = problem.split(xs)
+        return np.concatenate([model.integrate(q, s * d[:, : model.nv]), v + s * d[:, model.nv :]], axis=1)
+
+    for k in (3, task.STANCE, task.TOUCHDOWN - 1, task.TOUCHDOWN, task.NODES - 1):
+        there = xs.copy()
+        there[k + 1] = problem.step(k, xs[k], us[k])  # by where the step ends
+        A, B = problem.linearised(there, us)
+        back, ahead = (problem.step(k, moved(s)[k], us[k] + s * w[k]) for s in (-e, e))
+        assert_close(A[k] @ d[k] + B[k] @ w[k], problem.difference(back, ahead) / (2 * e), 1e-6)
+    cost = problem.quadratic(xs, us)
+    slope = (problem.cost(moved(e), us + e * w) - problem.cost(moved(-e), us - e * w)) / (2 * e)
+    assert_close((cost.x * d).sum() + (cost.u * w).sum(), slope, 1e-6)
+    assert ilqr.backward(problem, xs, us).slope < 0
+
+
 def test_intervals_of_the_swing_up_have_the_derivatives_of_differences(example):
     swing, rng, e = example("swing_up"), np.random.default_rng(0), 1e-6
     robot = swing.cart_pole()
@@ -127,13 +153,13 @@ def test_the_swing_up_from_another_guess_takes_the_same_time(example):
     assert times[-1] == pytest.approx(1.71438, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["reaching", "model_predictive_control", "swing_up"])
+@pytest.mark.parametrize("name", ["reaching", "model_predictive_control", "swing_up", "jump"])
 def test_a_claim_that_does_not_hold_ends_the_script(example, monkeypatch, tmp_path, name):
     pytest.importorskip("matplotlib")
     script = example(name)
-    if name == "reaching":
+    if name in ("reaching", "jump"):
         solve = script.solve
-        monkeypatch.setattr(script, "solve", lambda *given, **_: solve(*given, iterations=5))
+        monkeypatch.setattr(script, "solve", lambda *given, **_: solve(*given, iterations=3))
     elif name == "swing_up":
         least = script.least_time
         monkeypatch.setattr(script, "least_time", lambda robot: least(robot, guess=1.7, iterations=12))
