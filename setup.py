@@ -88,6 +88,8 @@ setup(
         "fleet": FLEET,
         "models": MODELS,
         "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS}),
+        "torch": ["torch"],
+        "jax": ["jax"],
         "test": TEST,
     },
     zip_safe=False,

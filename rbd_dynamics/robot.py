@@ -25,7 +25,7 @@ from rbd_dynamics.constraints.results import (
 from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.derivatives import Derivatives
-from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
+from rbd_dynamics.kernels.evaluation import Errors, check_outputs, no_kernel
 from rbd_dynamics.model.model import Model
 
 Array = NDArray[np.float64]
@@ -35,17 +35,20 @@ Wrenches = Mapping[str, ArrayLike]
 class Robot(Derivatives):
     """Dynamics of one robot.
 
-    One sample is a 1-D array, (nq,) or (nv,); a leading axis makes a batch, (N, nq) or (N, nv) in
-    and (N, ...) out; in a batch a 1-D argument counts for every sample. `out` takes an array (or
-    a tuple of them, where a method returns several) to write into; it must be C-contiguous
-    float64 of the right shape, and it is also what is returned.
+    One sample is a 1-D array, (nq,) or (nv,). Leading axes make a batch, (..., nq) or (..., nv) in and (..., *) out, as
+    many as you like: (T, B, nv) are T steps of B robots. They broadcast as NumPy's do, so that a 1-D argument counts
+    for every sample. `out` takes an array (or a tuple of them, where a method returns several) to write into; it must
+    be C-contiguous float64 of the right shape, and it is also what is returned. Tensors of other libraries are read
+    and written where they are, by DLPack, if they are in the processor's memory.
 
     Everywhere: q in the order of `model.joint_names`, a floating joint's (x, y, z, qx, qy, qz, qw)
     with body twist (w, v) as velocity; SI units; wrenches (m, f), angular part first.
 
     Errors: ValueError for a wrong shape, a non-finite number (it names the argument, the joint and
     the sample) or a quaternion far from unit length; ArithmeticError where the result is not
-    finite, that is where the mass matrix is singular. The result is then not to be used.
+    finite, that is where the mass matrix is singular. The result is then not to be used. With errors="nan"
+    only wrong shapes and types are errors: a sample that cannot be computed is NaN in all its results, the others
+    are right, and `np.isfinite(result).all(axis=-1)` is the mask of those.
 
     Parameters:
         model: the robot, from `load_urdf`.
@@ -53,10 +56,13 @@ class Robot(Derivatives):
             program as Python source) or "reference" (the algorithms on plain floats). Default: the
             best that this machine has.
         friction: add the joints' damping and Coulomb friction to the equation of motion.
+        errors: "raise" or "nan", what becomes of samples that cannot be computed.
     """
 
-    def __init__(self, model: Model, *, backend: Backend | None = None, friction: bool = False) -> None:
-        super().__init__(model, backend=backend, friction=friction)
+    def __init__(
+        self, model: Model, *, backend: Backend | None = None, friction: bool = False, errors: Errors = "raise"
+    ) -> None:
+        super().__init__(model, backend=backend, friction=friction, errors=errors)
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
@@ -223,11 +229,11 @@ class Robot(Derivatives):
     # --- energy ---------------------------------------------------------------------------------
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
-        """v^T M v / 2 in J: a 0-d array, (N,) for a batch."""
+        """v^T M v / 2 in J: a 0-d array, (...) for a batch."""
         return self._run("kinetic_energy", (q, v, self._inertia), out)
 
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """In J, zero with all mass at the height of the world's origin: a 0-d array, (N,) for a batch."""
+        """In J, zero with all mass at the height of the world's origin: a 0-d array, (...) for a batch."""
         return self._run("potential_energy", (q, self._inertia, self._fixed), out)
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:

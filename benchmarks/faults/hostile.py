@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.faults.robot import JOINTS, MIDDLE, TOOL, Motion
-from benchmarks.faults.sender import OTHER, REFUSED
+from benchmarks.faults.sender import EARLY, OTHER, REFUSED
 
 ABSURD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 1e100)
 
@@ -81,7 +81,7 @@ def joint_state(rng: random.Random, motion: Motion) -> tuple[str, list[Any]]:
     if kind == "old":
         return kind, [message(REFUSED, -rng.choice((10**9, 10**10, 10**18)))]
     if kind == "future":
-        return kind, [message(REFUSED, rng.choice((10**9, 10**10)))]
+        return kind, [message(EARLY, rng.choice((10**9, 10**10)))]
     if kind == "burst":
         return kind, [message(OTHER, -k * 10**6) for k in range(50)]
     if kind == "twice":

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.faults.desired import Desired, Hold, Points, Quintics, SetPoint
 from benchmarks.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
-from benchmarks.faults.sender import REFUSED
+from benchmarks.faults.sender import EARLY, REFUSED
 from benchmarks.faults.waits import Waits
 
 Array = NDArray[np.float64]
@@ -194,8 +194,13 @@ class Judge:
         if stamp % 1000 == REFUSED:
             counts.wrong += 1
             self._violation("answers a state that must be refused", stamp, tau, published)
+        elif stamp - published > STATE_TIMEOUT * 1e9:
+            counts.wrong += 1
+            self._violation("answers a state of the future", stamp, tau, published)
         elif self.explained(stamp, tau, time):
             self._answered.append(stamp)
+            if stamp % 1000 == EARLY:
+                self._others.append(stamp)
             self._last_good = stamp
         else:
             counts.wrong += 1

@@ -107,6 +107,47 @@ SETTINGS: dict[str, Any] = {
     "reorder_window": 0.1,
 }  # fmt: skip
 
+SDF = """<?xml version="1.0"?>
+<sdf version="1.9"><model name="arm" canonical_link="base">
+  <frame name="mount" attached_to="base"><pose degrees="true">0 0 0.3 0 0 90</pose></frame>
+  <link name="base"><inertial><mass>4</mass></inertial></link>
+  <link name="upper"><pose relative_to="mount">0 0 0.2 0 0.1 0</pose><inertial><mass>2.0</mass>
+      <pose>0 0 0.1 0 0 0.2</pose>
+    <inertia><ixx>0.02</ixx><ixy>0.001</ixy><ixz>0</ixz><iyy>0.02</iyy><iyz>0</iyz><izz>0.005</izz></inertia>
+      </inertial></link>
+  <link name="fore"><pose relative_to="elbow"/><inertial><mass>1.0</mass></inertial></link>
+  <link name="rod"><inertial><mass>0.5</mass></inertial></link>
+  <joint name="fixed" type="fixed"><parent>world</parent><child>base</child></joint>
+  <joint name="shoulder" type="revolute"><parent>base</parent><child>upper</child><axis>
+      <xyz expressed_in="__model__">0 1 0</xyz>
+    <limit><lower>-2</lower><upper>2</upper><effort>80</effort><velocity>2</velocity></limit>
+    <dynamics><damping>0.5</damping><friction>0.1</friction><spring_stiffness>3</spring_stiffness></dynamics>
+      </axis></joint>
+  <joint name="elbow" type="universal"><pose relative_to="upper">0 0 0.4 0 0 0</pose><parent>upper</parent>
+      <child>fore</child>
+    <axis><xyz>0 1 0</xyz></axis><axis2><xyz>1 0 0</xyz></axis2></joint>
+  <joint name="slide" type="prismatic"><parent>fore</parent><child>rod</child><axis><xyz>1 0 1</xyz>
+    <mimic joint="shoulder"><multiplier>0.5</multiplier><offset>0.1</offset><reference>0</reference></mimic>
+      </axis></joint>
+  <joint name="closing" type="ball"><parent>base</parent><child>rod</child></joint>
+</model></sdf>"""
+
+MJCF = """<mujoco model="machine"><compiler angle="degree" autolimits="true"/><option gravity="0 0 -9.81"/>
+  <default><default class="arm"><joint damping="0.4" armature="0.01" range="-90 90"/><geom density="500"/>
+      </default></default>
+  <worldbody><body name="upper" pos="0 0 0.3" euler="0 0 30" childclass="arm">
+      <joint name="shoulder" axis="0 1 0" frictionloss="0.2"/>
+    <geom type="capsule" size="0.04" fromto="0 0 0 0 0 0.4"/>
+    <body name="fore" pos="0 0 0.4"><joint name="elbow" axis="0 1 0" stiffness="2" springref="10"/>
+      <inertial pos="0 0 0.1" mass="1"
+      fullinertia="0.02 0.02 0.01 0 0 0.001"/><site name="tip" pos="0 0 0.2"/>
+      <body name="bob"><joint name="wrist" type="ball" range="0 90"/><geom type="box" size="0.02 0.03 0.04"/>
+      </body></body></body>
+    <body name="free" pos="1 0 1"><freejoint/><geom type="sphere" size="0.1" mass="2"/></body></worldbody>
+  <equality><connect body1="fore" body2="free" anchor="0 0 0.2"/>
+      <joint joint1="elbow" joint2="shoulder" polycoef="0 0.5 0 0 0"/></equality>
+  <actuator><motor joint="shoulder" gear="50" ctrlrange="-1 1"/></actuator></mujoco>"""
+
 START = 1_700_000_000 * 10**9  # ns
 JOINTS = ("shoulder", "elbow", "grip")
 

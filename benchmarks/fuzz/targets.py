@@ -82,6 +82,21 @@ def _run_urdf(text: str) -> None:
     _sound(model, lambda: found)
 
 
+def _run_other_format(text: str) -> None:
+    """SDF and MJCF, with their loops as constraints."""
+    from rbd_dynamics.constraints import loop_constraints
+    from rbd_dynamics.formats import load
+    from rbd_dynamics.model.preflight import preflight
+
+    if not text.lstrip().startswith("<"):
+        return  # would be a path
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = load(text)
+        loop_constraints(model)
+        _sound(model, lambda: preflight(model))
+
+
 def _run_model(data: Any) -> None:
     from rbd_dynamics.model.dictionary import model_from_dict
     from rbd_dynamics.model.preflight import preflight
@@ -416,6 +431,10 @@ def _urdf_case(rng: random.Random) -> str:
     return mutated_xml(rng, rng.choice((seeds.ARM, seeds.ARM, seeds.FLOATER)), (seeds.ARM, seeds.FLOATER))
 
 
+def _xml_case(text: str) -> Callable[[random.Random], str]:
+    return lambda rng: mutated_xml(rng, text, (text,))
+
+
 def _state_case(rng: random.Random) -> bytes:
     return mutated_bytes(rng, rng.choice(_states()), _states())
 
@@ -437,6 +456,8 @@ TARGETS = {
     target.name: target
     for target in (
         Target("urdf", _urdf_case, _run_urdf, (ValueError,), 0.10, "text"),
+        Target("sdf", _xml_case(seeds.SDF), _run_other_format, (ValueError,), 0.06, "text"),
+        Target("mjcf", _xml_case(seeds.MJCF), _run_other_format, (ValueError,), 0.04, "text"),
         Target("model", _object_case(seeds.MODEL), _run_model, (ValueError,), 0.08, "json"),
         Target("model_yaml", _text_case(seeds.MODEL), _run_model_text, (ValueError,), 0.04, "text"),
         Target("scene", _object_case(seeds.SCENE), _run_scene, DATA, 0.10, "json"),

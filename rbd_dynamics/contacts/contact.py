@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,10 @@ class Contact:
             self.rows()
         except ValueError as error:
             raise ValueError(str(error).replace(f"constraint {self.name!r}", where, 1)) from None
+
+    def renamed(self, rename: Callable[[str], str]) -> Contact:
+        """With `rename` applied to the frames that it names, as for a prefix of a robot among others."""
+        return replace(self, frame=rename(self.frame), reference=rename(self.reference))
 
     def rows(self) -> RollingBall:
         """Its normal and its two tangents as constraint rows."""

@@ -45,7 +45,7 @@ class ContactDynamics:
 
     def compile(self) -> None:
         """Make the kernels ahead of use."""
-        for name in ("contact_dynamics", "constraint_rows"):
+        for name in ("contact_dynamics", "contact_dynamics_f_ext", "constraint_rows"):
             self._rows_kernel(name)
 
     def _rows_kernel(self, name: str) -> Any:
@@ -88,7 +88,7 @@ class ContactDynamics:
         works = np.einsum("...i,...i", real_array(v, "v"), needed)
         power = np.einsum("...i,...i", forces.reshape(*forces.shape[:-2], -1), terms[4])
         laws = ContactResiduals._make([*accelerations[3:6], np.abs(works - power)])
-        return ContactMotion(a, forces, accelerations[2] != 0.0, laws)
+        return ContactMotion(a, forces, accelerations[2] == 1.0, laws)
 
     def _acceleration(self, terms: Sequence[Array], touching: float, still: float) -> tuple[Any, ...]:
         G, response, a, acceleration, velocity, h = terms
@@ -116,7 +116,7 @@ class ContactDynamics:
         change, impulses, work = found[0], found[1], found[4]
         energies = [self._kinetic_energy(q, speed + part) for part in (change, 0.0 * change)]
         laws = ContactResiduals._make([*found[5:8], np.abs(energies[0] - energies[1] - work)])
-        return ContactImpulse(speed + change, impulses, found[3].astype(int), found[2] != 0.0, laws)
+        return ContactImpulse(speed + change, impulses, np.nan_to_num(found[3]).astype(int), found[2] == 1.0, laws)
 
     def _impact(self, terms: Sequence[Array], touching: float) -> tuple[Any, ...]:
         G, response, velocity, h = terms
@@ -203,13 +203,19 @@ class ContactDynamics:
 
 
 def _each(terms: Sequence[Array], kinds: str, one: Callable[..., tuple[Any, ...]]) -> list[Array]:
-    """Results of one sample, or of each of a batch, as arrays. kinds: of the terms, "v" a vector, "m" a matrix."""
-    single = [1 if kind == "v" else 2 for kind in kinds]
-    count = next((len(term) for term, axes in zip(terms, single) if term.ndim > axes), None)
-    if count is None:
-        return [np.asarray(part) for part in one(*terms)]
-    whole = [
-        term if term.ndim > axes else np.broadcast_to(term, (count, *term.shape)) for term, axes in zip(terms, single)
-    ]
-    samples = [one(*(term[k] for term in whole)) for k in range(count)]
-    return [np.stack(parts) for parts in zip(*samples)]
+    """Results of one sample, or of each of a batch, as arrays. kinds: of the terms, "v" a vector, "m" a matrix.
+
+    A sample whose terms are not finite, which a robot with errors="nan" lets through, is NaN.
+    """
+    own = [1 if kind == "v" else 2 for kind in kinds]
+    lead = np.broadcast_shapes(*(term.shape[: term.ndim - axes] for term, axes in zip(terms, own)))
+    whole = [np.broadcast_to(term, (*lead, *term.shape[term.ndim - axes :])) for term, axes in zip(terms, own)]
+    samples = []
+    for k in np.ndindex(*lead):
+        chosen = [term[k] for term in whole]
+        if all(np.isfinite(term).all() for term in chosen):
+            samples.append([np.asarray(part) for part in one(*chosen)])
+        else:  # as one without any effect would be, for the shapes
+            parts = one(*(np.zeros_like(term) for term in chosen))
+            samples.append([np.full(np.shape(part), np.nan) for part in parts])
+    return [np.reshape(parts, (*lead, *parts[0].shape)) for parts in zip(*samples)]

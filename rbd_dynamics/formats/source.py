@@ -112,8 +112,11 @@ def _is_there(path: str) -> bool:
 
 def _example_robot(name: str) -> Path:
     known = robots()
-    if name in known:
-        return known[name]
+    plain = {other.lower(): path for other, path in known.items()}
+    # ur5 is ur5_robot there, and ur3 a file without links beside ur3_robot
+    for path in (plain.get(f"{name.lower()}_robot"), known.get(name), plain.get(name.lower())):
+        if path is not None:
+            return path
     if not known:
         raise ModelError(
             f"no such file: {shortened(name, 200)} (robots are known by name where {PACKAGE} is installed)"

@@ -14,7 +14,7 @@ from rbd_dynamics.compiler import backends
 from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
-from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.evaluation import Errors, Evaluation
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.errors import ModelError
@@ -38,12 +38,17 @@ BACKENDS = ("llvm", "numba", "python", "reference")
 class BoundModel:
     """Parameters as for `Robot`."""
 
-    def __init__(self, model: Model, *, backend: Backend | None = None, friction: bool = False) -> None:
+    def __init__(
+        self, model: Model, *, backend: Backend | None = None, friction: bool = False, errors: Errors = "raise"
+    ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
         if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
             raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
+        if not isinstance(errors, str) or errors not in ("raise", "nan"):
+            raise ValueError(f"errors {excerpt(errors)} is none of raise, nan")
         self.model = model
+        self.errors: Errors = errors
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
         self._payloads: dict[str, tuple[int, RigidInertia]] = {}
@@ -87,7 +92,7 @@ class BoundModel:
         if found is None:
             signature, function = specialise(self.model, name, friction=self.friction)
             kernel = backends.build(self.backend, name, signature, function)
-            found = self._kernels[name] = Evaluation(name, self.model, kernel, function)
+            found = self._kernels[name] = Evaluation(name, self.model, kernel, function, errors=self.errors)
             if hasattr(self, f"_fast_{name}"):  # methods that call the kernel itself
                 setattr(self, f"_fast_{name}", found.fast)
         return found
@@ -112,7 +117,7 @@ class BoundModel:
         such a function of an algorithm.
         """
         kernel = backends.build(self.backend, name, signature, function)
-        return Evaluation(name, self.model, kernel, function)
+        return Evaluation(name, self.model, kernel, function, errors=self.errors)
 
     @property
     def inertia_input(self) -> Array:
@@ -183,26 +188,25 @@ class BoundModel:
     # --- wrenches ---------------------------------------------------------------------------------
 
     def body_wrenches(self, f_ext: Wrenches) -> Array:
-        """Wrenches on frames as one on each body, in the body's frame: (bodies, 6) or (N, bodies, 6).
+        """Wrenches on frames as one on each body, in the body's frame: (..., bodies, 6).
 
-        f_ext: {frame name: wrench (m, f) (6,) or (N, 6) that acts on the robot, in that frame}.
+        f_ext: {frame name: wrench (m, f) (..., 6) that acts on the robot, in that frame}; leading axes broadcast.
         """
         if not isinstance(f_ext, Mapping):
             raise TypeError(f"f_ext: expected {{frame: wrench}}, not {type(f_ext).__name__}")
         given: dict[str, Array] = {}
-        samples: dict[str, int] = {}
         for name, value in f_ext.items():
             wrench = given[name] = real_array(value, f"f_ext[{name!r}]")
-            if wrench.ndim not in (1, 2) or wrench.shape[-1] != 6:
-                raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (N, 6)")
-            if not np.isfinite(wrench).all():
+            if wrench.ndim == 0 or wrench.shape[-1] != 6:
+                raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (..., 6)")
+            if self.errors == "raise" and not np.isfinite(wrench).all():
                 raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
-            if wrench.ndim == 2:
-                samples[name] = len(wrench)
-        if len(set(samples.values())) > 1:
-            text = ", ".join(f"f_ext[{name!r}] has {count}" for name, count in samples.items())
-            raise ValueError(f"numbers of samples differ: {text}")
-        total = np.zeros((*list(samples.values())[:1], len(self.model.bodies), 6))
+        try:
+            lead = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in given.values()))
+        except ValueError:
+            text = ", ".join(f"f_ext[{name!r}] has {wrench.shape[:-1]}" for name, wrench in given.items())
+            raise ValueError(f"numbers of samples differ: {text}") from None
+        total = np.zeros((*lead, len(self.model.bodies), 6))
         for name, wrench in given.items():
             frame = self.model.frame(name)
             if frame.body != WORLD:

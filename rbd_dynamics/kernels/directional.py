@@ -50,26 +50,25 @@ def by_directions(
 ) -> list[tuple[Array, ...]]:
     """Of each output the rates along groups of directions, from a directional kernel; the direction is the last axis.
 
-    inputs: of the kernel but for the directions, one sample or a batch of N. A group: for each input that moves
+    inputs: of the kernel but for the directions, with any leading axes. A group: for each input that moves
     (k, ...) directions, None where it does not move.
     """
-    arrays = [
-        plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, kernel.arguments)
+    arguments = kernel.arguments
+    arrays = [plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, arguments)]
+    # directions are one axis more, behind the leading ones
+    spread = [
+        np.expand_dims(x, x.ndim - len(argument.shape)) if x.ndim > len(argument.shape) else x
+        for x, argument in zip(arrays, arguments)
     ]
-    batched = [x.ndim > len(argument.shape) for x, argument in zip(arrays, kernel.arguments)]
-    samples = next((len(x) for x, many in zip(arrays, batched) if many), 1)
     counts = [next(len(part) for part in group if part is not None) for group in groups]
     directions = [
         np.concatenate([np.zeros((k, *argument.shape)) if part is None else part for part, k in zip(parts, counts)])
-        for parts, argument in zip(zip(*groups, strict=True), kernel.arguments[len(arrays) :], strict=True)
+        for parts, argument in zip(zip(*groups, strict=True), arguments[len(arrays) :], strict=True)
     ]
-    total = sum(counts)
-    repeated = [np.repeat(x, total, axis=0) if many else x for x, many in zip(arrays, batched)]
-    tiled = [np.tile(part, (samples, *(1,) * (part.ndim - 1))) for part in directions]
-    found = kernel((*repeated, *tiled))
+    found = kernel((*spread, *directions))
     derivatives = []
-    for rates in found if isinstance(found, tuple) else (found,):
-        by_all = np.moveaxis(rates.reshape(samples, total, *rates.shape[1:]), 1, -1)
-        parts = np.split(by_all if any(batched) else by_all[0], np.cumsum(counts)[:-1], axis=-1)
+    for rates, axes in zip(found if isinstance(found, tuple) else (found,), kernel.output_axes):
+        by_all = np.moveaxis(rates, rates.ndim - axes - 1, -1)
+        parts = np.split(by_all, np.cumsum(counts)[:-1], axis=-1)
         derivatives.append(tuple(map(np.ascontiguousarray, parts)))
     return derivatives

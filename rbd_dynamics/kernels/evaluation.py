@@ -3,23 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
-from rbd_dynamics.model.real_numbers import plain_array
+from rbd_dynamics.model.real_numbers import plain_array, shared_array
+
+Shape = tuple[int, ...]
+Errors = Literal["raise", "nan"]
+_FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
+#: samples that are run together where some of them are bad
+CHUNK = 64
 
 
 class Evaluation:
-    """One algorithm of one robot, for any input. First the kernel as it is, then with odd input sorted out."""
+    """One algorithm of one robot, for any input. First the kernel as it is, then with odd input sorted out.
 
-    def __init__(self, name: str, model: Model, kernel: Kernel, function: Function) -> None:
+    errors: "nan" writes NaN to all outputs of a sample that cannot be computed, in place of raising.
+    """
+
+    def __init__(
+        self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise"
+    ) -> None:
         self.name = name
+        self._errors = errors
         self._model = model
         self._kernel = kernel
         self._function = function
@@ -32,6 +46,11 @@ class Evaluation:
     def arguments(self) -> tuple[Argument, ...]:
         """What goes in."""
         return self._kernel.signature.inputs
+
+    @property
+    def output_axes(self) -> list[int]:
+        """Of each output of one sample."""
+        return [len(shape) for shape in self._shapes]
 
     @property
     def fast(self) -> Any:
@@ -59,58 +78,70 @@ class Evaluation:
         """A batch, another type of number, or something wrong."""
         signature = self._kernel.signature
         arrays = [self._converted(argument, value) for argument, value in zip(signature.inputs, inputs)]
-        samples = self._samples(arrays)
-        count = 1 if samples is None else samples
+        lead = self._lead(arrays)
+        count = math.prod(lead)
         rows = [
-            array if argument.shared else np.broadcast_to(array, (count, *argument.shape))
+            array if argument.shared else _rows(array, lead, argument.shape)
             for argument, array in zip(signature.inputs, arrays)
         ]
-        outputs = self._outputs(samples, out)
+        outputs = self._outputs(lead, out)
         if count:
             views = [array.reshape(count, *a.shape) for a, array in zip(signature.outputs, outputs)]
-            # what is written must not be read again by a retry below
-            rows = [row.copy() if any(np.may_share_memory(row, o) for o in outputs) else row for row in rows]
+            # what is written must not be read again by a retry below, or by another sample
+            if out is not None:
+                rows = [row.copy() if any(np.may_share_memory(row, o) for o in outputs) else row for row in rows]
             if self._kernel.many(count, rows, views) != 0:
-                self._find_bad_input(rows, batch=samples is not None)
-                self._retry(count, rows, views)
+                if self._errors == "nan":
+                    self._spare_bad_samples(rows, views)
+                else:
+                    self._find_bad_input(rows, lead)
+                    self._retry(count, rows, views, lead)
+        if out is not None:
+            return out
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _converted(self, argument: Argument, value: Any) -> np.ndarray:
-        """The argument as an array that a kernel can read, of shape (...) or (N, ...)."""
-        dtype = np.bool_ if argument.boolean else np.float64
-        array = plain_array(value, f"{self.name}: {argument.name}")
-        if argument.boolean and array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
-            raise ValueError(f"{self.name}: {argument.name}: expected booleans")
-        array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+        """The argument as an array that a kernel can read, with any leading axes."""
+        dtype = _BOOL if argument.boolean else _FLOAT
+        if type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous:
+            array = value
+        else:
+            array = plain_array(value, f"{self.name}: {argument.name}")
+            if argument.boolean and array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+                raise ValueError(f"{self.name}: {argument.name}: expected booleans")
+            array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
-        if array.shape != expected and array.shape[1:] != expected:
+        if array.shape != expected and (argument.shared or array.shape[array.ndim - len(expected) :] != expected):
             names = f" for joints {', '.join(self._model.joint_names)}" if len(expected) == 1 else ""
             wanted = ", ".join(map(str, expected))
             raise ValueError(
                 f"{self.name}: {argument.name} has shape {array.shape}, "
-                f"expected ({wanted}{',' if len(expected) == 1 else ''}) or (N, {wanted}){names}"
+                f"expected ({wanted}{',' if len(expected) == 1 else ''}) or (..., {wanted}){names}"
             )
         return array
 
-    def _samples(self, arrays: Sequence[np.ndarray]) -> int | None:
-        """N of a batch; None if all arguments are single samples."""
-        found: dict[int, str] = {}
+    def _lead(self, arrays: Sequence[np.ndarray]) -> Shape:
+        """The leading axes of all arguments, broadcast; () if all are single samples."""
+        found: dict[Shape, str] = {}
         for argument, array in zip(self._kernel.signature.inputs, arrays):
-            if array.ndim > len(argument.shape):
-                found.setdefault(len(array), argument.name)
-        if len(found) > 1:
-            text = ", ".join(f"{name} has {count}" for count, name in found.items())
-            raise ValueError(f"{self.name}: numbers of samples differ: {text}")
-        return next(iter(found), None)
+            if not argument.shared and array.ndim > len(argument.shape):
+                found.setdefault(array.shape[: array.ndim - len(argument.shape)], argument.name)
+        if len(found) < 2:
+            return next(iter(found), ())
+        try:
+            return np.broadcast_shapes(*found)
+        except ValueError:
+            text = ", ".join(f"{name} has {lead[0] if len(lead) == 1 else lead}" for lead, name in found.items())
+            raise ValueError(f"{self.name}: numbers of samples differ: {text}") from None
 
-    def _outputs(self, samples: int | None, out: Any) -> list[np.ndarray]:
+    def _outputs(self, lead: Shape, out: Any) -> list[np.ndarray]:
         signature = self._kernel.signature
-        lead = () if samples is None else (samples,)
         shapes = [(*lead, *argument.shape) for argument in signature.outputs]
         if out is None:
             return [np.empty(shape) for shape in shapes]
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         check_outputs(self.name, given, len(shapes))
+        given = [shared_array(array) for array in given]
         for array, shape in zip(given, shapes):
             if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
                 what = f"{array.dtype}{array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -119,33 +150,64 @@ class Evaluation:
                 raise ValueError(f"{self.name}: out must be C-contiguous and writeable")
         return given
 
-    def _find_bad_input(self, rows: Sequence[np.ndarray], batch: bool) -> None:
+    def _find_bad_input(self, rows: Sequence[np.ndarray], lead: Shape) -> None:
         """Raise ValueError for the first input that the kernel could not take."""
         for argument, row in zip(self._kernel.signature.inputs, rows):
             bad = np.argwhere(~np.isfinite(row))
             if len(bad):
                 index = tuple(int(k) for k in bad[0])
-                where = f" in sample {index[0]}" if batch and not argument.shared else ""
+                where = "" if argument.shared else _sample(index[0], lead)
                 label = self._label(argument.name, index[-1])
                 raise ValueError(f"{self.name}: {argument.name} of {label} is {row[index]}{where}")
             if argument.name == "q":
-                self._find_bad_quaternion(row, batch)
+                for name, square, off in self._bad_quaternions(row):
+                    first = int(np.argmax(off))
+                    raise ValueError(
+                        f"{self.name}: the quaternion of joint {name!r} has norm "
+                        f"{np.sqrt(square[first]):.6g}, expected 1{_sample(first, lead)}"
+                    )
 
-    def _find_bad_quaternion(self, q: np.ndarray, batch: bool) -> None:
+    def _bad_quaternions(self, q: np.ndarray) -> Iterator[tuple[str, np.ndarray, NDArray[np.bool_]]]:
+        """Joints whose quaternions are far from unit length in some samples: name, squared norms, which samples."""
         for joint in self._model.joints:
             part = joint.kind.quaternion
             if part is not None:
-                with np.errstate(over="ignore"):
+                with np.errstate(over="ignore", invalid="ignore"):
                     square = np.sum(q[:, joint.q_index + part.start : joint.q_index + part.stop] ** 2, axis=1)
-                bad = np.flatnonzero(np.abs(square - 1.0) * 0.5 > QUATERNION_TOLERANCE)
-                if len(bad):
-                    where = f" in sample {bad[0]}" if batch else ""
-                    raise ValueError(
-                        f"{self.name}: the quaternion of joint {joint.name!r} has norm "
-                        f"{np.sqrt(square[bad[0]]):.6g}, expected 1{where}"
-                    )
+                bad = ~(np.abs(square - 1.0) * 0.5 <= QUATERNION_TOLERANCE)
+                if bad.any():
+                    yield joint.name, square, bad
 
-    def _retry(self, count: int, rows: Sequence[np.ndarray], views: Sequence[np.ndarray]) -> None:
+    def _spare_bad_samples(self, rows: Sequence[np.ndarray], views: Sequence[np.ndarray]) -> None:
+        """Every sample that can be computed is, the others are NaN. Raises ValueError for a bad shared argument."""
+        inputs = self._kernel.signature.inputs
+        bad = np.zeros(len(views[0]), dtype=bool)
+        for argument, row in zip(inputs, rows):
+            finite = np.isfinite(row)
+            if argument.shared:
+                if not finite.all():
+                    raise ValueError(f"{self.name}: {argument.name} is not finite")
+                continue
+            bad |= ~finite.reshape(len(bad), -1).all(axis=1)
+            if argument.name == "q":
+                for _, _, off in self._bad_quaternions(row):
+                    bad |= off
+        good = np.flatnonzero(~bad)
+        plain = FunctionKernel(self._function, self._kernel.signature)
+        for start in range(0, len(good), CHUNK):
+            some = good[start : start + CHUNK]
+            chosen = [row if argument.shared else row[some] for argument, row in zip(inputs, rows)]
+            found = [np.empty((len(some), *view.shape[1:])) for view in views]
+            if self._kernel.many(len(some), chosen, found) != 0:
+                plain.many(len(some), chosen, found)
+                finite = [np.isfinite(part).reshape(len(some), -1).all(axis=1) for part in found]
+                bad[some[~np.logical_and.reduce(finite)]] = True
+            for view, part in zip(views, found):
+                view[some] = part
+        for view in views:
+            view[bad] = np.nan
+
+    def _retry(self, count: int, rows: Sequence[np.ndarray], views: Sequence[np.ndarray], lead: Shape) -> None:
         """A second attempt by the plain algorithm: angles may be too large for the fast sine and cosine."""
         if FunctionKernel(self._function, self._kernel.signature).many(count, rows, views) != 0:
             bad = [np.flatnonzero(~np.isfinite(view.reshape(count, -1)).all(axis=1))[:1] for view in views]
@@ -153,7 +215,7 @@ class Evaluation:
             singular = ", ".join(map(repr, singular_joints(self._model)))
             culprits = f" ({singular} moves no inertia)" if singular else " there"
             raise ArithmeticError(
-                f"{self.name}: the result is not finite (sample {sample}): "
+                f"{self.name}: the result is not finite (sample {_place(sample, lead)}): "
                 f"the mass matrix is singular{culprits}, or a number is too large"
             )
 
@@ -164,6 +226,25 @@ class Evaluation:
             if argument not in ("f_ext", "inertia") and start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
+
+
+def _rows(array: np.ndarray, lead: Shape, shape: Shape) -> np.ndarray:
+    """(samples, *shape), without a copy where the array is a single sample or has all the leading axes."""
+    count = math.prod(lead)
+    if array.shape == shape:
+        return np.broadcast_to(array, (count, *shape))
+    if array.shape[0] == count and array.ndim == len(shape) + 1:
+        return array
+    return np.broadcast_to(array, (*lead, *shape)).reshape(count, *shape)
+
+
+def _place(sample: int, lead: Shape) -> int | Shape:
+    """A sample's number, or its index where there are several leading axes."""
+    return sample if len(lead) < 2 else tuple(int(k) for k in np.unravel_index(sample, lead))
+
+
+def _sample(sample: int, lead: Shape) -> str:
+    return f" in sample {_place(sample, lead)}" if lead else ""
 
 
 def check_outputs(name: str, out: Any, count: int) -> None:

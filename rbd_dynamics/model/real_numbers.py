@@ -33,8 +33,8 @@ def plain_array(value: Any, what: str) -> NDArray[Any]:
         raise ValueError(f"{what}: an entry is masked{where}")
     try:
         # of a subclass only its numbers: a matrix, for one, has its own idea of shapes
-        array = np.asarray(value)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        array = np.asarray(shared_array(value))
+    except (TypeError, ValueError, OverflowError, RecursionError, BufferError, RuntimeError) as error:
         raise ValueError(f"{what}: {str(error)[:200]}") from None
     if array.dtype.kind not in REAL:
         raise ValueError(f"{what}: expected numbers, not {_kind_of(value, array)}")
@@ -44,6 +44,20 @@ def plain_array(value: Any, what: str) -> NDArray[Any]:
         if not np.array_equal(np.isfinite(narrow), np.isfinite(array)):
             raise ValueError(f"{what}: a number is too large for a float")
         return narrow
+    return array
+
+
+def shared_array(value: Any) -> Any:
+    """A tensor of another library as an array that shares its memory, by DLPack; all else as it is.
+
+    Raises what the tensor raises: BufferError where it is on another device, or carries gradients.
+    """
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    array = np.from_dlpack(value)
+    if not array.flags.writeable and hasattr(value, "numpy"):  # PyTorch's older protocol does not say that it may be
+        same = value.numpy()
+        array = same if np.shares_memory(same, array) else array
     return array
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix
 from rbd_dynamics.nodes.known_constraints import KnownConstraints
-from rbd_dynamics.nodes.samples import Layout, flat, wrenches
+from rbd_dynamics.nodes.samples import MovingRequest, flat
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
@@ -45,19 +45,12 @@ class Impossible(ValueError):
         self.fields = fields
 
 
-class ConstrainedRequest:
+class ConstrainedRequest(MovingRequest):
     """What the three services have in common: the state, the constraints and the wrenches of a request."""
 
     def __init__(self, model: Model, prefix: Prefix, known: KnownConstraints, request: Request) -> None:
-        self.layout, self.prefix = Layout(model, request.joint_names, prefix), prefix
-        self.q = self.layout.positions(request.positions)
-        self.v = self.per_freedom("velocities", request.velocities)
-        self.f_ext = wrenches(request.external_wrenches, len(self.q), prefix) or {}
+        super().__init__(model, prefix, request)
         self.constraints = known.chosen(tuple(request.constraints), request.constraints_yaml)
-
-    def per_freedom(self, what: str, numbers: Sequence[float]) -> Array:
-        """(N, nv) of a field."""
-        return self.layout.per_freedom(what, numbers, len(self.q))
 
     def answer(self, response: Response, multipliers: Array, rank: Array, residual: Array, of: str = "") -> None:
         """Fill what all responses have."""

@@ -10,14 +10,16 @@ from typing import Any
 
 from sensor_msgs.msg import JointState
 
+from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import constrained_services, dynamics_services, process
+from rbd_dynamics.nodes import constrained_services, contact_services, dynamics_services, process
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
 from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, DynamicsServerParameters
 from rbd_dynamics.nodes.interface.tables import Service
+from rbd_dynamics.nodes.known_sets import KnownSets
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
@@ -74,6 +76,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         held: constrained_services.Answer | None = getattr(constrained_services, name, None)
         if held is not None:
             return self._constrained(held)
+        touching: contact_services.Answer | None = getattr(contact_services, name, None)
+        if touching is not None:
+            return self._in_contact(touching)
         answer: Answer = getattr(dynamics_services, name)
         return answer
 
@@ -104,13 +109,26 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
         def service(engine: Engine, request: Any, response: Any) -> None:
             x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
-            if not engine.known.is_ready(x.constraints):
-                rows = ", ".join(x.constraints.row_names)
-                self.get_logger().info(f"constraint rows of a new form: a call waits for the compiler ({rows})")
-                engine.known.make_ready(x.constraints)
+            self._make_ready(engine.known, x.constraints, x.constraints)
             answer(engine.moving, x, request, response)
 
         return service
+
+    def _in_contact(self, answer: contact_services.Answer) -> Answer:
+        """Likewise, with contacts."""
+
+        def service(engine: Engine, request: Any, response: Any) -> None:
+            x = contact_services.ContactRequest(engine.model, engine.prefix, engine.known_contacts, request)
+            self._make_ready(engine.known_contacts, x.contacts, x.contacts.rows)
+            answer(engine.moving, x, request, response)
+
+        return service
+
+    def _make_ready(self, known: KnownSets[Any, Any], chosen: Any, rows: ConstraintSet) -> None:
+        if not known.is_ready(chosen):
+            names = ", ".join(rows.row_names)
+            self.get_logger().info(f"constraint rows of a new form: a call waits for the compiler ({names})")
+            known.make_ready(chosen)
 
     # --- the rest ---------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -89,6 +90,23 @@ class Layout:
     def flat_matrices(self, matrices: Array) -> array.array[float]:
         """Matrices (N, nv, nv), rows and columns in the order of the request."""
         return flat(matrices[:, self.v_columns[:, None], self.v_columns[None, :]])
+
+
+class MovingRequest:
+    """The state and the wrenches of a request.
+
+    q (N, nq), v (N, nv); f_ext: wrenches by frame, as `Robot` takes them.
+    """
+
+    def __init__(self, model: Model, prefix: Prefix, request: Any) -> None:
+        self.layout, self.prefix = Layout(model, request.joint_names, prefix), prefix
+        self.q = self.layout.positions(request.positions)
+        self.v = self.per_freedom("velocities", request.velocities)
+        self.f_ext = wrenches(getattr(request, "external_wrenches", ()), len(self.q), prefix) or {}
+
+    def per_freedom(self, what: str, numbers: Sequence[float]) -> Array:
+        """(N, nv) of a field."""
+        return self.layout.per_freedom(what, numbers, len(self.q))
 
 
 def flat(values: Array) -> array.array[float]:

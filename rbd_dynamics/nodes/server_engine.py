@@ -11,6 +11,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameters
 from rbd_dynamics.nodes.known_constraints import KnownConstraints
+from rbd_dynamics.nodes.known_contacts import KnownContacts
 from rbd_dynamics.robot import Robot
 
 #: of the robot whose terms are summed
@@ -37,6 +38,7 @@ class Engine:
     prefix: Prefix
     reader: JointStateReader | None  # of joints that a JointState can carry
     known: KnownConstraints
+    known_contacts: KnownContacts
 
     @property
     def robots(self) -> list[Robot]:
@@ -49,7 +51,7 @@ class Engine:
 
 
 def build_engine(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
-    """With all kernels compiled. Raises ValueError or KeyError for a constraints file that does not fit."""
+    """With all kernels compiled. Raises ValueError or KeyError for a file that does not fit."""
     frictionless = Robot(model)
     moving = Robot(model, friction=True) if FRICTION in params.terms else frictionless
     frictionless.compile(*TERM_KERNELS, progress=progress)
@@ -60,5 +62,7 @@ def build_engine(model: Model, params: DynamicsServerParameters, progress: Progr
         names = [prefix.outside(name) for name in model.joint_names]
         reader = JointStateReader(names, [], initial=model.neutral())
     known = KnownConstraints(params.constraints_file, moving, prefix)
-    known.compile(progress=progress)
-    return Engine(model, frictionless, moving, params.terms, prefix, reader, known)
+    contacts = KnownContacts(params.contacts_file, moving, prefix)
+    for sets in (known, contacts):
+        sets.compile(progress=progress)
+    return Engine(model, frictionless, moving, params.terms, prefix, reader, known, contacts)

@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
-from rbd_dynamics.constraints.dictionary import named, read
-from rbd_dynamics.constraints.forms import value_of
-from rbd_dynamics.contacts import Contact, ContactSet
+from rbd_dynamics.constraints.dictionary import read
+from rbd_dynamics.contacts import Contact, ContactSet, read_contacts
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.open_kinds import built, check_keys
+from rbd_dynamics.model.open_kinds import check_keys
 
 
 class Scene(NamedTuple):
@@ -32,10 +31,7 @@ def load_scene(source: Any, model: Model) -> Scene:
     check_keys(data, ("constraints", "stabilization", "contacts"), "scene")
     held = {key: data[key] for key in ("constraints", "stabilization") if key in data}
     constraints = load_constraints(held, model) if data.get("constraints") else None
-    entries = data.get("contacts") or []
-    if not isinstance(entries, list):
-        raise ValueError("scene: contacts: expected a list")
-    contacts = tuple(built(Contact, entry, named(entry, "contact", k), value_of) for k, entry in enumerate(entries))
+    contacts = tuple(read_contacts(data.get("contacts") or []))
     if contacts:
         ContactSet(model, contacts)  # names and frames
     return Scene(constraints, contacts)

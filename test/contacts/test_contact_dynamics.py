@@ -102,6 +102,26 @@ def test_a_batch_is_its_samples():
                 np.testing.assert_allclose(part[k], single, atol=1e-9)
 
 
+def test_any_number_of_leading_axes_and_bad_samples_apart():
+    contacts = slope(BLOCK, 0.3, friction_coefficient=0.5)
+    q, v = np.tile(on_slope(0.3), (2, 3, 1)), np.zeros((3, 6))
+    v[1, 3], v[2, 4] = 0.4, -0.3
+    sparing = rbd.Robot(ROBOT.model, errors="nan")
+    for name, given in (("forward_dynamics", (STILL,)), ("impulse", ()), ("inverse_dynamics", (np.zeros(6),))):
+        whole = getattr(ROBOT, f"contact_{name}")(q, v, *given, contacts)
+        q_bad = q.copy()
+        q_bad[1, 2, 0] = np.nan
+        found = getattr(sparing, f"contact_{name}")(q_bad, v, *given, contacts)
+        for part, ours in zip(flat(whole), flat(found)):
+            assert part.shape[:2] == (2, 3)
+            np.testing.assert_allclose(part[1], part[0])
+            np.testing.assert_allclose(ours[0], part[0])
+            if ours.dtype == float:
+                assert np.isnan(ours[1, 2]).all()
+        if "converged" in found._fields:
+            assert found.converged.sum() == 5
+
+
 def flat(found):
     """Its arrays, those of the residuals too."""
     return [array for part in found for array in (part if isinstance(part, tuple) else (part,))]

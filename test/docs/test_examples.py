@@ -9,12 +9,16 @@ import sys
 import pytest
 from helpers.paths import EXAMPLES
 
+#: what an example needs that nothing else does; where it is missing its test is skipped
+NEEDED = {"learning_jax": "jax", "learning_torch": "torch"}
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if "\ndef main(" in path.read_text())
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_example_runs_and_ends_in_a_picture(name, example, monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
+    for package in ("matplotlib", NEEDED.get(name)):
+        if package is not None:
+            pytest.importorskip(package)
     monkeypatch.setattr(sys, "argv", [name, "--output", str(tmp_path / "new" / "picture.png")])
     example(name).main()
     assert (tmp_path / "new" / "picture.png").stat().st_size > 10_000

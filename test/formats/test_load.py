@@ -47,6 +47,9 @@ def test_example_robots_have_names():
     from rbd_dynamics.example_robots import robots
 
     assert rbd.load("ur5_robot") == rbd.load_urdf(robots()["ur5_robot"])
+    assert rbd.load("UR5") == rbd.load("ur5") == rbd.load("ur5_robot")
+    assert rbd.load("ur3") == rbd.load("ur3_robot"), "ur3.urdf has no links"
+    assert rbd.load("TwoDofs") == rbd.load("twodofs")
     with pytest.raises(rbd.ModelError, match=r"'ur5_robt' is neither a file nor one of the \d+ robots.*'ur5_robot'"):
         rbd.load("ur5_robt")
 

@@ -18,7 +18,18 @@ CORPUS = sorted((ROOT / "test" / "fuzz_corpus").iterdir())
 WRITTEN_BY_ROSBAGS = ("layout", "raw", "mcap", "db3", "bag", "zstd", "metadata")
 #: also read by rclpy
 NEEDS_ROS = ("raw",)
-CASES = {"mcap": 15, "db3": 15, "bag": 15, "zstd": 10, "metadata": 15, "urdf": 40, "model": 40, "scene": 40}
+CASES = {
+    "mcap": 15,
+    "db3": 15,
+    "bag": 15,
+    "zstd": 10,
+    "metadata": 15,
+    "urdf": 40,
+    "sdf": 30,
+    "mjcf": 30,
+    "model": 40,
+    "scene": 40,
+}
 
 
 def _target(name):

@@ -110,12 +110,140 @@ def test_different_numbers_of_samples_are_refused(robot):
     q, v, a, _ = states(robot.model, 4)
     with pytest.raises(ValueError, match="q has 4, v has 3"):
         robot.inverse_dynamics(q, v[:3], a)
-    with pytest.raises(ValueError, match="samples differ"):
-        robot.inverse_dynamics(q, v[:1], a)
+    with pytest.raises(ValueError, match=r"samples differ: q has 4, v has \(2, 3\)"):
+        robot.inverse_dynamics(q, np.zeros((2, 3, 6)), a[0])
     with pytest.raises(ValueError, match="q has 4, f_ext has 3"):
         robot.inverse_dynamics(q, v, a, f_ext={"tool0": np.zeros((3, 6))})
     with pytest.raises(ValueError, match="tool0"):
         robot.inverse_dynamics(q, v, a, f_ext={"tool0": np.zeros((4, 6)), "wrist_1_link": np.zeros((3, 6))})
+
+
+# --- leading axes, bad samples, tensors ---------------------------------------------------------------
+
+
+def test_leading_axes_broadcast(robot):
+    q, v, a, tau = (x.reshape(3, 4, 6) for x in states(robot.model, 12))
+    found = robot.inverse_dynamics(q, v, a)
+    assert found.shape == (3, 4, 6)
+    for k in np.ndindex(3, 4):
+        np.testing.assert_allclose(found[k], robot.inverse_dynamics(q[k], v[k], a[k]), rtol=1e-12, atol=1e-12)
+    assert robot.mass_matrix(q[:, :1]).shape == (3, 1, 6, 6)
+    mixed = robot.forward_dynamics(q[:, :1], v[0], tau[1, 2])
+    whole = robot.forward_dynamics(np.repeat(q[:, :1], 4, 1), np.tile(v[0], (3, 1, 1)), tau[1, 2])
+    np.testing.assert_array_equal(mixed, whole)
+    push = {"tool0": np.ones((4, 6)), "wrist_1_link": np.arange(18.0).reshape(3, 1, 6)}
+    pushed = robot.inverse_dynamics(q, v, a, f_ext=push)
+    one = robot.inverse_dynamics(
+        q[2, 1], v[2, 1], a[2, 1], f_ext={"tool0": np.ones(6), "wrist_1_link": np.arange(12.0, 18.0)}
+    )
+    np.testing.assert_allclose(pushed[2, 1], one, rtol=1e-12, atol=1e-12)
+    out = np.empty((3, 4, 6))
+    assert robot.inverse_dynamics(q, v, a, out=out) is out
+    np.testing.assert_array_equal(out, found)
+    assert robot.inverse_effective_inertia_derivative(q, "tool0").shape == (3, 4, 6, 6, 6)
+    assert robot.kinetic_energy(q, v[0, 0]).shape == (3, 4)
+    assert robot.inverse_dynamics(np.zeros((0, 4, 6)), v[0], a[0]).shape == (0, 4, 6)
+
+
+def test_a_bad_sample_among_leading_axes_is_named(robot):
+    q, v, a, _ = (x.reshape(3, 4, 6).copy() for x in states(robot.model, 12))
+    v[2, 1, 3] = np.nan
+    with pytest.raises(ValueError, match=r"v of joint 'wrist_1_joint' is nan in sample \(2, 1\)"):
+        robot.inverse_dynamics(q, v, a)
+
+
+@pytest.fixture(scope="module", params=["reference", "python", "llvm"])
+def sparing(request):
+    return {
+        base: rbd.Robot(rbd.load_urdf(robots()["ur5_robot"], base=base), backend=request.param, errors="nan")
+        for base in ("fixed", "floating")
+    }
+
+
+def test_bad_samples_are_nan_and_the_others_right(sparing):
+    robot = sparing["floating"]
+    strict = rbd.Robot(robot.model, backend=robot.backend)
+    q, v, a, tau = (x.reshape(10, 20, -1).copy() for x in states(robot.model, 200))
+    good = np.ones((10, 20), dtype=bool)
+    expected = strict.inverse_dynamics(q, v, a), *strict.hybrid_dynamics(q, v, a, tau, np.arange(12) < 6)
+    q[3, 4, 3:7] *= 2.0  # no unit quaternion
+    v[0, 0, 5] = np.inf
+    a[9, 19] = np.nan
+    q[5, 5, 8] = 1e300  # the sine of that is not known, but no reason to stop
+    good[3, 4] = good[0, 0] = good[9, 19] = False
+    with np.errstate(all="ignore"):
+        found = robot.inverse_dynamics(q, v, a), *robot.hybrid_dynamics(q, v, a, tau, np.arange(12) < 6)
+    for ours, theirs in zip(found, expected):
+        np.testing.assert_array_equal(np.isfinite(ours).all(axis=-1), good)
+        assert np.isnan(ours[~good]).all()
+        good[5, 5] = False
+        np.testing.assert_allclose(ours[good], theirs[good], rtol=1e-9, atol=1e-9)
+        good[5, 5] = True
+    single = robot.inverse_dynamics(q[0, 0], v[0, 0], a[0, 0])
+    assert single.shape == (12,) and np.isnan(single).all()
+    with pytest.raises(ValueError, match="q has shape"):
+        robot.inverse_dynamics(q[..., 1:], v, a)
+    push = robot.inverse_dynamics(
+        q[1], v[1], a[1], f_ext={"tool0": np.where(np.arange(20)[:, None] == 7, np.nan, 1.0) * np.ones(6)}
+    )
+    np.testing.assert_array_equal(np.isfinite(push).all(axis=-1), np.arange(20) != 7)
+
+
+def test_singular_samples_are_nan(request):
+    builder = rbd.ModelBuilder("crank")
+    builder.add_body("arm", None, rbd.joints.Revolute((0.0, 0.0, 1.0)))
+    builder.add_body("bob", "arm", rbd.joints.Prismatic((1.0, 0.0, 0.0)), mass=1.0)
+    model = builder.build()
+    q = np.stack([np.zeros(9), np.linspace(-1.0, 1.0, 9)], axis=1)  # at 0 the arm moves no mass
+    for backend in ("reference", "python", "llvm"):
+        robot = rbd.Robot(model, backend=backend, errors="nan")
+        found = robot.forward_dynamics(q, np.zeros(2), np.ones(2))
+        np.testing.assert_array_equal(np.isfinite(found).all(axis=-1), q[:, 1] != 0.0)
+        np.testing.assert_allclose(found[[0, 8]], [[1.0, 1.0], [1.0, 1.0]], rtol=1e-12)
+        with pytest.raises(ArithmeticError, match="sample 4"):
+            rbd.Robot(model, backend=backend).forward_dynamics(q, np.zeros(2), np.ones(2))
+
+
+def test_what_becomes_of_errors_is_one_of_two(robot):
+    with pytest.raises(ValueError, match="errors 'ignore' is none of raise, nan"):
+        rbd.Robot(robot.model, errors="ignore")
+
+
+class Tensor:
+    """As other libraries have them: memory that is exchanged by DLPack and in no other way."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_tensors_are_read_and_written_where_they_are(robot):
+    q, v, a, _ = states(robot.model, 5)
+    expected = robot.inverse_dynamics(q, v, a)
+    np.testing.assert_array_equal(robot.inverse_dynamics(Tensor(q), Tensor(v), Tensor(a)), expected)
+    memory = np.zeros((5, 6))
+    out = Tensor(memory)
+    assert robot.inverse_dynamics(q, v, a, out=out) is out
+    np.testing.assert_array_equal(memory, expected)
+    np.testing.assert_array_equal(np.from_dlpack(robot.inverse_dynamics(q, v, a)), expected)
+    with pytest.raises(ValueError, match="out must be a float64 array"):
+        robot.inverse_dynamics(q, v, a, out=Tensor(memory.astype(np.float32)))
+
+
+def test_a_tensor_elsewhere_is_an_error_by_name(robot):
+    q, v, a, _ = states(robot.model, 5)
+
+    class Elsewhere(Tensor):
+        def __dlpack__(self, **options):
+            raise BufferError("the tensor is on device cuda:0")
+
+    with pytest.raises(ValueError, match="inverse_dynamics: v: the tensor is on device cuda:0"):
+        robot.inverse_dynamics(q, Elsewhere(v), a)
 
 
 # --- types and layouts --------------------------------------------------------------------------------
@@ -175,7 +303,7 @@ def test_masks_of_any_kind_are_taken(robot):
 @pytest.mark.parametrize(
     "wrong",
     [
-        "text", None, [1.0] * 5, [1.0] * 7, [[1.0] * 5], np.zeros((2, 2, 6)), 3.0, ["a"] * 6, [1j] * 6, {"a": 1},
+        "text", None, [1.0] * 5, [1.0] * 7, [[1.0] * 5], np.zeros((2, 2, 5)), 3.0, ["a"] * 6, [1j] * 6, {"a": 1},
         [[1.0] * 6, [1.0] * 5], np.zeros(6, dtype=object), np.array(["2020-01-01"] * 6, dtype="M8[D]"),
     ],
 )  # fmt: skip

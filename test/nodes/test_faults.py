@@ -177,6 +177,20 @@ def test_judge_wants_states_refused_and_follows_changes():
     assert judge.counts.wrong == 3
 
 
+def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
+    seen = []
+    judge = _judge(seen)
+    first = BEGIN + 10**9
+    judge.effort(first, _right(judge, first, first), first + 10**6)
+    early = first + 10**9 + 5  # the stamp says: it was sent long before
+    judge.effort(early, _right(judge, early, first), early - 101_000_000)
+    assert [each["what"] for each in seen] == ["answers a state of the future"]
+    judge.effort(early, _right(judge, early, first), early - 99_000_000)
+    assert (judge.counts.exact, judge.counts.wrong) == (2, 1)
+    judge.effort(early, 1e-6 + _right(judge, early, first), early - 99_000_000)
+    assert judge.counts.wrong == 2
+
+
 class TestCampaign:
     pytestmark = [*needs_ros, pytest.mark.slow]
 

@@ -18,6 +18,9 @@ class DynamicsServerParameters(CommonParameters):
     constraints_file: str = parameter(
         "", "YAML file of constraints that requests may name, see docs/constraints.md. Empty: none are known"
     )
+    contacts_file: str = parameter(
+        "", "YAML file of contacts that requests may name, see docs/contacts.md. Empty: none are known"
+    )
     base: Base = parameter("fixed", "floating: the root link moves freely, by the joint root_joint")
     terms: tuple[str, ...] = parameter(
         TERMS,
@@ -55,6 +58,12 @@ DYNAMICS_SERVER = Interface(
                 "Accelerations and constraint forces under efforts"),
         Service("~/constrained_hybrid_dynamics", "rbd_dynamics_interfaces/srv/ConstrainedHybridDynamics",
                 "As hybrid dynamics, while constraints hold"),
+        Service("~/contact_inverse_dynamics", "rbd_dynamics_interfaces/srv/ContactInverseDynamics",
+                "Actuator efforts and contact forces for a motion"),
+        Service("~/contact_forward_dynamics", "rbd_dynamics_interfaces/srv/ContactForwardDynamics",
+                "Accelerations and contact forces under efforts: contacts push, slide, and let go"),
+        Service("~/contact_impulse", "rbd_dynamics_interfaces/srv/ContactImpulse",
+                "Velocities after the impacts of what touches and approaches"),
         Service("~/dynamics_terms", "rbd_dynamics_interfaces/srv/DynamicsTerms",
                 "Mass matrix, Coriolis, gravity, spring and friction torques, energies"),
         Service("~/fill_trajectory_efforts", "rbd_dynamics_interfaces/srv/FillTrajectoryEfforts",
