@@ -479,7 +479,8 @@ def check_hybrid_dynamics_wrench_derivative(s: State) -> None:
     found = s.robot.hybrid_dynamics_wrench_derivative(s.q, s.prescribed, s.tool)
     for k, ours in enumerate(found):
         push = linearly(
-            lambda f, k=k: s.robot.hybrid_dynamics(s.q, s.v, s.a, s.tau, s.prescribed, f_ext={s.tool: f})[k], np.zeros(6)
+            lambda f, k=k: s.robot.hybrid_dynamics(s.q, s.v, s.a, s.tau, s.prescribed, f_ext={s.tool: f})[k],
+            np.zeros(6),
         )
         assert error(ours, push, 1e-3) < 1e-8
 
