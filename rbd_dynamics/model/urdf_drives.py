@@ -13,6 +13,7 @@ from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.transmissions import GearedRotor
 
 _NUMBERS = {"gear_ratio": "gear_ratio", "stiffness": "drive_stiffness", "damping": "drive_damping"}
+RECENT = 20  # findings, of the same joint
 _KINDS = ("revolute", "continuous", "prismatic")
 
 
@@ -39,7 +40,8 @@ def _told(element: ET.Element | None, kind: str, where: str, findings: Findings)
         if given != {"gear_ratio"}:  # which also belongs to a rotor_inertia
             findings.error(where, f"is {kind}, which cannot have a drive")
         return None
-    reader, before = Reader(element, where, findings), len(findings.errors)
+    problems = Findings(findings.strict)
+    reader = Reader(element, where, problems)
     own: dict[str, float] = {}
     for key, attribute in _NUMBERS.items():
         if attribute in element.keys():
@@ -48,7 +50,9 @@ def _told(element: ET.Element | None, kind: str, where: str, findings: Findings)
     if "rotor_axis" in element.keys():
         x, y, z = map(float, reader.words("rotor_axis", Number(3)).split())
         axis = (x, y, z)
-    if len(findings.errors) > before:
+    # a gear ratio is also read with its rotor's inertia, just before
+    findings += [problem for problem in problems if problem not in findings[-RECENT:]]
+    if problems.errors:
         return None
     try:
         return Drive(**own, rotor_frame=element.get("rotor_frame"), rotor_axis=axis)

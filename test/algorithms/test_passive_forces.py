@@ -11,7 +11,18 @@ from helpers.built import moderate_state, robot_of
 from helpers.mixed_trees import mixed_tree
 from helpers.oracles import assert_close, derivative, every_backend
 
-from rbd_dynamics import Limits, Mimic, ModelBuilder, ModelError, Robot, joints, load_yaml, model_from_dict, save_yaml
+from rbd_dynamics import (
+    Drive,
+    Limits,
+    Mimic,
+    ModelBuilder,
+    ModelError,
+    Robot,
+    joints,
+    load_yaml,
+    model_from_dict,
+    save_yaml,
+)
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
 from rbd_dynamics.control.momentum_observer import MomentumObserver
 from rbd_dynamics.model.model import Body, Frame, Joint, Model
@@ -230,6 +241,7 @@ OTHER = {
         "limits": Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),
         "damping": 0.5, "friction": 0.25, "armature": 0.125, "mimic": Mimic("shoulder", multiplier=2.0, offset=0.5),
         "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5)),
+        "drive": Drive(gear_ratio=50.0, stiffness=9e3, damping=2.0, rotor_axis=(0.0, 0.0, 1.0), rotor_frame="tool"),
     },
     Body: {
         "name": "forearm", "parent": 0, "placement": Transform.of(p=(0.1, 0.2, 0.3)), "joint": None,

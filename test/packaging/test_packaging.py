@@ -24,7 +24,7 @@ PACKAGES = {
 SERVICES = sorted(path.stem for path in (ROOT / "rbd_dynamics_interfaces" / "srv").glob("*.srv"))
 #: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
 OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
-OPTIONAL |= {"trimesh", "collada"}
+OPTIONAL |= {"trimesh", "collada", "coal"}
 OPTIONAL |= {"lz4", "compression", "backports"}  # come with rosbags, or with Python
 #: Name of the import: name of the rosdep key.
 ROSDEP = {
