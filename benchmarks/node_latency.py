@@ -29,6 +29,7 @@ from benchmarks.turns import ProcessTime, TurnDriver, Turns, processes, relay, r
 NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press"}  # and what they should do
 TOOL = "panda_hand_tcp"
 FORCE = 10.0  # N
+SETTLING = 0.5  # s before and after the tool touches
 WARM_UP = 1.0  # s of each node's first turn that do not count
 BOUND = 1.15
 
@@ -54,7 +55,6 @@ class Driver(TurnDriver):
         self._message.velocity = [0.0] * len(names)
         self._wrench = WrenchStamped()
         self._wrench.header.frame_id = TOOL
-        self._wrench.wrench.force.z = FORCE
 
     def connect(self, space: str, answers: str) -> None:
         """To the node in that name space. Waits until it is there."""
@@ -83,6 +83,10 @@ class Driver(TurnDriver):
         if space == "hybrid_controller":
             self._wrench.header.stamp = message.header.stamp
             self._sensor.publish(self._wrench)
+
+    def feels(self, force: float) -> None:
+        """What the sensor reads along the tool's axis from now on, N."""
+        self._wrench.wrench.force.z = force
 
     def _on_report(self, message: Any) -> None:
         values = {entry.key: entry.value for status in message.status for entry in status.values}
@@ -134,12 +138,20 @@ def engage(driver: Driver) -> None:
     client = driver.node.create_client(SetBool, "/hybrid_controller/hybrid_controller/engage")
     while not client.service_is_ready():
         driver._spin(0.05)
+    driver.feels(0.0)
     for on in (False, True):
         answer = client.call_async(SetBool.Request(data=on))
         while not answer.done():
             driver.send("hybrid_controller")
             driver._spin(0.002)
     driver.node.destroy_client(client)
+    # contact is a change of the reading: nothing for a while, in which the sensor's zero is found, then the surface
+    for force in (0.0, FORCE):
+        driver.feels(force)
+        end = time.perf_counter() + SETTLING
+        while time.perf_counter() < end:
+            driver.send("hybrid_controller")
+            driver._spin(0.002)
     if not answer.result().success:
         raise SystemExit(f"hybrid_controller does not engage: {answer.result().message}")
 
