@@ -46,8 +46,10 @@ class Derivatives(BoundModel):
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
         self._fast_inverse_dynamics_derivatives = self._fast_forward_dynamics_derivatives = no_kernel
+        self._fast_hybrid_dynamics_derivatives = no_kernel
         self._square = (self.model.nv, self.model.nv)
         self._checked_three: Any = ()  # outputs that were checked; loops give the same
+        self._checked_six: Any = ()
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, f_ext: Wrenches | None = None, out: Three | None = None
@@ -79,6 +81,14 @@ class Derivatives(BoundModel):
         self._checked_three = out if isinstance(out, tuple) else ()
         return out
 
+    def _six(self, name: str, out: Any) -> Any:
+        """Likewise."""
+        if out is None:
+            return tuple([np.empty(self._square) for _ in range(6)])
+        check_outputs(name, out, 6)
+        self._checked_six = out if isinstance(out, tuple) else ()
+        return out
+
     def hybrid_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -94,6 +104,11 @@ class Derivatives(BoundModel):
 
         Source: theory.md section 6.
         """
+        if f_ext is None:
+            six = out if out is self._checked_six else self._six("hybrid_dynamics_derivatives", out)
+            fast = self._fast_hybrid_dynamics_derivatives
+            if fast(q, v, a, tau, prescribed, self._inertia, *six) is not None:
+                return six if isinstance(six, HybridDerivatives) else HybridDerivatives(*six)
         result = self._run_under("hybrid_dynamics_derivatives", (q, v, a, tau, prescribed), f_ext, out)
         return result if isinstance(result, HybridDerivatives) else HybridDerivatives._make(result)
 

@@ -118,6 +118,21 @@ def test_different_numbers_of_samples_are_refused(robot):
         robot.inverse_dynamics(q, v, a, f_ext={"tool0": np.zeros((4, 6)), "wrist_1_link": np.zeros((3, 6))})
 
 
+def test_outputs_of_one_method_are_checked_again_by_another(robot):
+    (q,), (v,), (a,), (tau,) = states(robot.model, 1)
+    mask = np.arange(6) < 3
+    three, six = (tuple(np.empty((6, 6)) for _ in range(count)) for count in (3, 6))
+    robot.inverse_dynamics_derivatives(q, v, a, out=three)
+    with pytest.raises(ValueError, match="out must be 6 arrays, got 3"):
+        robot.hybrid_dynamics_derivatives(q, v, a, tau, mask, out=three)
+    robot.hybrid_dynamics_derivatives(q, v, a, tau, mask, out=six)
+    for method in (robot.inverse_dynamics_derivatives, robot.forward_dynamics_derivatives):
+        with pytest.raises(ValueError, match="out must be 3 arrays, got 6"):
+            method(q, v, a, out=six)
+    for ours, theirs in zip(six, robot.hybrid_dynamics_derivatives(q, v, a, tau, mask)):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 # --- leading axes, bad samples, tensors ---------------------------------------------------------------
 
 
