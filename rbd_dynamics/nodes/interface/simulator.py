@@ -36,7 +36,7 @@ class SimulatorParameters(CommonParameters):
     scene_file: str = parameter(
         "",
         "YAML file of constraints that hold and surfaces that may be touched, see docs/constraints.md. Contact "
-        "needs the semi-implicit method. Empty: free motion",
+        "is a matter of the semi-implicit method, whatever the integrator. Empty: free motion",
     )
     stabilization: Stabilization = parameter(
         "none", "projection: after each step position and velocity are put on the constraints"
