@@ -36,6 +36,7 @@ CONES = ("elliptic", "pyramidal")
 SWEEPS = 60  # at a time, before Newton's method is tried
 ROUNDS = 12
 TOLERANCE = 1e-12  # of the largest force
+LOST = 1e12  # of the motion without forces: what forces that cancel do each by itself
 
 
 class ContactSolution(NamedTuple):
@@ -86,9 +87,16 @@ class ContactSolver:
             done = law.residual(self.forces) <= 10.0 * tolerance
             if done:
                 break
+        if done and self._is_lost():
+            return False
         if least and done:
             self.forces[:] = (law or self.law()).least(self.forces)
         return done
+
+    def _is_lost(self) -> bool:
+        """Forces that cancel have grown until nothing is known of the motion: contacts that jam have no solution."""
+        moved = float(np.abs(self.forces).max(initial=0.0)) * float(np.abs(self.delassus).max(initial=0.0))
+        return moved > LOST * float(np.abs(self.free).max(initial=0.0))
 
     def law(self) -> Law:
         """Of the problem as it is now."""

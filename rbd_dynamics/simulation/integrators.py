@@ -170,6 +170,16 @@ class SemiImplicitEuler:
             touching = self._found(self._finder, q, v)
         return None if held is None and touching is None else _Reactions(held, touching)
 
+    def jammed(self) -> str:
+        """Which contact is to blame, for messages, where the last step found no forces that obey the laws."""
+        if self.impulses is None or self.impulses.converged or not self.contacts:
+            return ""
+        worst = self.contacts[int(np.abs(self.contact_forces).max(axis=1).argmax())].name
+        return (
+            f": no forces of its contacts were found, the worst is {worst!r}; shapes that overlap in the description "
+            "have to be ignored"
+        )
+
     def _found(self, finder: ContactFinder, q: Array, v: Array) -> tuple[Array, Array, Array, Array] | None:
         """Contacts that may touch in this step; None where there are none."""
         found = finder.found(q, v, margin=max(NEAR, FASTEST_CHANGE * self.h**2), duration=self.h)

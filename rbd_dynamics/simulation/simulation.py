@@ -273,7 +273,8 @@ class Simulation:
         if not (np.isfinite(q).all() and np.isfinite(a).all() and (speed < FASTEST).all()):
             dof = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
             name = next(j.name for j in self.model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
-            raise SimulationDiverged(f"joint {name!r} reaches a speed of {v[dof]:.3g} at t = {self.time:.6g} s")
+            speeding = f"joint {name!r} reaches a speed of {v[dof]:.3g} at t = {self.time:.6g} s"
+            raise SimulationDiverged(speeding + self._euler.jammed())
 
 
 def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:

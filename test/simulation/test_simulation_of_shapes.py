@@ -13,7 +13,7 @@ import rbd_dynamics as rbd
 from benchmarks import contact_steps as quadrupeds
 from rbd_dynamics.constraints import placement
 from rbd_dynamics.model.joints import Floating, Prismatic
-from rbd_dynamics.simulation import INTEGRATORS, Simulation, SimulationOptions
+from rbd_dynamics.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
 
 pytest.importorskip("coal")
 from rbd_dynamics.collisions import CollisionSet, CollisionShape
@@ -28,6 +28,25 @@ def simulate(model, q, contacts, *, step=1e-3, v=None, integrator="semi_implicit
     if v is not None:
         simulation.v = np.asarray(v, dtype=float)
     return simulation
+
+
+def test_what_overlaps_for_good_is_named_and_may_be_ignored():
+    """The thighs of anymal stand in its base, and no joint moves them out."""
+    from rbd_dynamics.collisions import collision_shapes
+    from rbd_dynamics.example_robots import robots
+
+    if "anymal" not in robots():
+        pytest.skip("needs anymal of example-robot-data")
+    model = rbd.load("anymal", base="floating")
+    shapes = [FLOOR, *collision_shapes(model, robots()["anymal"].read_text())]
+    q = model.neutral()
+    q[2] = 0.6
+    with pytest.raises(SimulationDiverged, match="no forces of its contacts .* '.*THIGH.* on base"):
+        simulate(model, q, CollisionSet(model, shapes, friction_coefficient=0.8)).advance(5)
+    thighs = [(f"{leg}_THIGH", "base") for leg in ("LF", "RF", "LH", "RH")]
+    simulation = simulate(model, q, CollisionSet(model, shapes, friction_coefficient=0.8, ignore=thighs))
+    simulation.advance(20)
+    assert np.abs(simulation.v).max() < 1.0, "it falls"
 
 
 def on_a_slope(model, kind, size, angle, **options):
