@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -44,7 +45,7 @@ class Spool:
     def passing(self, segments: Iterable[Segment]) -> Iterator[Segment]:
         """The segments, each of which is kept."""
         try:
-            self._file = tempfile.TemporaryFile(prefix="rbd_dynamics_")
+            self._file = tempfile.TemporaryFile(prefix="rbd_dynamics_", dir=_folder())
         except OSError:
             self._file = None
         for segment in segments:
@@ -87,3 +88,9 @@ class Spool:
         self._file.close()
         self._file, self.complete = None, False
         self._kept.clear()
+
+
+def _folder() -> str | None:
+    """Where large temporary files belong: /tmp is memory on many systems. None: the usual place."""
+    large = "/var/tmp"
+    return large if "TMPDIR" not in os.environ and os.access(large, os.W_OK) else None
