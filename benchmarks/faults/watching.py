@@ -22,6 +22,8 @@ DELAY = 0.5  # s until an effort is judged: what was told of it by other ways is
 GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a busy machine too
 SETTLED = 5.0  # s after which a state counts as not answered
 MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
+KNOWN = 3  # s for which the node's commands are remembered, to be told from the guard's own
+TURN = 0.2  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
 
 
 class Watch:
@@ -84,8 +86,16 @@ class Watch:
         self._judge(known - int(DELAY * 1e9))
         self._count_answers()
 
+    def behind(self, time_ns: int) -> bool:
+        """Whether there is more to judge of what was published before this time."""
+        return any(queue and queue[0][0] < time_ns for queue in (self._waiting, self._guards, self._alone))
+
     def _judge(self, before: int) -> None:
+        turn = time.monotonic() + TURN
         while self._waiting and self._waiting[0][0] < before:
+            if time.monotonic() > turn:
+                before = self._waiting[0][0]  # commands of what is judged
+                break
             published, stamp, tau = self._waiting.popleft()
             first = self._command_of(tau, published)
             self.judge.effort(stamp, tau, first)
@@ -97,12 +107,14 @@ class Watch:
                 else:
                     self.longest_gap = max(self.longest_gap, gap)
             self._last = published
-        while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9:
+        turn = time.monotonic() + TURN
+        while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9 and time.monotonic() < turn:
             at, command = self._guards.popleft()
             unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
             self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
         if len(self._sent) > 4000:
-            self._sent = dict(list(self._sent.items())[-2000:])
+            oldest = (self._guards[0][0] if self._guards else before) - KNOWN * 10**9
+            self._sent = {command: at for command, at in self._sent.items() if at > oldest}
         while self._alone and self._alone[0][0] < before - MATCHING * 1e9:
             at, command = self._alone.popleft()
             self.judge.command(command, at, alone=True)
@@ -202,13 +214,13 @@ def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], c
         kind: Watch(node, kind, motions[kind], rings[kind], lambda violation, kind=kind: tell(kind, violation))
         for kind in kinds
     }
-    ended, events = 0.0, Events(connection)
+    ended, last, events = 0.0, 0, Events(connection)  # last: no fault comes after this time, ns
     busy, begin = time.process_time(), time.monotonic()
-    while not ended or time.monotonic() < ended:
+    while not ended or time.monotonic() < ended or any(each.behind(last) for each in watches.values()):
         known, told_of = events.take()
         for name, at, kind, value in told_of:
             if kind == "end":
-                ended = time.monotonic() + SETTLED + 1.0
+                ended, last = time.monotonic() + SETTLED + 1.0, time.time_ns()
             elif kind == "excused":
                 watches[name].excuse(*value)
             elif kind == "report":
