@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emitter to LLVM IR: the traced program as machine-independent code for one sample and for a batch.
 
-Two functions come out of one program:
+Three functions come out of one program:
 
     i32 @one(double* in..., double* out...)
+    i64 @repeat(i64 n, double* in..., double* out...)    n times, where outputs are inputs; how often it went well
     i32 @many(i64 n, {double*, i64 stride}... )    strides in elements from sample to sample
 
 `@many` computes as many samples at a time as a vector register holds, so nothing is left to an
-auto-vectoriser. Both return 0, or a sum of the flags below; then the outputs are not to be used.
+auto-vectoriser. It and `@one` return 0, or a sum of the flags below; then the outputs are not to be used.
 No fast-math flags but `contract` (fused multiply-add): a NaN comes out as a NaN.
 """
 
@@ -152,6 +153,23 @@ class _One(_Function):
             "  br label %leave",
             "leave:",
             f"  ret i32 {status}",
+            "}",
+            f"define i64 @repeat(i64 %n, {', '.join(names)}) {{",
+            "entry:",
+            "  br label %again",
+            "again:",
+            "  %done = phi i64 [ 0, %entry ], [ %next, %good ]",
+            f"  %status = call i32 @one({', '.join(names)})",
+            "  %fine = icmp eq i32 %status, 0",
+            "  br i1 %fine, label %good, label %refused",
+            "good:",
+            "  %next = add i64 %done, 1",
+            "  %more = icmp slt i64 %next, %n",
+            "  br i1 %more, label %again, label %enough",
+            "enough:",
+            "  ret i64 %next",
+            "refused:",
+            "  ret i64 %done",
             "}",
         ]
 

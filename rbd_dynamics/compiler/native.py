@@ -157,8 +157,10 @@ class NativeKernel(LoadedCode):
         with _llvm_lock:
             self._link()
         arguments = [*signature.inputs, *signature.outputs]
-        self._many = ctypes.CFUNCTYPE(ctypes.c_int32, *([ctypes.c_int64] * (1 + 2 * len(arguments))))(
-            self._engine.get_function_address("many")
+        numbers = [ctypes.c_int64] * (1 + 2 * len(arguments))
+        self._many = ctypes.CFUNCTYPE(ctypes.c_int32, *numbers)(self._engine.get_function_address("many"))
+        self._repeat = ctypes.CFUNCTYPE(ctypes.c_int64, *numbers[: 1 + len(arguments)])(
+            self._engine.get_function_address("repeat")
         )
         #: call(in..., out...) -> the last output, or None if it refuses
         self.call = self._built_in("call", _METH_FASTCALL)
@@ -169,10 +171,27 @@ class NativeKernel(LoadedCode):
         The elements of one sample must be contiguous; samples may be any distance apart, also none
         (a broadcast array). Other Python threads run meanwhile.
         """
-        arguments: list[int] = [samples]
-        for array in (*inputs, *outputs):
-            arguments += [array.ctypes.data, array.strides[0] // array.itemsize]
-        return int(self._many(*arguments))
+        return self.bound(inputs, outputs)(samples)
+
+    def bound(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
+        """`many` as a function of the number of samples, for the same arrays, which have to be kept alive."""
+        places: list[int] = []
+        for array, address in zip((*inputs, *outputs), self._addresses(inputs, outputs)):
+            places += [address, array.strides[0] // array.itemsize if array.ndim else 0]
+        return lambda samples: int(self._many(samples, *places))
+
+    def repeated(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
+        """A function of n >= 1 that runs one sample n times, or until it is refused; returns how often it was not.
+
+        For outputs that are inputs as well. The arrays, contiguous and of the right types and shapes, have to be kept
+        alive. Other Python threads run meanwhile.
+        """
+        addresses = self._addresses(inputs, outputs)
+        return lambda n: int(self._repeat(n, *addresses))
+
+    def _addresses(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> list[int]:
+        assert (len(inputs), len(outputs)) == (len(self.signature.inputs), len(self.signature.outputs))
+        return [array.ctypes.data for array in (*inputs, *outputs)]
 
     def _link(self) -> None:
         libm = ctypes.CDLL(ctypes.util.find_library("m"))

@@ -27,7 +27,7 @@ def _each(names: str, *shape: int | str, **flags: bool) -> dict[str, _Named]:
 _TABLE: dict[str, _Named] = {
     # state, input, motion
     **_each("q q_after", "nq"),
-    **_each("v a tau x product reached_velocity v_after", "nv"),
+    **_each("v a tau x product reached_velocity v_after a_after", "nv"),
     **_each("prescribed actuated", "nv", boolean=True),
     # directions in which these move
     **_each("along_q along_v along_a along_tau", "nv"),
@@ -39,6 +39,9 @@ _TABLE: dict[str, _Named] = {
     # scalars and points
     **_each("energy rank change"),
     **_each("step", shared=True),
+    **_each("lower upper", "nv", shared=True),
+    **_each("side side_after", "nv"),
+    **_each("count count_after", 2),
     **_each("point", 3),
     **_each("wrench momentum", 6),
     # matrices

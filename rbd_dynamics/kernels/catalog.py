@@ -26,6 +26,7 @@ from rbd_dynamics.algorithms.joint_reaction_derivatives import joint_reaction_de
 from rbd_dynamics.algorithms.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
+from rbd_dynamics.algorithms.time_step import time_step
 from rbd_dynamics.kernels.directional import directional
 from rbd_dynamics.kernels.entry import Algorithm, Entry, flat, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
@@ -43,6 +44,14 @@ def _free_base_step(x: Inputs) -> Any:
     (coriolis,), (step,) = _coriolis(x), x.step
     found = free_base_step(x.model, x.inertias, x.q, x.v, x.reached_velocity, coriolis, step)
     return [found.q, found.v, [found.change]]
+
+
+def _time_step(x: Inputs) -> Any:
+    (step,), limits = x.step, (x.lower, x.upper)
+    state = x.q, x.v, x.a, x.tau, step, limits, x.side, x.count
+    found = time_step(x.model, x.inertias, *state, friction=x.friction)
+    x.checks.append(found.doubt)
+    return found[:-1]
 
 
 def _forward(x: Inputs) -> Any:
@@ -147,6 +156,9 @@ CATALOG: dict[str, Entry] = {
     "forward_dynamics": Entry("q v tau inertia", "a", _forward, wrenches=True),
     "hybrid_dynamics": Entry("q v a tau prescribed inertia", "a tau", _hybrid, wrenches=True),
     "free_base_step": Entry("q v reached_velocity step inertia", "q_after v_after change", _free_base_step),
+    "time_step": Entry(
+        "q v a tau step lower upper side count inertia", "q_after v_after a_after side_after count_after", _time_step
+    ),
     "mass_matrix": Entry("q inertia", "M", lambda x: [flat(x.mass_matrix())]),
     "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives, wrenches=True),
     "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives, wrenches=True),

@@ -48,6 +48,11 @@ class Evaluation:
         return self._kernel.signature.inputs
 
     @property
+    def kernel(self) -> Kernel:
+        """What is called, for who does so many times with the same arrays."""
+        return self._kernel
+
+    @property
     def output_axes(self) -> list[int]:
         """Of each output of one sample."""
         return [len(shape) for shape in self._shapes]

@@ -13,6 +13,7 @@ from rbd_dynamics.simulation.driven_simulation import DrivenSimulation
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.rollout import Sample, rollout
+from rbd_dynamics.simulation.rollouts import BatchSimulation, Rollouts
 from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
 from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
@@ -20,9 +21,11 @@ from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
 __all__ = [
     "INTEGRATORS",
     "Adaptive",
+    "BatchSimulation",
     "Contact",
     "DrivenSimulation",
     "ExplicitEuler",
+    "Rollouts",
     "RungeKutta4",
     "Sample",
     "Scene",

@@ -11,30 +11,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.time_step import ACCURATE
 from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.contacts import ContactSet
 from rbd_dynamics.contacts.solver import solver_loops
 from rbd_dynamics.model.joints import Floating
-from rbd_dynamics.model.joints.base import JointKind
-from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import StepImpulses
 from rbd_dynamics.simulation.step_loops import velocity_after, within
 
 Array = NDArray[np.float64]
-ACCURATE = 1e-12  # of the base's mean velocity, relative
-
-
-def is_plain(model: Model) -> bool:
-    """The first joint may float on the world; of all others the position's rate is the velocity."""
-    for k, body in enumerate(model.bodies):
-        kind = body.joint.kind
-        if isinstance(kind, Floating):
-            if k > 0 or body.parent != WORLD or body.joint.v_index != 0:
-                return False
-        elif type(kind).integrate is not JointKind.integrate or kind.nq != kind.nv:
-            return False
-    return True
 
 
 class ContactStep:

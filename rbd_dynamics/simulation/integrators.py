@@ -11,18 +11,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.time_step import FRICTION_ITERATIONS, LIMIT_ITERATIONS, SLOWEST, is_plain
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
 from rbd_dynamics.simulation.contact import ImpulsesOfSteps, StepImpulses
-from rbd_dynamics.simulation.contact_step import ContactStep, is_plain
+from rbd_dynamics.simulation.contact_step import ContactStep
 
 Array = NDArray[np.float64]
-FRICTION_ITERATIONS = 3
-LIMIT_ITERATIONS = 6
-SLOWEST = 1e-6  # rad/s, m/s: below it Coulomb friction is as at this speed
 NEAR = 1e-3  # m: what is nearer after a step without forces may touch in it
 FASTEST_CHANGE = 50.0  # m/s^2: of velocity in a step, for what may touch in long ones
 POSITION_GAIN = 0.2  # part of a constraint's violation that a step of the semi-implicit method takes back
@@ -92,16 +90,7 @@ class SemiImplicitEuler:
         h = self.h
         mass = self._mass_matrix(q)
         free = tau - self.robot.bias(q, v)
-        drag = self._drag(v)
-        iterations = FRICTION_ITERATIONS if drag is not None else 1
-        reactions = self._reactions(q, v)
-        for _ in range(iterations):
-            matrix, right = mass, free
-            if drag is not None:  # M a = tau - b - drag (v + h a)
-                matrix, right = mass + np.diag(h * drag), free - drag * v
-            a, extra = self._within_limits(q, v, matrix, right, reactions)
-            if drag is not None:
-                drag = self._drag(v + h * a)
+        a, extra, drag = self._within_limits(q, v, mass, free, self._reactions(q, v))
         v_new = v + h * a
         if not self._bases:
             return self.robot.model.integrate(q, h * v_new), v_new, a
@@ -198,32 +187,58 @@ class SemiImplicitEuler:
         return drag
 
     def _within_limits(
-        self, q: Array, v: Array, matrix: Array, right: Array, reactions: _Reactions | None
-    ) -> tuple[Array, Array]:
-        """The acceleration of matrix a = right + reactions, such that no joint passes its limit, and the reactions."""
+        self, q: Array, v: Array, mass: Array, free: Array, reactions: _Reactions | None
+    ) -> tuple[Array, Array, Array | None]:
+        """The acceleration of mass a = free + reactions - friction, such that no joint passes its limit.
+
+        Returns a, the reactions, and the friction's drag.
+        """
         h, dofs = self.h, self._limited
-        a, extra = self._solve(matrix, right, matrix, v, reactions, dofs[:0])
-        if not dofs.size:
-            return a, extra
         position, speed = q[self._q_index], v[dofs]
         lower, upper = self.lower[dofs], self.upper[dofs]
         side = np.zeros(len(dofs), dtype=int)  # +1: held at the upper limit, -1: at the lower one
         for _ in range(LIMIT_ITERATIONS):
+            target = ((np.where(side > 0, upper, lower) - position) / h - speed) / h
+            a, extra, rest, drag = self._rubbing(v, mass, free, reactions, dofs[side != 0], target[side != 0])
+            if not dofs.size:
+                break
             reached = position + h * (speed + h * a[dofs])
             tolerance = 1e-12 + 1e-9 * np.abs(reached)
             hit = np.where(reached > upper + tolerance, 1, np.where(reached < lower - tolerance, -1, 0))
-            pulls = side * (matrix @ a - right - extra)[dofs] > 0.0  # a limit pushes, it does not pull
+            pulls = side * (rest - extra)[dofs] > 0.0  # a limit pushes, it does not pull
             new = np.where(pulls, 0, np.where(side != 0, side, hit))
             if np.array_equal(new, side):
                 break
             side = new
-            held = side != 0
-            limit = np.where(side > 0, upper, lower)
-            constrained, target = matrix.copy(), right.copy()
-            constrained[dofs[held]] = np.eye(len(right))[dofs[held]]
-            target[dofs[held]] = (((limit - position) / h - speed) / h)[held]
-            a, extra = self._solve(constrained, target, matrix, v, reactions, dofs[held])
-        return a, extra
+        return a, extra, drag
+
+    def _rubbing(
+        self,
+        v: Array,
+        mass: Array,
+        free: Array,
+        reactions: _Reactions | None,
+        held: NDArray[np.intp],
+        target: Array,
+    ) -> tuple[Array, Array, Array, Array | None]:
+        """With friction as it is after the step, where degrees of freedom `held` have the accelerations `target`.
+
+        Returns a, the reactions, what they and the limits push together, and the drag.
+        """
+        h, drag = self.h, self._drag(v)
+        for _ in range(FRICTION_ITERATIONS if drag is not None else 1):
+            matrix, right = mass, free
+            if drag is not None:  # M a = tau - b - drag (v + h a)
+                matrix, right = mass + np.diag(h * drag), free - drag * v
+            system, wanted = matrix, right
+            if held.size:
+                system, wanted = matrix.copy(), right.copy()
+                system[held] = np.eye(len(right))[held]
+                wanted[held] = target
+            a, extra = self._solve(system, wanted, matrix, v, reactions, held)
+            if drag is not None:
+                drag = self._drag(v + h * a)
+        return a, extra, matrix @ a - right, drag
 
     def _solve(
         self,

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.algorithms.time_step import FASTEST
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.contacts.contact import contact_set_of
@@ -20,6 +21,7 @@ from rbd_dynamics.model.passive_forces import Friction
 from rbd_dynamics.model.real_numbers import plain_array, real_array, real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
+from rbd_dynamics.simulation.quick_steps import KERNEL, QuickSteps, can_be_quick
 
 Array = NDArray[np.float64]
 Integrator = Literal["semi_implicit_euler", "explicit_euler", "rk4", "adaptive"]
@@ -28,7 +30,7 @@ Stabilization = Literal["none", "projection"]
 STABILIZATIONS = ("none", "projection")
 SHORTEST_STEP = 1e-9  # s
 FINEST = 1e-13  # of tolerances: below it is rounding
-FASTEST = 1e4  # rad/s, m/s: a robot faster than this is not one any more
+QUICK_AFTER = 200  # steps until a kernel is compiled that does many in a call
 
 
 class SimulationDiverged(ArithmeticError):
@@ -107,13 +109,13 @@ class Simulation:
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
         lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-        self._effort_limit = np.full(model.nv, np.inf)
+        self.effort_limit = np.full(model.nv, np.inf)
         for joint in model.joints:
             if joint.kind.nv == 1:
                 if self.options.position_limits and joint.kind.name != "continuous":
                     lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
                 if self.options.effort_limits:
-                    self._effort_limit[joint.v_index] = joint.limits.effort
+                    self.effort_limit[joint.v_index] = joint.limits.effort
         h = self.options.step
         self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=touching)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
@@ -122,6 +124,12 @@ class Simulation:
             self._rough = Robot(model, friction=friction)
             self._integrator = self._method(self._rough, h)
         self._last = self._integrator  # which did the last step
+        #: for steps that touch nothing, where the method and the robot allow it
+        self.quick: QuickSteps | None = None
+        if self._integrator is self._euler and touching is None and can_be_quick(model, bare, constraints):
+            self.quick = QuickSteps(Robot(model, friction=True) if friction else bare, h, lower, upper)
+        self._done = 0  # steps that were done one by one
+        self._patience = _steps_until(self.options.command_timeout, h)
         self.start = model.start_position() if q is None else model.configuration(q).copy()
         if self.start.ndim != 1:
             raise ValueError(f"q has shape {self.start.shape}, expected ({model.nq},)")
@@ -140,6 +148,11 @@ class Simulation:
     def robots(self) -> tuple[tuple[Robot, tuple[str, ...]], ...]:
         """Each robot that is used, with the names of its kernels, for `robot.compile`."""
         kernels = ("mass_matrix", "bias", *(("friction",) if self._euler.friction else ()))
+        if self.quick is not None:
+            quick = self.quick.robot
+            if quick is self._euler.robot:
+                return ((quick, (*kernels, KERNEL)),)
+            return ((self._euler.robot, kernels), (quick, (KERNEL,)))
         if self._integrator is self._euler:
             return ((self._euler.robot, kernels),)
         return ((self._euler.robot, kernels), (self._rough, ("forward_dynamics",)))
@@ -153,6 +166,11 @@ class Simulation:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"
             )
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Lowest and highest positions of the degrees of freedom, infinite where none acts."""
+        return self._euler.lower, self._euler.upper
 
     @property
     def multipliers(self) -> Array:
@@ -189,6 +207,8 @@ class Simulation:
         self.a, self.tau = np.zeros(self.model.nv), np.zeros(self.model.nv)
         self.braked = self.options.start_braked
         self.timed_out = False
+        if self.quick is not None:
+            self.quick.forget()
         self._command, self._command_step = np.zeros(self.model.nv), self.steps
 
     def command(self, efforts: ArrayLike, dofs: ArrayLike) -> None:
@@ -202,7 +222,7 @@ class Simulation:
         if not np.isfinite(efforts).all():
             bad = int(np.flatnonzero(~np.isfinite(np.broadcast_to(efforts, dofs.shape)))[0])
             raise ValueError(f"efforts: number {bad} is not finite")
-        limit = self._effort_limit[dofs]
+        limit = self.effort_limit[dofs]
         self._command[dofs] = np.clip(efforts, -limit, limit)
         self._command_step = self.steps
         self.braked = self.timed_out = False
@@ -211,16 +231,32 @@ class Simulation:
         """Do that many steps; returns how many. Raises SimulationDiverged, ValueError for what is no such number."""
         if not isinstance(steps, (int, np.integer)) or steps < 0:
             raise ValueError(f"steps {excerpt(steps)} is not a whole number, zero or above")
-        timeout = self.options.command_timeout
-        for _ in range(steps):
-            if self.braked:
-                self.steps += 1
-                continue
-            if timeout and not self.timed_out and (self.steps - self._command_step) * self.options.step >= timeout:
-                self.timed_out = True
-                self._command[:] = 0.0
-            self._step()
+        end = self.steps + int(steps)
+        if self.braked:
+            self.steps = end
+        while self.steps < end:
+            until = end
+            if self.options.command_timeout and not self.timed_out:
+                due = self._command_step + self._patience
+                until = min(end, max(due, self.steps))
+                if self.steps >= due:
+                    self.timed_out, until = True, end
+                    self._command[:] = 0.0
+            if not self._do_quickly(until - self.steps) and self.steps < until:
+                self._step()
         return steps
+
+    def _do_quickly(self, steps: int) -> int:
+        """As many of these steps as are done in one call of a kernel."""
+        quick = self.quick
+        if quick is None or not (quick.ready or self._done >= QUICK_AFTER):
+            return 0
+        done, q, v, a = quick.advance(self.q, self.v, self.a, self._command, steps)
+        if done:
+            self.q, self.v, self.a = q, v, a
+            self.tau[:] = self._command
+            self.steps += done
+        return done
 
     def attempt(self) -> None:
         """Raise SimulationDiverged where not even the first step from the start gives a state; else nothing changes."""
@@ -252,6 +288,7 @@ class Simulation:
         self.q, self.v, self.a = q, v, a
         self.tau[:] = self._command
         self.steps += 1
+        self._done += 1
 
     def _stepped(self) -> tuple[Array, Array, Array]:
         """By the method; by the semi-implicit one where a contact pushes or a joint would pass its limit."""
@@ -275,6 +312,14 @@ class Simulation:
             name = next(j.name for j in self.model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
             speeding = f"joint {name!r} reaches a speed of {v[dof]:.3g} at t = {self.time:.6g} s"
             raise SimulationDiverged(speeding + self._euler.jammed())
+
+
+def _steps_until(time: float, h: float) -> int:
+    """After how many steps of h that time has passed."""
+    steps = max(0, int(time / h) - 1)
+    while steps * h < time:
+        steps += 1
+    return steps
 
 
 def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:

@@ -196,7 +196,10 @@ def test_too_fast_is_not_a_robot_and_names_the_joint(model):
 def test_all_kernels_are_named_ahead_of_use(model):
     """What the first step needs is said by `robots`: compiled before, nothing is left to do."""
     smooth, rubbing = SimulationOptions(friction=False), SimulationOptions(integrator="rk4")
-    assert [kernels for _, kernels in Simulation(model, options=smooth).robots] == [("mass_matrix", "bias")]
+    assert [kernels for _, kernels in Simulation(model, options=smooth).robots] == [
+        ("mass_matrix", "bias", "time_step")
+    ]
+    assert [kernels for _, kernels in Simulation(model).robots] == [("mass_matrix", "bias", "friction"), ("time_step",)]
     assert [kernels for _, kernels in Simulation(model, options=rubbing).robots] == [
         ("mass_matrix", "bias", "friction"), ("forward_dynamics",)
     ]  # fmt: skip

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of the simulator, one robot and many side by side, against MuJoCo's step and its rollouts, in one run.
+
+    python -m benchmarks.rollouts [--samples 1024] [--steps 200] [--rounds 7]
+
+Without contact, under gravity alone, one core. Both have the same bodies, position limits and step of 1 ms, no friction
+and no motors; MuJoCo has its Euler method and no equality, sensor or collision to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rbd_dynamics as rbd
+from benchmarks.timing import stay_on_one_core
+from rbd_dynamics.example_robots import robots
+from rbd_dynamics.simulation import BatchSimulation, Simulation, SimulationOptions
+
+STEP = 1e-3  # s
+ROBOTS = {"UR5": ("ur5_robot", "fixed"), "Panda": ("panda", "fixed"), "Talos": ("talos_reduced", "fixed"),
+          "Talos, floating": ("talos_reduced", "floating")}  # fmt: skip
+BLOCK = 200  # steps of one call
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One robot in both."""
+
+    model: rbd.Model
+    mujoco: Any
+
+    @classmethod
+    def of(cls, name: str, base: Any) -> Subject:
+        """Mimic joints count as joints of their own, in both."""
+        import mujoco
+
+        root = ET.parse(Path(robots()[name])).getroot()
+        for link in root.iter("link"):
+            for shape in [*link.findall("visual"), *link.findall("collision")]:
+                link.remove(shape)
+        for joint in root.iter("joint"):
+            for mimic in joint.findall("mimic"):
+                joint.remove(mimic)
+        text = ET.tostring(root, encoding="unicode")
+        extension = ET.SubElement(root, "mujoco")
+        ET.SubElement(
+            extension, "compiler", discardvisual="true", fusestatic="false", balanceinertia="false", angle="radian",
+            inertiafromgeom="false",
+        )  # fmt: skip
+        spec = mujoco.MjSpec.from_string(ET.tostring(root, encoding="unicode"))
+        if base == "floating":
+            spec.worldbody.first_body().add_freejoint(name="root_joint")
+        other = spec.compile()
+        other.opt.timestep = STEP
+        other.dof_damping[:] = other.dof_frictionloss[:] = other.dof_armature[:] = 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return cls(rbd.load_urdf(text, base=base), other)
+
+
+def seconds(call: Callable[[], Any], rounds: int) -> list[float]:
+    found = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - begin)
+    return found
+
+
+def compare(subject: Subject, samples: int, steps: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Seconds of a step, quickest and median, of each of four."""
+    import mujoco
+    from mujoco import rollout
+
+    model, other = subject.model, subject.mujoco
+    options = SimulationOptions(step=STEP, friction=False, start_braked=False)
+    rng = np.random.default_rng(1)
+    middle = model.start_position()
+    q = np.array([model.integrate(middle, 0.02 * rng.normal(size=model.nv)) for _ in range(samples)])
+    offset = model.nq - model.nv  # 1 on a floating base
+    limited = np.arange(6 * offset, model.nv)
+    q[:, limited + offset] = np.clip(q[:, limited + offset], model.lower[limited], model.upper[limited])
+    v = 0.1 * rng.normal(size=(samples, model.nv))
+    one, batch = Simulation(model, q=middle, options=options), BatchSimulation(model, options=options)
+    for robot, kernels in one.robots:
+        robot.compile(*kernels)
+    data = mujoco.MjData(other)
+    width = mujoco.mj_stateSize(other, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    state = np.zeros((samples, width))
+    state[:, 1 : 1 + other.nq] = theirs(model, other, q)
+    state[:, 1 + other.nq : 1 + other.nq + other.nv] = v
+    control = np.zeros((samples, steps, other.nu))
+
+    def own_step() -> None:
+        one.reset()
+        one.braked = False
+        one.advance(BLOCK)
+
+    def other_step() -> None:
+        mujoco.mj_resetData(other, data)
+        data.qpos[:] = theirs(model, other, middle[None])[0]
+        mujoco.mj_step(other, data, BLOCK)
+
+    def own_rollout() -> None:
+        batch.run(q, v, np.zeros(model.nv), steps)
+
+    def other_rollout() -> None:
+        rollout.rollout(other, data, state, control if other.nu else None, nstep=steps)
+
+    calls = {"step": (own_step, BLOCK), "their step": (other_step, BLOCK),
+             "rollout": (own_rollout, samples * steps), "their rollout": (other_rollout, samples * steps)}  # fmt: skip
+    for call, _ in calls.values():
+        call()
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, (call, count) in calls.items():
+            times[name] += [each / count for each in seconds(call, 1)]
+    return {name: (min(each), float(np.median(each))) for name, each in times.items()}
+
+
+def theirs(model: rbd.Model, other: Any, q: np.ndarray) -> np.ndarray:
+    """Our positions in MuJoCo's order, whose quaternions have the real part first."""
+    found = np.zeros((len(q), other.nq))
+    for joint in model.joints:
+        name = joint.name if joint.kind.nq == 1 else "root_joint"
+        at, own = int(other.joint(name).qposadr[0]), q[:, joint.q_index : joint.q_index + joint.kind.nq]
+        if joint.kind.nq == 1:
+            found[:, at] = own[:, 0]
+        else:
+            found[:, at : at + 7] = own[:, [0, 1, 2, 6, 3, 4, 5]]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rollouts", description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    stay_on_one_core()
+    print(f"{arguments.samples} samples, {arguments.steps} steps; us of a step, quickest (median)\n")
+    print("| robot | a step | MuJoCo's | ratio | a step of a rollout | MuJoCo's | times as many steps |")
+    print("|---|---|---|---|---|---|---|")
+    for title, (name, base) in ROBOTS.items():
+        found = compare(Subject.of(name, base), arguments.samples, arguments.steps, arguments.rounds)
+        texts = {key: f"{1e6 * least:.3g} ({1e6 * median:.3g})" for key, (least, median) in found.items()}
+        ratio = found["step"][0] / found["their step"][0]
+        gain = found["their rollout"][0] / found["rollout"][0]
+        print(
+            f"| {title} | {texts['step']} | {texts['their step']} | {ratio:.2f} "
+            f"| {texts['rollout']} | {texts['their rollout']} | {gain:.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
