@@ -35,6 +35,10 @@ class Kernel(Protocol):
         """The fast path for one sample: call(in..., out...) -> last output, or None: use `many`."""
         ...
 
+    def several(self, *arrays: Any) -> Any:
+        """The fast path for few samples: several(in..., out...) -> last output, or None: use `many`."""
+        ...
+
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """Fill (samples, ...) outputs from (samples, ...) inputs; non-zero: the outputs do not count."""
         ...
@@ -49,6 +53,8 @@ class FunctionKernel:
 
     def call(self, *arrays: Any) -> None:
         """There is no fast path."""
+
+    several = call
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         rows = [

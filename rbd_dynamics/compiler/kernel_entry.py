@@ -3,83 +3,136 @@
 
 from __future__ import annotations
 
-import functools
+import math
 
-from rbd_dynamics.compiler.program import Signature
+from rbd_dynamics.compiler.program import Argument, Signature
 
 # offsets in PyObject and PyArrayObject (64 bit; the same in all NumPy versions)
 _TYPE, _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 
-def emit_kernel_entry(signature: Signature, opaque: bool) -> str:
-    """IR of `call(self, args, nargs)` in CPython's vector call convention."""
-    pointer = "ptr" if opaque else "i8*"
+def emit_kernel_entries(signature: Signature, opaque: bool) -> str:
+    """IR of `call(self, args, nargs)` for one sample and `several(self, args, nargs)` for some: CPython's vector calls.
 
-    lines: list[str] = []
-    counter = 0
-
-    def let(expression: str) -> str:
-        nonlocal counter
-        counter += 1
-        lines.append(f"  %c{counter} = {expression}")
-        return f"%c{counter}"
-
-    def load(kind: str, address: str, offset: int = 0) -> str:
-        """A value of that type at an integer address."""
-        at = let(f"add i64 {address}, {offset}") if offset else address
-        source = "ptr" if opaque else f"{kind}*"
-        return let(f"load {kind}, {source} {let(f'inttoptr i64 {at} to {source}')}")
-
-    def global_(name: str) -> str:
-        return let(f"load i64, {'ptr' if opaque else 'i64*'} @{name}")
-
-    arguments = [*signature.inputs, *signature.outputs]
-    array_type = global_("array_type")
-    descr = {False: global_("double_descr"), True: global_("bool_descr")}
-
-    def require(condition: str, label: str) -> None:
-        lines.append(f"  br i1 {condition}, label %{label}, label %refuse")
-        lines.append(f"{label}:")
-
-    require(let(f"icmp eq i64 %nargs, {len(arguments)}"), "counted")
-    base = let("ptrtoint " + ("ptr" if opaque else "i8*") + " %args to i64")
-    data, last = [], ""
-    for k, argument in enumerate(arguments):
-        last = load("i64", base, 8 * k)
-        require(let(f"icmp eq i64 {load('i64', last, _TYPE)}, {array_type}"), f"is_array{k}")
-        flags = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if k >= len(signature.inputs) else 0)
-        present = let(f"and i32 {load('i32', last, _FLAGS)}, {flags}")
-        checks = [
-            let(f"icmp eq i64 {load('i64', last, _DESCR)}, {descr[argument.boolean]}"),
-            let(f"icmp eq i32 {present}, {flags}"),
-            let(f"icmp eq i32 {load('i32', last, _NDIM)}, {len(argument.shape)}"),
-        ]
-        require(functools.reduce(lambda a, b: let(f"and i1 {a}, {b}"), checks), f"is_double{k}")
-        shape = load("i64", last, _SHAPE) if argument.shape else ""
-        for axis, extent in enumerate(argument.shape):
-            require(let(f"icmp eq i64 {load('i64', shape, 8 * axis)}, {extent}"), f"fits{k}_{axis}")
-        target = "ptr" if opaque else ("i8*" if argument.boolean else "double*")
-        start = load("i64", last, _DATA)
-        data.append(f"{target} {let(f'inttoptr i64 {start} to {target}')}")
-    status = let(f"call i32 @one({', '.join(data)})")
-    require(let(f"icmp eq i32 {status}, 0"), "accept")
-    lines.append("  br label %leave")
-    lines.append("refuse:")
-    none = global_("none")
-    lines.append("  br label %leave")
-    lines.append("leave:")
-    result = let(f"phi i64 [ {last}, %accept ], [ {none}, %refuse ]")
-    target = "ptr" if opaque else "void (i8*)*"
-    incref = let(f"inttoptr i64 {global_('incref')} to {target}")
-    handle = let(f"inttoptr i64 {result} to {pointer}")
-    lines.append(f"  call void {incref}({pointer} {handle})")
+    Both refuse what does not fit by returning None, else they return the last output. `several` wants a leading axis
+    of the outputs, which inputs have or have not.
+    """
     names = ("array_type", "double_descr", "bool_descr", "none", "incref")
-    return "\n".join([
-        *(f"@{name} = global i64 0" for name in names),
-        f"define {pointer} @call({pointer} %self, {pointer} %args, i64 %nargs) {{",
-        *lines,
-        f"  ret {pointer} {handle}",
-        "}",
-        "",
-    ])  # fmt: skip
+    entries = [_Entry(signature, opaque, leading).emit() for leading in (False, True)]
+    return "\n".join([*(f"@{name} = global i64 0" for name in names), *entries, ""])
+
+
+class _Entry:
+    """One of the two functions. leading: the one for several samples."""
+
+    def __init__(self, signature: Signature, opaque: bool, leading: bool) -> None:
+        self._signature, self._opaque, self._leading = signature, opaque, leading
+        self._lines: list[str] = []
+        self._counter = self._labels = 0
+
+    def emit(self) -> str:
+        signature, pointer = self._signature, "ptr" if self._opaque else "i8*"
+        arguments = [*signature.inputs, *signature.outputs]
+        array_type = self._global("array_type")
+        descr = {False: self._global("double_descr"), True: self._global("bool_descr")}
+        self._require(self._let(f"icmp eq i64 %nargs, {len(arguments)}"))
+        base = self._let(f"ptrtoint {pointer} %args to i64")
+        arrays = []
+        for k, argument in enumerate(arguments):
+            array = self._load("i64", base, 8 * k)
+            self._require(self._let(f"icmp eq i64 {self._load('i64', array, _TYPE)}, {array_type}"))
+            flags = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if k >= len(signature.inputs) else 0)
+            present = self._let(f"and i32 {self._load('i32', array, _FLAGS)}, {flags}")
+            right = self._let(f"icmp eq i64 {self._load('i64', array, _DESCR)}, {descr[argument.boolean]}")
+            self._require(self._let(f"and i1 {right}, {self._let(f'icmp eq i32 {present}, {flags}')}"))
+            arrays.append(array)
+        given = self._several(arrays) if self._leading else self._single(arrays)
+        status = self._let(f"call i32 @{'many' if self._leading else 'one'}({', '.join(given)})")
+        self._require(self._let(f"icmp eq i32 {status}, 0"))
+        self._lines += ["  br label %accept", "accept:", "  br label %leave", "refuse:"]
+        none = self._global("none")
+        self._lines += ["  br label %leave", "leave:"]
+        result = self._let(f"phi i64 [ {arrays[-1]}, %accept ], [ {none}, %refuse ]")
+        target = "ptr" if self._opaque else "void (i8*)*"
+        incref = self._let(f"inttoptr i64 {self._global('incref')} to {target}")
+        handle = self._let(f"inttoptr i64 {result} to {pointer}")
+        self._lines.append(f"  call void {incref}({pointer} {handle})")
+        name = "several" if self._leading else "call"
+        return "\n".join([
+            f"define {pointer} @{name}({pointer} %self, {pointer} %args, i64 %nargs) {{",
+            *self._lines,
+            f"  ret {pointer} {handle}",
+            "}",
+        ])  # fmt: skip
+
+    def _single(self, arrays: list[str]) -> list[str]:
+        """What `@one` takes."""
+        given = []
+        for array, argument in zip(arrays, [*self._signature.inputs, *self._signature.outputs]):
+            self._require(self._let(f"icmp eq i32 {self._load('i32', array, _NDIM)}, {len(argument.shape)}"))
+            shape = self._load("i64", array, _SHAPE) if argument.shape else ""
+            self._require_extents(shape, argument.shape)
+            given.append(self._data(array, argument))
+        return given
+
+    def _several(self, arrays: list[str]) -> list[str]:
+        """What `@many` takes. The number of samples is that of the last output."""
+        inputs = len(self._signature.inputs)
+        self._require(
+            self._let(
+                f"icmp eq i32 {self._load('i32', arrays[-1], _NDIM)}, {len(self._signature.outputs[-1].shape) + 1}"
+            )
+        )
+        samples = self._load("i64", self._load("i64", arrays[-1], _SHAPE))
+        self._require(self._let(f"icmp sgt i64 {samples}, 0"))
+        given = [f"i64 {samples}"]
+        for k, (array, argument) in enumerate(zip(arrays, [*self._signature.inputs, *self._signature.outputs])):
+            axes, size = len(argument.shape), math.prod(argument.shape)
+            found = self._load("i32", array, _NDIM)
+            leads = self._let(f"icmp eq i32 {found}, {axes + 1}")
+            bare = self._let(f"icmp eq i32 {found}, {axes}")
+            if argument.shared:
+                self._require(bare)
+                if axes:
+                    self._require_extents(self._load("i64", array, _SHAPE), argument.shape)
+                given += [self._data(array, argument), "i64 0"]
+                continue
+            # a single number has no shape to look at
+            alone = k < inputs and axes > 0
+            self._require(self._let(f"or i1 {leads}, {bare}") if alone else leads)
+            shape = self._load("i64", array, _SHAPE)
+            count = self._let(f"select i1 {leads}, i64 {self._load('i64', shape)}, i64 {samples}")
+            self._require(self._let(f"icmp eq i64 {count}, {samples}"))
+            self._require_extents(self._let(f"add i64 {shape}, {self._let(f'select i1 {leads}, i64 8, i64 0')}"),
+                                  argument.shape)  # fmt: skip
+            given += [self._data(array, argument), f"i64 {self._let(f'select i1 {leads}, i64 {size}, i64 0')}"]
+        return given
+
+    def _require_extents(self, shape: str, extents: tuple[int, ...]) -> None:
+        for axis, extent in enumerate(extents):
+            self._require(self._let(f"icmp eq i64 {self._load('i64', shape, 8 * axis)}, {extent}"))
+
+    def _data(self, array: str, argument: Argument) -> str:
+        """Where its numbers are, with the type."""
+        target = "ptr" if self._opaque else ("i8*" if argument.boolean else "double*")
+        start = self._load("i64", array, _DATA)
+        return f"{target} {self._let(f'inttoptr i64 {start} to {target}')}"
+
+    def _let(self, expression: str) -> str:
+        self._counter += 1
+        self._lines.append(f"  %c{self._counter} = {expression}")
+        return f"%c{self._counter}"
+
+    def _load(self, kind: str, address: str, offset: int = 0) -> str:
+        """A value of that type at an integer address."""
+        at = self._let(f"add i64 {address}, {offset}") if offset else address
+        source = "ptr" if self._opaque else f"{kind}*"
+        return self._let(f"load {kind}, {source} {self._let(f'inttoptr i64 {at} to {source}')}")
+
+    def _global(self, name: str) -> str:
+        return self._let(f"load i64, {'ptr' if self._opaque else 'i64*'} @{name}")
+
+    def _require(self, condition: str) -> None:
+        self._labels += 1
+        self._lines += [f"  br i1 {condition}, label %go{self._labels}, label %refuse", f"go{self._labels}:"]

@@ -299,19 +299,59 @@ class _Many(_Function):
 
     def _scatter(self, k: int, argument: Argument, tile: str, offsets: Sequence[str]) -> None:
         """A loop that turns a tile into (lane, element), as the caller's array has it."""
+        width, last = self.width, argument.size - self.width
+        if last < 0:
+            self._scatter_singly(k, argument, tile, offsets)
+            return
         self.lines += [f"scatter{k}:", f"  br label %each{k}", f"each{k}:"]
         self.lines.append(f"  %e{k} = phi i64 [ 0, %scatter{k} ], [ %e.next{k}, %each{k} ]")
-        start = self.let(f"mul i64 %e{k}, {self.width}")
-        for lane, offset in enumerate(offsets):
-            source = self.let(f"add i64 {start}, {lane}")
-            at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {source}")
-            value = self.let(f"load double, {self.pointer} {at}")
-            self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, %e{k}"))
+        vector_pointer = "ptr" if self.pointer == "ptr" else f"{self.type}*"
+        base = self.let(f"bitcast {self.pointer} {tile} to {vector_pointer}")
+        rows = []
+        for element in range(width):
+            place = self.let(f"add i64 %e{k}, {element}")
+            at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {place}")
+            rows.append(self.let(f"load {self.type}, {vector_pointer} {at}, align 64"))
+        for row, offset in zip(self._transposed(rows), offsets):
+            place = self.let(f"add i64 {offset}, %e{k}")
+            at = self.let(f"getelementptr double, {self.pointer} %out.{argument.name}, i64 {place}")
+            target = self.let(f"bitcast {self.pointer} {at} to {vector_pointer}")
+            self.lines.append(f"  store {self.type} {row}, {vector_pointer} {target}, align 8")
+        # the last block ends with the last element, and may do some of the one before again
+        after = self.let(f"add i64 %e{k}, {width}")
+        beyond = self.let(f"icmp sgt i64 {after}, {last}")
         self.lines += [
-            f"  %e.next{k} = add i64 %e{k}, 1",
-            f"  %e.more{k} = icmp slt i64 %e.next{k}, {argument.size}",
+            f"  %e.next{k} = select i1 {beyond}, i64 {last}, i64 {after}",
+            f"  %e.more{k} = icmp slt i64 %e{k}, {last}",
             f"  br i1 %e.more{k}, label %each{k}, label %scatter{k + 1}",
         ]
+
+    def _transposed(self, rows: Sequence[str]) -> list[str]:
+        """Of a square of registers: entry j of row i becomes entry i of row j."""
+        rows, width, step = list(rows), self.width, 1
+        while step < width:
+            low = [lane if not lane & step else width + lane - step for lane in range(width)]
+            high = [lane + step if not lane & step else width + lane for lane in range(width)]
+            for i in range(width):
+                if not i & step:
+                    pair = rows[i], rows[i + step]
+                    rows[i], rows[i + step] = (self._shuffle(*pair, mask) for mask in (low, high))
+            step *= 2
+        return rows
+
+    def _shuffle(self, a: str, b: str, mask: Sequence[int]) -> str:
+        indices = ", ".join(f"i32 {index}" for index in mask)
+        return self.let(f"shufflevector {self.type} {a}, {self.type} {b}, <{self.width} x i32> <{indices}>")
+
+    def _scatter_singly(self, k: int, argument: Argument, tile: str, offsets: Sequence[str]) -> None:
+        """The same for fewer elements than a register holds."""
+        self.lines.append(f"scatter{k}:")
+        for element in range(argument.size):
+            for lane, offset in enumerate(offsets):
+                at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {element * self.width + lane}")
+                value = self.let(f"load double, {self.pointer} {at}")
+                self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, {element}"))
+        self.lines.append(f"  br label %scatter{k + 1}")
 
 
 def _arguments(program: Program) -> list[tuple[Argument, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
+from rbd_dynamics.compiler.kernel_entry import emit_kernel_entries
 from rbd_dynamics.compiler.llvm_ir import emit_llvm
 from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Argument, Program, Signature
@@ -70,11 +70,11 @@ def target_name() -> str:
 
 
 def compile_object(program: Program) -> bytes:
-    """The object file of a program: kernels `one`, `many` and the entry `call` for Python."""
+    """The object file of a program: `one`, `many` and `repeat`, and the entries `call` and `several` for Python."""
     _, width, _ = _target()
     opaque = llvm.llvm_version_info[0] >= 15
     return _emitted(
-        emit_llvm(program, width, opaque) + "\n" + emit_kernel_entry(program.signature, opaque), passes=False
+        emit_llvm(program, width, opaque) + "\n" + emit_kernel_entries(program.signature, opaque), passes=False
     )
 
 
@@ -164,6 +164,8 @@ class NativeKernel(LoadedCode):
         )
         #: call(in..., out...) -> the last output, or None if it refuses
         self.call = self._built_in("call", _METH_FASTCALL)
+        #: the same for some samples, with a leading axis; other threads wait meanwhile
+        self.several = self._built_in("several", _METH_FASTCALL)
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """Run on `samples` >= 1 rows of (samples, ...) arrays; returns the status flags.

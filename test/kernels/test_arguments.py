@@ -13,9 +13,11 @@ import weakref
 
 import numpy as np
 import pytest
+from helpers.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.model.urdf import load_urdf
 
 BACKENDS = ["reference", "python", "llvm"]
 
@@ -728,3 +730,52 @@ def test_a_robot_without_joints_has_empty_results(backend):
     np.testing.assert_allclose(robot.center_of_mass(nothing), [0, 0, 1])
     np.testing.assert_allclose(robot.pose(nothing, "base"), np.eye(4))
     assert robot.jacobian(nothing, "base").shape == (6, 0)
+
+
+class TestFewSamples:
+    """The short way for few samples gives what the long way does, and leaves the rest to it."""
+
+    @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 200])
+    def test_results_do_not_depend_on_how_many_there_are(self, count):
+        model = load_urdf(ARM)
+        robot, rng = rbd.Robot(model), np.random.default_rng(count)
+        q, v, a = rng.uniform(-0.1, 0.1, size=(count, 3)), *rng.normal(size=(2, count, 3))
+        alone = np.array([robot.inverse_dynamics(*row) for row in zip(q, v, a)])
+        np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), alone, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            robot.inverse_dynamics(q, v[0], a), [robot.inverse_dynamics(x, v[0], y) for x, y in zip(q, a)], rtol=1e-12
+        )
+        for part, columns in zip(robot.inverse_dynamics_derivatives(q, v, a), zip(*(
+            robot.inverse_dynamics_derivatives(*row) for row in zip(q, v, a)
+        ))):  # fmt: skip
+            np.testing.assert_allclose(part, columns, rtol=1e-11, atol=1e-11)
+        energies = [robot.kinetic_energy(*row) for row in zip(q, v)]
+        np.testing.assert_allclose(robot.kinetic_energy(q, v), energies, rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("q", "v", "message"),
+        [
+            (np.zeros((3, 3)), np.zeros((2, 3)), "numbers of samples differ: q has 3, v has 2"),
+            (np.zeros((3, 4)), np.zeros((3, 3)), r"q has shape \(3, 4\)"),
+            (np.full((3, 3), np.nan), np.zeros((3, 3)), "q of joint 'shoulder' is nan in sample 0"),
+            (
+                np.zeros((3, 3)),
+                np.array([[0.0] * 3, [0.0, np.inf, 0.0], [0.0] * 3]),
+                "v of joint 'elbow' is inf in sample 1",
+            ),
+        ],
+    )
+    def test_what_does_not_fit_is_named_as_ever(self, q, v, message):
+        with pytest.raises(ValueError, match=message):
+            rbd.Robot(load_urdf(ARM)).inverse_dynamics(q, v, np.zeros(3))
+
+    def test_other_types_and_layouts_come_to_the_same(self):
+        robot, rng = rbd.Robot(load_urdf(ARM)), np.random.default_rng(3)
+        q, v = 0.1 * rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
+        expected = robot.bias(q, v)
+        assert expected.flags.c_contiguous
+        for x, y in ((q.tolist(), v.tolist()), (np.asfortranarray(q), v), (q[::-1][::-1], v[:, ::-1][:, ::-1])):
+            np.testing.assert_allclose(robot.bias(x, y), expected, rtol=1e-13)
+        stacked = robot.bias(q.reshape(5, 1, 3), v)
+        np.testing.assert_allclose(np.einsum("iij->ij", stacked), expected, rtol=1e-13)
+        assert robot.bias(np.zeros((0, 3)), v[0]).shape == (0, 3)
