@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.collisions.motion import LinkMotion, LinkMotions, rows_of
-from rbd_dynamics.collisions.narrow_phase import Pair, Side, Touch
+from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side, Touch
+from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
 from rbd_dynamics.collisions.shapes import CollisionShape
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
@@ -33,12 +34,16 @@ LAW = ("friction_coefficient", "restitution", "compliance", "damping")
 class CollisionSet(ContactFinder):
     """Convex shapes; which of them may touch, and by which laws.
 
-    Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating. What has the frame
-    "world" touches all that moves.
+    Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating, nor what overlaps
+    for good (`overlaps`). What has the frame "world" touches all that moves. `pairs` are those that may touch,
+    `ignored` those that may not, with the reason.
 
     Parameters:
         shapes: with different names.
         ignore: pairs of names, of shapes or frames, that do not touch either.
+        ignore_overlapping: find pairs that overlap for good, and ignore them: what overlaps in the start position and
+            in 95 of 100 random ones within the limits, always the same ones; and, if they overlap at the start,
+            neighbours with nothing between them but links without shapes. Links count with all their shapes.
         friction_coefficient, restitution, compliance, damping: as `Contact` has them, of all pairs.
         laws: {pair of names, of shapes or frames: other values of these for it}.
         cone: as `ContactSet` has it.
@@ -52,6 +57,7 @@ class CollisionSet(ContactFinder):
         shapes: Iterable[CollisionShape],
         *,
         ignore: Iterable[Names] = (),
+        ignore_overlapping: bool = True,
         friction_coefficient: float = 0.5,
         restitution: float = 0.0,
         compliance: float = 0.0,
@@ -73,31 +79,42 @@ class CollisionSet(ContactFinder):
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
-        self._pairs: list[Pair] = []
+        #: {pair of shapes of different bodies that do not touch, by name: why}
+        self.ignored: dict[Names, str] = {}
+        pairs: list[Pair] = []
         order = sorted(
             range(len(self.shapes)), key=lambda k: (self.shapes[k].kind != "plane", self._bodies[k] != WORLD)
         )
         index = []
         for i, lower in enumerate(order):
             for upper in order[i + 1 :]:
-                if not self._may_touch(lower, upper) or any(_matches(two, lower, upper) for two in ignored):
+                if self._bodies[lower] == self._bodies[upper]:
+                    continue
+                if not self._may_touch(lower, upper):
+                    self._ignore(upper, lower, NEIGHBOURS)
+                    continue
+                if any(_matches(two, lower, upper) for two in ignored):
+                    self._ignore(upper, lower, "given")
                     continue
                 values = dict(common)
                 for two, own in others:
                     values.update(own if _matches(two, lower, upper) else {})
                 one, other = self.shapes[upper], self.shapes[lower]
-                law = _law(one, other, values)
-                self._pairs.append(Pair(self._sides[upper], self._sides[lower], law))
+                pairs.append(Pair(self._sides[upper], self._sides[lower], _law(one, other, values)))
                 index.append((upper, lower))
+        self._pinned = {k for k, body in enumerate(self._bodies) if body == WORLD}
+        for k in self._pinned:
+            self._sides[k].move(*self._places[k])
+        for k, reason in sorted(self._for_good(pairs, index).items(), reverse=True) if ignore_overlapping else ():
+            del pairs[k]
+            self._ignore(*index.pop(k), reason)
+        self._pairs = pairs
         #: pairs of shapes that may touch, by name
         self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
         self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
         self._reach = np.array([shape.reach for shape in self.shapes])
         moving = dict.fromkeys(shape.frame for shape, body in zip(self.shapes, self._bodies) if body != WORLD)
         self._frames = tuple(moving)
-        self._pinned = {k for k, body in enumerate(self._bodies) if body == WORLD}
-        for k in self._pinned:
-            self._sides[k].move(*self._places[k])
 
     def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> list[Touch]:
         """All points of contact at one configuration where shapes are nearer than the margin (m).
@@ -166,6 +183,39 @@ class CollisionSet(ContactFinder):
 
     # --- which may touch --------------------------------------------------------------------------
 
+    def _ignore(self, upper: int, lower: int, reason: str) -> None:
+        self.ignored[self.shapes[upper].name, self.shapes[lower].name] = reason
+
+    def _for_good(self, pairs: list[Pair], index: list[tuple[int, int]]) -> dict[int, str]:
+        """{number of a pair whose links overlap for good: why}. What stands in the world is as a link of its own."""
+        numbers: dict[frozenset[Any], list[int]] = {}
+        for k, two in enumerate(index):
+            owners = (shape if self.shapes[shape].frame == WORLD_FRAME else self.shapes[shape].frame for shape in two)
+            numbers.setdefault(frozenset(owners), []).append(k)
+
+        def overlaps(poses: list[Transform], number: int) -> bool:
+            for k in groups[number]:
+                for shape in index[k]:
+                    self._put(shape, poses)
+                if pairs[k].depth() > ROUGH:
+                    return True
+            return False
+
+        groups = list(numbers.values())
+        first = [index[group[0]] for group in groups]
+        bodies = [(self._bodies[a], self._bodies[b]) for a, b in first]
+        links = [WORLD_FRAME not in (self.shapes[a].frame, self.shapes[b].frame) for a, b in first]
+        found = overlapping_for_good(self.model, bodies, links, frozenset(self._bodies), overlaps)
+        return {k: reason for number, reason in found.items() for k in groups[number]}
+
+    def _put(self, shape: int, poses: list[Transform]) -> None:
+        """A shape to where it is with these poses of the bodies."""
+        if shape not in self._pinned:
+            frame = self.model.frame(self.shapes[shape].frame)
+            pose = poses[frame.body] @ frame.placement @ self.shapes[shape].placement
+            pose = Transform.of(pose.rotation, pose.p)
+            self._sides[shape].move(np.array(pose.rotation).reshape(3, 3), np.array(pose.p))
+
     def _body(self, shape: CollisionShape) -> int:
         if shape.kind == "plane" and shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body != WORLD:
             raise ValueError(f"collision shape {excerpt(shape.name)}: a plane cannot move with {excerpt(shape.frame)}")
@@ -181,8 +231,6 @@ class CollisionSet(ContactFinder):
 
     def _may_touch(self, one: int, other: int) -> bool:
         bodies = self._bodies[one], self._bodies[other]
-        if bodies[0] == bodies[1]:
-            return False
         if WORLD_FRAME in (self.shapes[one].frame, self.shapes[other].frame):
             return True
         for child, parent in (bodies, bodies[::-1]):

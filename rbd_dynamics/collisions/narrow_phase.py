@@ -109,6 +109,11 @@ class Pair:
             touches.append(Touch(self.law, *ends, normal, tangents, float(top - bottom), curvature))
         return [touch for touch in touches if touch.gap <= margin]
 
+    def depth(self) -> float:
+        """By how much they overlap (m), and 0 where they do not."""
+        result = self._collided(self.upper.geometry, 0.0)
+        return 0.0 if result is None else max(0.0, -float(result.getContact(0).penetration_depth))
+
     def _polygon(self, margin: float) -> tuple[Array, Array] | None:
         """(normal, points (k, 3) where they meet); None where they are further apart.
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
-from rbd_dynamics.model.joints import Floating, Prismatic
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
+from rbd_dynamics.model.model import Limits
 
 pytest.importorskip("coal")
 from rbd_dynamics.collisions import CollisionSet, CollisionShape, collision_shapes
@@ -138,9 +139,90 @@ def test_neighbours_and_what_is_ignored_do_not_touch(tmp_path):
     model, mesh = rbd.load_urdf(URDF), part(tmp_path)
     shapes = [FLOOR, *collision_shapes(model, URDF, find=lambda name: mesh)]
     by_default = {("upper", "floor"), ("upper 1", "floor"), ("lower", "floor"), ("lower", "base")}
-    assert set(CollisionSet(model, shapes).pairs) == by_default
+    assert set(CollisionSet(model, shapes, ignore_overlapping=False).pairs) == by_default
     fewer = CollisionSet(model, shapes, ignore=[("floor", "upper"), ("lower", "base")])
     assert set(fewer.pairs) == {("lower", "floor")}
+
+
+def arm_of(*joints):
+    """A chain of links with a sphere of 0.1 m at each joint; "-" for a link without a shape."""
+    builder, shapes, parent = rbd.ModelBuilder("chain"), [], None
+    for k, (kind, xyz, lower, upper) in enumerate(joints):
+        name = f"link {k}"
+        limits = Limits(lower=lower, upper=upper)
+        builder.add_body(name, parent, kind, placement=placement(xyz), mass=1.0, inertia=np.eye(3), limits=limits)
+        parent = name
+        shapes.append(CollisionShape(name, name, "sphere", size=(0.1,)))
+    return builder.build(), shapes
+
+
+TURN, SLIDE = Revolute((0.0, 0.0, 1.0)), Prismatic((1.0, 0.0, 0.0))
+FREE = (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("joints", "ignored"),
+    [
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0, 0, 0.05), *FREE), (TURN, (0, 0, 0.05), *FREE)],
+                     "always overlap", id="about one axis"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0.2, 0, 0), *FREE), (TURN, (0.15, 0, 0), *FREE)],
+                     None, id="folds on itself, and starts apart"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0.15, 0, 0), *FREE), (TURN, (-0.15, 0, 0), *FREE)],
+                     None, id="starts on itself, and unfolds"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0, 0, 0), *FREE), (SLIDE, (0.05, 0, 0), -0.1, 0.1)],
+                     "always overlap", id="slides, but not far enough"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0, 0, 0), *FREE), (SLIDE, (0.05, 0, 0), -0.1, 0.3)],
+                     None, id="slides out"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0, 0, 0), *FREE), (SLIDE, (0, 0, 0), *FREE)],
+                     None, id="slides as far as it likes"),
+        pytest.param([(TURN, (0, 0, 0), *FREE), (TURN, (0, 0, 0.1), *FREE), (TURN, (0, 0, 0.1), *FREE)],
+                     None, id="just touches"),
+    ],
+)  # fmt: skip
+def test_what_overlaps_for_good_is_ignored(joints, ignored):
+    """Spheres of 0.1 m at the joints: the first and the third overlap nearer than 0.2 m."""
+    model, shapes = arm_of(*joints)
+    found, again = (CollisionSet(model, shapes) for _ in range(2))
+    assert found.ignored.get(("link 2", "link 0")) == ignored
+    assert found.pairs == again.pairs == (() if ignored else (("link 2", "link 0"),))
+    assert found.ignored["link 1", "link 0"] == found.ignored["link 2", "link 1"] == "neighbours"
+    assert CollisionSet(model, shapes, ignore_overlapping=False).pairs == (("link 2", "link 0"),)
+
+
+def test_neighbours_may_have_links_without_shapes_between_them():
+    """They fold on each other at the start; with a shape between them that would be a contact."""
+    model, shapes = arm_of(*[(TURN, (x, 0.0, 0.0), *FREE) for x in (0.0, 0.15, 0.0, -0.15)])
+    found = CollisionSet(model, [shapes[0], shapes[3]])
+    assert found.ignored == {("link 3", "link 0"): "neighbours"} and found.pairs == ()
+    assert ("link 3", "link 0") in CollisionSet(model, shapes).pairs
+    far = CollisionSet(model, [shapes[0], shapes[3]], ignore_overlapping=False)
+    assert far.pairs == (("link 3", "link 0"),) and far.ignored == {}
+
+
+def test_links_overlap_with_all_their_shapes_or_none():
+    """A bearing that is always in the base, and a boom on it that reaches the base's other shape now and then."""
+    model, (base, _, bearing) = arm_of(*[(TURN, (0.0, 0.0, z), *FREE) for z in (0.0, 0.05, 0.05)])
+    boom = CollisionShape("boom", "link 2", "box", size=(1.0, 0.02, 0.02))
+    post = CollisionShape("post", "link 0", "sphere", size=(0.1,), placement=placement((0.5, 0.0, 0.1)))
+    found = CollisionSet(model, [base, bearing, boom, post])
+    assert found.pairs == () and set(found.ignored.values()) == {"neighbours"}
+    between = CollisionShape("between", "link 1", "sphere", size=(0.01,))
+    found = CollisionSet(model, [base, between, bearing, boom, post])
+    assert found.pairs == ()
+    assert [found.ignored[two] for two in (("link 2", "link 0"), ("post", "boom"))] == ["always overlap"] * 2
+    assert ("post", "boom") in CollisionSet(model, [between, boom, post]).pairs
+
+
+def test_floating_bodies_that_start_in_each_other_are_no_such_pair():
+    shapes = [CollisionShape(name, name, "box", size=(9.0, 9.0, 9.0)) for name in ("a", "b")]
+    found = CollisionSet(free("a", "b"), [FLOOR, *shapes], ignore=[("floor", "b")])
+    assert set(found.pairs) == {("a", "floor"), ("b", "a")}
+    assert found.ignored == {("b", "floor"): "given"}
+
+
+def test_what_stands_in_the_floor_for_good_is_ignored():
+    model, shapes = arm_of((TURN, (0.0, 0.0, 0.05), *FREE), (SLIDE, (0.3, 0.0, 0.2), -0.1, 0.1))
+    assert CollisionSet(model, [FLOOR, *shapes]).pairs == (("link 1", "floor"),)
 
 
 def test_laws_of_pairs():
