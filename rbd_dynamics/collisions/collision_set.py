@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.collisions.motion import LinkMotion, LinkMotions, rows_of
+from rbd_dynamics.collisions.motion import LinkMotions, MovedFrames, rows_of, times
 from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side, Touch
 from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
 from rbd_dynamics.collisions.shapes import CollisionShape
@@ -21,6 +22,7 @@ from rbd_dynamics.contacts.solver import Cone, check_cone
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -29,6 +31,14 @@ Names = tuple[str, str]
 
 MARGIN = 1e-3  # m
 LAW = ("friction_coefficient", "restitution", "compliance", "damping")
+
+
+class _Moved(NamedTuple):
+    """frames: of links. R (n, 3, 3), p (n, 3): of all shapes, in the world."""
+
+    frames: MovedFrames
+    R: Array
+    p: Array
 
 
 class CollisionSet(ContactFinder):
@@ -112,31 +122,57 @@ class CollisionSet(ContactFinder):
         #: pairs of shapes that may touch, by name
         self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
         self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
-        self._reach = np.array([shape.reach for shape in self.shapes])
-        moving = dict.fromkeys(shape.frame for shape, body in zip(self.shapes, self._bodies) if body != WORLD)
-        self._frames = tuple(moving)
+        moving = [None if body == WORLD else shape.frame for shape, body in zip(self.shapes, self._bodies)]
+        self._frames = tuple(dict.fromkeys(frame for frame in moving if frame is not None))
+        numbers = {name: k for k, name in enumerate(self._frames)}
+        #: of each shape: its frame, in which it is at R and p; of planes no reach
+        self._frame_of = np.array([numbers.get(frame or "", len(numbers)) for frame in moving], dtype=np.intp)
+        self._own_R = np.array([R for R, _ in self._places]).reshape(-1, 3, 3)
+        self._own_p = np.array([p for _, p in self._places]).reshape(-1, 3)
+        reach = np.array([shape.reach for shape in self.shapes])
+        self._finite_reach = np.where(np.isinf(reach), 0.0, reach)
+        #: of each pair: whether the second is a plane, and its normal; and how far both reach
+        self._over_plane = np.isinf(reach[self._index[:, 1]])
+        self._up = self._own_R[self._index[:, 1], :, 2]
+        self._reaches = self._finite_reach[self._index].sum(axis=1)
 
-    def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> list[Touch]:
-        """All points of contact at one configuration where shapes are nearer than the margin (m).
+    def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> Any:
+        """All points of contact where shapes are nearer than the margin (m): a list of `Touch`.
 
-        Several where edges or faces meet; gaps are negative where shapes overlap.
+        Several where edges or faces meet; gaps are negative where shapes overlap. Of a batch (..., nq) lists of such
+        lists, an axis in an axis.
         """
-        position = self.model.configuration(q)
-        if position.ndim != 1:
-            raise ValueError(f"q has shape {position.shape}, expected ({self.model.nq},)")
-        near = self._near(self._moved(position, np.zeros(self.model.nv)), margin)
+        positions, limit = self.model.configuration(q), _margin(margin)
+        if positions.ndim > 1:
+            return [self.contacts(part, margin=margin) for part in positions]
+        near = self._near(self._moved(positions, np.zeros(self.model.nv)), limit)
         return [touch for touches, _, _ in near for touch in touches]
+
+    def distances(self, q: ArrayLike, *, margin: float = math.inf) -> Array:
+        """(..., pairs) of each of `pairs`, m, to 1e-6; negative where they overlap, infinite beyond the margin.
+
+        Parameters:
+            q: (..., nq). margin: m; what is surely further away costs next to nothing.
+        """
+        positions, limit = self.model.configuration(q), _margin(margin)
+        found = np.full((*positions.shape[:-1], len(self._pairs)), np.inf)
+        still = np.zeros(self.model.nv)
+        for k in np.ndindex(*positions.shape[:-1]):
+            for number in self._close(self._moved(positions[k], still), limit):
+                distance = self._pairs[number].distance()
+                found[k][number] = distance if distance <= limit else np.inf
+        return found
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
-        motions = self._moved(q, v)
-        near = self._near(motions, margin + duration * self._fastest(motions))
-        parts = [rows_of(touches, motions[a], motions[b]) for touches, a, b in near]
-        all_of_them = [touch for touches, _, _ in near for touch in touches]
-        gaps = np.array([touch.gap for touch in all_of_them])
+        moved = self._moved(q, v)
+        near = self._near(moved, margin + duration * self._fastest(moved) if duration else margin)
+        touches = [touch for touches, _, _ in near for touch in touches]
+        laws, gaps = [touch.law for touch in touches], np.array([touch.gap for touch in touches])
         empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
-        A, velocity, bias = (np.concatenate(part) for part in zip(*parts)) if parts else empty
-        return FoundContacts([touch.law for touch in all_of_them], gaps, A, velocity, bias, cone=self.cone)
+        counts = [len(own) for own, _, _ in near]
+        on = (np.repeat(self._frame_of[list(shapes)], counts) for shapes in list(zip(*near))[1:])
+        return FoundContacts(laws, gaps, *(rows_of(touches, moved.frames, *on) if near else empty), cone=self.cone)
 
     # --- where everything is ----------------------------------------------------------------------
 
@@ -144,42 +180,36 @@ class CollisionSet(ContactFinder):
     def _motions(self) -> LinkMotions:
         return LinkMotions(Robot(self.model), self._frames)
 
-    def _moved(self, q: Array, v: Array) -> list[LinkMotion]:
-        """The motion of each shape's frame, after all have been moved there."""
-        if not self._frames:
+    def _moved(self, q: Array, v: Array) -> _Moved:
+        """Where all shapes are, and how their frames move."""
+        frames = self._motions(q, v)
+        R = frames.R[self._frame_of]
+        return _Moved(frames, R @ self._own_R, frames.p[self._frame_of] + times(R, self._own_p))
+
+    def _close(self, moved: _Moved, margin: float) -> list[int]:
+        """Numbers of the pairs whose shapes may be nearer than the margin; these shapes are moved there."""
+        if not len(self._index):
             return []
-        by_frame = dict(zip(self._frames, self._motions(q, v)))
-        found = []
-        for k, (shape, side, (R, p)) in enumerate(zip(self.shapes, self._sides, self._places)):
-            if k in self._pinned:
-                found.append(self._motions.world)
-                continue
-            motion = by_frame[shape.frame]
-            side.move(motion.R @ R, motion.p + motion.R @ p)
-            found.append(motion)
+        a, b = self._index.T
+        apart = moved.p[a] - moved.p[b]
+        distance = np.where(self._over_plane, (apart * self._up).sum(axis=1), np.sqrt((apart * apart).sum(axis=1)))
+        close = np.flatnonzero(distance - self._reaches <= margin)
+        for k in {int(shape) for shape in self._index[close].flat} - self._pinned:
+            self._sides[k].move(moved.R[k], moved.p[k])
+        found: list[int] = close.tolist()
         return found
 
-    def _near(self, motions: list[LinkMotion], margin: float) -> list[tuple[list[Touch], int, int]]:
+    def _near(self, moved: _Moved, margin: float) -> list[tuple[list[Touch], int, int]]:
         """Of each pair that is near its touches, and the numbers of its shapes."""
-        if not motions or not len(self._index):
-            return []
-        places = np.array([side.p for side in self._sides])
-        a, b = self._index.T
-        apart = np.linalg.norm(places[a] - places[b], axis=1) - self._reach[a]
-        for k in np.flatnonzero(np.isinf(self._reach[b])):  # over a plane
-            apart[k] = (places[a[k]] - places[b[k]]) @ self._sides[b[k]].R[:, 2] - self._reach[a[k]]
-        apart -= np.where(np.isinf(self._reach[b]), 0.0, self._reach[b])
-        close = ((self._pairs[k].touches(margin), int(a[k]), int(b[k])) for k in np.flatnonzero(apart <= margin))
-        return [found for found in close if found[0]]
+        found = ((self._pairs[k].touches(margin), *self._index[k].tolist()) for k in self._close(moved, margin))
+        return [near for near in found if near[0]]
 
-    def _fastest(self, motions: list[LinkMotion]) -> float:
+    def _fastest(self, moved: _Moved) -> float:
         """How fast two shapes may come near to each other, m/s."""
-        speeds = [
-            float(np.linalg.norm(motion.v) + np.linalg.norm(motion.w) * (np.linalg.norm(side.p - motion.p) + reach))
-            for motion, side, reach, body in zip(motions, self._sides, self._reach, self._bodies)
-            if body != WORLD
-        ]
-        return 2.0 * max(speeds, default=0.0)
+        speeds, turns = (np.sqrt((part * part).sum(axis=1)) for part in (moved.frames.v, moved.frames.w))
+        arms = moved.p - moved.frames.p[self._frame_of]
+        far = np.sqrt((arms * arms).sum(axis=1)) + self._finite_reach
+        return 2.0 * float((speeds[self._frame_of] + turns[self._frame_of] * far).max(initial=0.0))
 
     # --- which may touch --------------------------------------------------------------------------
 
@@ -249,6 +279,17 @@ class CollisionSet(ContactFinder):
                 raise KeyError(f"no collision shape or frame named {excerpt(name)}")
             found.append(meant)
         return found[0], found[1]
+
+
+def _margin(margin: float) -> float:
+    """Checked. Raises ValueError."""
+    try:
+        found = real_number(margin)
+    except ValueError as error:
+        raise ValueError(f"margin {excerpt(margin)} {error}") from None
+    if math.isnan(found):
+        raise ValueError("margin is nan")
+    return found
 
 
 def _matches(two: tuple[set[int], set[int]], one: int, other: int) -> bool:

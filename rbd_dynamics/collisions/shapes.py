@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -68,7 +69,7 @@ class CollisionShape:
         except (QhullError, ValueError):
             raise ValueError(f"{where}: its {len(points)} points enclose no volume") from None
 
-    @property
+    @cached_property
     def corners(self) -> Array:
         """(n, 3) in its own frame: whose hull, rounded, it is; of a cylinder and a plane just its origin."""
         if self.kind == "box":
@@ -83,7 +84,7 @@ class CollisionShape:
         """Radius of the balls about the corners, m."""
         return self.size[0] if self.kind in ("sphere", "capsule") else 0.0
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Radius of a ball about its origin that holds it, m."""
         if self.kind == "plane":

@@ -271,9 +271,6 @@ def test_sets_that_make_no_sense():
         CollisionSet(ONE, [FLOOR, ball], friction_coefficient=-1.0)
     with pytest.raises(ValueError, match="another model"):
         rbd.Robot(free("other")).in_contact(CollisionSet(ONE, [FLOOR, ball]))
-    robot, q = rbd.Robot(ONE), np.array(pose((0.0, 0.0, 0.1)))
-    with pytest.raises(ValueError, match="one at a time"):
-        robot.contact_forward_dynamics(np.stack([q, q]), np.zeros(6), np.zeros(6), CollisionSet(ONE, [FLOOR, ball]))
 
 
 def test_without_the_library_one_line_says_what_to_do(monkeypatch):
@@ -316,3 +313,81 @@ def test_faces_that_just_touch_keep_their_corners_and_normal(kind, gap):
         high = np.minimum(0.5 * one[:2], aside + 0.5 * other[:2])
         np.testing.assert_allclose(places.min(axis=0), low, atol=1e-6)
         np.testing.assert_allclose(places.max(axis=0), high, atol=1e-6)
+
+
+# --- batches ------------------------------------------------------------------------------------
+
+
+def box_and_ball():
+    """On a floor: poses (2, 3) of a box that stands, flies, and has a ball on it."""
+    shapes = [
+        FLOOR,
+        CollisionShape("a", "a", "box", size=(0.2, 0.3, 0.1)),
+        CollisionShape("b", "b", "sphere", size=(0.1,)),
+    ]
+    model, far = free("a", "b"), pose((1.0, 0.0, 3.1))
+    stands, flies = pose((0.0, 0.0, 0.05)), pose((0.0, 0.0, 1.0))
+    q = [[stands + pose((1.0, 0.0, 0.1)), flies + far, stands + far], [stands + pose((0.0, 0.0, 0.2)), flies + far] * 2]
+    return model, CollisionSet(model, shapes, friction_coefficient=0.4), np.array([q[0], q[1][:3]])
+
+
+def test_contacts_and_distances_of_batches():
+    model, shapes, q = box_and_ball()
+    counts = [[len(touches) for touches in row] for row in shapes.contacts(q)]
+    assert counts == [[5, 0, 4], [5, 0, 5]]
+    assert shapes.contacts(q[:0]) == []
+    assert shapes.pairs == (("a", "floor"), ("b", "floor"), ("b", "a"))
+    distances = shapes.distances(q)
+    expected = [[0.0, 0.0, 0.8], [0.95, 3.0, math.hypot(0.9, 2.05) - 0.1], [0.0, 3.0, None]]
+    expected[2][2] = math.hypot(0.9, 3.0) - 0.1
+    np.testing.assert_allclose(distances[0], expected, atol=1e-6)
+    np.testing.assert_allclose(distances[1, 0], [0.0, 0.1, 0.0], atol=1e-6)
+    near = shapes.distances(q, margin=0.5)
+    np.testing.assert_array_equal(near, np.where(distances <= 0.5, distances, np.inf))
+    assert shapes.distances(q[:, :0]).shape == (2, 0, 3)
+    sunk = shapes.distances(pose((0.0, 0.0, 0.04)) + pose((0.0, 0.0, 0.17)))
+    np.testing.assert_allclose(sunk, [-0.01, 0.07, -0.02], atol=1e-6)
+
+
+def test_dynamics_in_contact_of_batches_are_those_of_samples():
+    model, shapes, q = box_and_ball()
+    robot, rng = rbd.Robot(model), np.random.default_rng(5)
+    v, tau, wrench = np.zeros((2, 1, 12)), rng.normal(size=(3, 12)), rng.normal(size=(3, 6))
+    v[..., 3:6] = [0.0, 0.0, -1e-8]
+    found = robot.contact_forward_dynamics(q, v, tau, shapes, f_ext={"a": wrench})
+    torque = robot.contact_inverse_dynamics(q, v, tau, shapes)
+    impulse = robot.contact_impulse(q, v - 1.0, shapes)
+    assert found.forces.shape == torque.forces.shape == impulse.impulses.shape == (2, 3, 5, 3)
+    for i, j in np.ndindex(2, 3):
+        one = robot.contact_forward_dynamics(q[i, j], v[i, 0], tau[j], shapes, f_ext={"a": wrench[j]})
+        count = len(one.forces)
+        np.testing.assert_array_equal(found.a[i, j], one.a)
+        np.testing.assert_array_equal(found.forces[i, j], np.pad(one.forces, ((0, 5 - count), (0, 0))))
+        assert found.converged[i, j] == one.converged and found.residuals.motion[i, j] == one.residuals.motion
+        np.testing.assert_array_equal(
+            torque.tau[i, j], robot.contact_inverse_dynamics(q[i, j], v[i, 0], tau[j], shapes).tau
+        )
+        np.testing.assert_array_equal(impulse.v[i, j], robot.contact_impulse(q[i, j], v[i, 0] - 1.0, shapes).v)
+    none = robot.contact_forward_dynamics(q[:0], v[:0], tau, shapes)
+    assert none.a.shape == (0, 3, 12) and none.forces.shape == (0, 3, 0, 3) and none.converged.dtype == bool
+
+
+def test_what_is_wrong_in_a_batch_is_named_or_nan():
+    model, shapes, q = box_and_ball()
+    broken, v = q.copy(), np.zeros(12)
+    broken[0, 1, 2] = math.nan
+    found = rbd.Robot(model, errors="nan").contact_forward_dynamics(broken, v, v, shapes)
+    assert np.isnan(found.a).any(axis=-1).tolist() == [[False, True, False], [False, False, False]]
+    robot = rbd.Robot(model)
+    np.testing.assert_array_equal(found.a[0, 0], robot.contact_forward_dynamics(q[0, 0], v, v, shapes).a)
+    with pytest.raises(ValueError, match="q of joint 'a_joint' is nan"):
+        robot.contact_forward_dynamics(broken, v, v, shapes)
+    with pytest.raises(ValueError, match=r"v has shape \(2, 5\), expected \(12,\) or \(..., 12\)"):
+        robot.contact_forward_dynamics(q, np.zeros((2, 5)), v, shapes)
+    with pytest.raises(ValueError, match=r"samples differ: q has \(2, 3\), tau has \(5,\)"):
+        robot.contact_forward_dynamics(q, v, np.zeros((5, 12)), shapes)
+    with pytest.raises(KeyError, match="no frame named 'c'"):
+        robot.contact_forward_dynamics(q, v, v, shapes, f_ext={"c": np.zeros(6)})
+    for margin in ("wide", math.nan):
+        with pytest.raises(ValueError, match="margin"):
+            shapes.distances(q, margin=margin)
