@@ -86,7 +86,10 @@ class CollisionSet(ContactFinder):
         self._bodies = [self._body(shape) for shape in self.shapes]
         self._places = [self._placement(shape) for shape in self.shapes]
         common = dict(zip(LAW, (friction_coefficient, restitution, compliance, damping)))
+        _law("of all pairs", "frame", "reference", common)
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
+        for (one, other), values in (laws or {}).items():  # also those of pairs that never touch
+            _law(f"{one} on {other}", one, other, {**common, **values})
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
         #: {pair of shapes of different bodies that do not touch, by name: why}
@@ -109,8 +112,8 @@ class CollisionSet(ContactFinder):
                 values = dict(common)
                 for two, own in others:
                     values.update(own if _matches(two, lower, upper) else {})
-                one, other = self.shapes[upper], self.shapes[lower]
-                pairs.append(Pair(self._sides[upper], self._sides[lower], _law(one, other, values)))
+                law = self._law_of(self.shapes[upper], self.shapes[lower], values)
+                pairs.append(Pair(self._sides[upper], self._sides[lower], law))
                 index.append((upper, lower))
         self._pinned = {k for k, body in enumerate(self._bodies) if body == WORLD}
         for k in self._pinned:
@@ -172,7 +175,10 @@ class CollisionSet(ContactFinder):
         empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
         counts = [len(own) for own, _, _ in near]
         on = (np.repeat(self._frame_of[list(shapes)], counts) for shapes in list(zip(*near))[1:])
-        return FoundContacts(laws, gaps, *(rows_of(touches, moved.frames, *on) if near else empty), cone=self.cone)
+        rows = rows_of(touches, moved.frames, *on) if near else empty
+        points = [(touch.point, touch.other) for touch in touches]
+        directions = [(touch.normal, *touch.tangents) for touch in touches]
+        return FoundContacts(laws, gaps, *rows, cone=self.cone, points=points, directions=directions)
 
     # --- where everything is ----------------------------------------------------------------------
 
@@ -212,6 +218,10 @@ class CollisionSet(ContactFinder):
         return 2.0 * float((speeds[self._frame_of] + turns[self._frame_of] * far).max(initial=0.0))
 
     # --- which may touch --------------------------------------------------------------------------
+
+    @staticmethod
+    def _law_of(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
+        return _law(f"{one.name} on {other.name}", one.frame, other.frame, values)
 
     def _ignore(self, upper: int, lower: int, reason: str) -> None:
         self.ignored[self.shapes[upper].name, self.shapes[lower].name] = reason
@@ -296,15 +306,14 @@ def _matches(two: tuple[set[int], set[int]], one: int, other: int) -> bool:
     return (one in two[0] and other in two[1]) or (other in two[0] and one in two[1])
 
 
-def _law(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
-    name = f"{one.name} on {other.name}"
+def _law(name: str, frame: str, reference: str, values: Mapping[str, float]) -> Contact:
     if set(values) - set(LAW):
         raise ValueError(f"contact {excerpt(name)}: its law {dict(values)} has others than {', '.join(LAW)}")
     friction, restitution, compliance, damping = (values[key] for key in LAW)
     return Contact(
         name,
-        one.frame,
-        reference=other.frame,
+        frame,
+        reference=reference,
         friction_coefficient=friction,
         restitution=restitution,
         compliance=compliance,

@@ -26,14 +26,26 @@ FAR = 1e12  # m
 class FoundContacts(ContactLaws):
     """The n contacts of one state.
 
-    gap (n): m. A (3n, nv), velocity (3n) = A v, bias (3n) = Adot v: rows of normal and two tangents each.
+    gap (n): m. A (3n, nv), velocity (3n) = A v, bias (3n) = Adot v: rows of normal and two tangents each. points
+    (n, 2, 3): where they touch on frame and reference, directions (n, 3, 3): the rows' unit vectors, both in the world.
     """
 
     def __init__(
-        self, contacts: Sequence[Contact], gap: Array, A: Array, velocity: Array, bias: Array, *, cone: Cone
+        self,
+        contacts: Sequence[Contact],
+        gap: Array,
+        A: Array,
+        velocity: Array,
+        bias: Array,
+        *,
+        cone: Cone,
+        points: ArrayLike = (),
+        directions: ArrayLike = (),
     ) -> None:
         super().__init__(contacts, cone)
         self.gap, self.A, self.velocity, self.bias = gap, A, velocity, bias
+        self.points = np.reshape(points, (-1, 2, 3))
+        self.directions = np.reshape(directions, (-1, 3, 3))
 
     @property
     def h(self) -> Array:

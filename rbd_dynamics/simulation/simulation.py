@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.contacts.contact import contact_set_of
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
@@ -149,6 +149,8 @@ class Simulation:
         for of in (self.constraints, self._euler.contact_rows):
             if of is not None:
                 self._euler.robot.compile_constrained(of, "constraint_rows")
+        if self._euler.finder is not None:
+            self._euler.finder.found(self.start, np.zeros(self.model.nv))
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"
@@ -172,6 +174,11 @@ class Simulation:
     def contact_forces(self) -> Array:
         """(contacts, 3) along normal and tangents, means over the last step, N."""
         return self._euler.contact_forces
+
+    @property
+    def found_contacts(self) -> tuple[FoundContacts, Array] | None:
+        """Those of shapes that `contact_forces` belong to, and the configuration at which they were found."""
+        return self._euler.found
 
     @property
     def contact_rows(self) -> ConstraintSet | None:

@@ -267,7 +267,7 @@ def test_sets_that_make_no_sense():
         CollisionSet(ONE, [ball], ignore=["ball"])
     with pytest.raises(ValueError, match="'ball on floor': .* has others than friction_coefficient"):
         CollisionSet(ONE, [FLOOR, ball], laws={("ball", "floor"): {"mu": 0.1}})
-    with pytest.raises(ValueError, match="contact 'ball on floor': friction_coefficient -1.0"):
+    with pytest.raises(ValueError, match="contact 'of all pairs': friction_coefficient -1.0"):
         CollisionSet(ONE, [FLOOR, ball], friction_coefficient=-1.0)
     with pytest.raises(ValueError, match="another model"):
         rbd.Robot(free("other")).in_contact(CollisionSet(ONE, [FLOOR, ball]))
