@@ -100,20 +100,17 @@ class Simulation:
                                   ("constraints", constraints, ConstraintSet)):  # fmt: skip
             if not isinstance(value, kind) and (value is not None or kind is Model):
                 raise TypeError(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
-        touching = _contact_set(model, contacts)
+        touching = contact_set(model, contacts)
         self.model = model
         self.options = options or SimulationOptions()
         self.constraints, self._may_touch = constraints, touching is not None
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
-        lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
         self._effort_limit = np.full(model.nv, np.inf)
-        for joint in model.joints:
+        for joint in model.joints if self.options.effort_limits else ():
             if joint.kind.nv == 1:
-                if self.options.position_limits and joint.kind.name != "continuous":
-                    lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
-                if self.options.effort_limits:
-                    self._effort_limit[joint.v_index] = joint.limits.effort
+                self._effort_limit[joint.v_index] = joint.limits.effort
+        lower, upper = position_limits(model, self.options.position_limits)
         h = self.options.step
         self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=touching)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
@@ -294,7 +291,16 @@ def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
     return found.astype(np.intp, copy=False)
 
 
-def _contact_set(
+def position_limits(model: Model, wanted: bool) -> tuple[Array, Array]:
+    """(lower, upper) (nv,) of joints of one degree of freedom; infinite where there is none, or none is wanted."""
+    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for joint in model.joints if wanted else ():
+        if joint.kind.nv == 1 and joint.kind.name != "continuous":
+            lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
+    return lower, upper
+
+
+def contact_set(
     model: Model, contacts: Sequence[Contact] | ContactSet | ContactFinder
 ) -> ContactSet | ContactFinder | None:
     """None where there are none. Raises TypeError for what are no contacts, ValueError for those of another model."""
