@@ -58,7 +58,8 @@ class CollisionSet(ContactFinder):
         laws: {pair of names, of shapes or frames: other values of these for it}.
         cone: as `ContactSet` has it.
 
-    Raises KeyError for unknown names, ValueError for what makes no sense, ModuleNotFoundError without `coal`.
+    Raises KeyError for unknown names, TypeError and ValueError for what makes no sense, ModuleNotFoundError without
+    `coal`.
     """
 
     def __init__(
@@ -76,6 +77,11 @@ class CollisionSet(ContactFinder):
         cone: Cone = "elliptic",
     ) -> None:
         check_cone(cone)
+        if not isinstance(model, Model):
+            raise TypeError(f"model must be a Model, not {type(model).__name__}")
+        _check_kinds(shapes=shapes, ignore=ignore, laws={} if laws is None else laws)
+        if not isinstance(ignore_overlapping, (bool, np.bool_)):
+            raise TypeError(f"ignore_overlapping {excerpt(ignore_overlapping)} is neither true nor false")
         self.model, self.shapes, self.cone = model, tuple(shapes), cone
         for shape in self.shapes:
             if not isinstance(shape, CollisionShape):
@@ -89,6 +95,8 @@ class CollisionSet(ContactFinder):
         _law("of all pairs", "frame", "reference", common)
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
         for (one, other), values in (laws or {}).items():  # also those of pairs that never touch
+            if not isinstance(values, Mapping):
+                raise TypeError(f"laws: {excerpt(values)} of {one!r} and {other!r} is no dictionary")
             _law(f"{one} on {other}", one, other, {**common, **values})
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
@@ -257,9 +265,15 @@ class CollisionSet(ContactFinder):
             self._sides[shape].move(np.array(pose.rotation).reshape(3, 3), np.array(pose.p))
 
     def _body(self, shape: CollisionShape) -> int:
-        if shape.kind == "plane" and shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body != WORLD:
+        if shape.frame == WORLD_FRAME:
+            return WORLD
+        try:
+            body = self.model.frame(shape.frame).body
+        except KeyError as error:
+            raise KeyError(f"collision shape {excerpt(shape.name)}: {error.args[0]}") from None
+        if shape.kind == "plane" and body != WORLD:
             raise ValueError(f"collision shape {excerpt(shape.name)}: a plane cannot move with {excerpt(shape.frame)}")
-        return WORLD if shape.frame == WORLD_FRAME else self.model.frame(shape.frame).body
+        return body
 
     def _placement(self, shape: CollisionShape) -> tuple[Array, Array]:
         """In its frame, or in the world for what does not move."""
@@ -289,6 +303,14 @@ class CollisionSet(ContactFinder):
                 raise KeyError(f"no collision shape or frame named {excerpt(name)}")
             found.append(meant)
         return found[0], found[1]
+
+
+def _check_kinds(*, shapes: object, ignore: object, laws: object) -> None:
+    for what, value in (("shapes", shapes), ("ignore", ignore)):
+        if not isinstance(value, Iterable):
+            raise TypeError(f"{what}: expected a list, not {excerpt(value)}")
+    if not isinstance(laws, Mapping):
+        raise TypeError(f"laws: expected {{pair: numbers}}, not {excerpt(laws)}")
 
 
 def _margin(margin: float) -> float:

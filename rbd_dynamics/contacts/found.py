@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.contacts.contact import Contact, ContactLaws
-from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches
+from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.contacts.solver import Cone, ContactSolver
 from rbd_dynamics.kernels.bound_model import BoundModel
@@ -116,12 +116,11 @@ class FinderDynamics(ContactDynamics):
         self, name: str, states: Sequence[ArrayLike], f_ext: Wrenches | None, touching: float, options: dict[str, Any]
     ) -> Any:
         """The result of a method of `_FoundDynamics`, of one sample or of each of a batch."""
+        check_thresholds(touching, options.get("still", 0.0))
         model = self.robot.model
         what = ("q", "v", "a" if name == "inverse_dynamics" else "tau")
         sizes = (model.nq, model.nv, model.nv)
         given = {key: _rows(value, key, size) for key, value, size in zip(what, states, sizes)}
-        for frame in f_ext or ():
-            model.frame(frame)
         if f_ext is not None:
             self.robot.body_wrenches(f_ext)  # what is wrong with them is told here, for all samples
             options = {**options, "f_ext": {}}

@@ -32,7 +32,7 @@ class Evaluation:
     def __init__(
         self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise"
     ) -> None:
-        self.name = name
+        self.name = name.replace("_f_ext", "").removesuffix("_along")  # as users know it, for messages
         self._errors = errors
         self._model = model
         self._kernel = kernel
@@ -112,7 +112,8 @@ class Evaluation:
             array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
         if array.shape != expected and (argument.shared or array.shape[array.ndim - len(expected) :] != expected):
-            names = f" for joints {', '.join(self._model.joint_names)}" if len(expected) == 1 else ""
+            own = len(expected) == 1 and not argument.name.startswith("theta")
+            names = f" for joints {', '.join(self._model.joint_names)}" if own else ""
             wanted = ", ".join(map(str, expected))
             raise ValueError(
                 f"{self.name}: {argument.name} has shape {array.shape}, "
@@ -141,7 +142,10 @@ class Evaluation:
             return [np.empty(shape) for shape in shapes]
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         check_outputs(self.name, given, len(shapes))
-        given = [shared_array(array) for array in given]
+        try:
+            given = [shared_array(array) for array in given]
+        except Exception as error:  # whatever another library raises
+            raise ValueError(f"{self.name}: out: {error}") from None
         for array, shape in zip(given, shapes):
             if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
                 what = f"{array.dtype}{array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -253,7 +257,7 @@ def check_outputs(name: str, out: Any, count: int) -> None:
     """Raise ValueError where `out` are not so many arrays, or where two of them share memory."""
     if not isinstance(out, (tuple, list)) or len(out) != count:
         got = str(len(out)) if isinstance(out, (tuple, list)) else type(out).__name__
-        raise ValueError(f"{name}: out must be {count} arrays, got {got}")
+        raise ValueError(f"{name}: out must be {f'{count} arrays' if count > 1 else 'an array'}, got {got}")
     for k in range(1, count):
         for other in range(k):
             if isinstance(out[k], np.ndarray) and isinstance(out[other], np.ndarray):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.actuators import DrivenRobot, Motor
+from rbd_dynamics.actuators.motor import check_motors
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import unknown
@@ -62,11 +63,16 @@ class DrivenSimulation:
         if not isinstance(stops, (bool, np.bool_)):
             raise TypeError(f"stops {excerpt(stops)} is neither true nor false")
         self.robot, self.model = robot, robot.model
-        self.step = real_number(step)
+        try:
+            self.step = real_number(step)
+        except ValueError as error:
+            raise ValueError(f"step {excerpt(step)} {error}") from None
         if not SHORTEST_STEP <= self.step < np.inf:
             raise ValueError(f"step {excerpt(step)} must be finite and at least {SHORTEST_STEP:g} s")
         self._limits = LinkLimits(robot, self.step, contacts, bool(stops))
         self._motors: list[tuple[int, int | None, Motor]] = []
+        if motors is not None:
+            check_motors(motors)
         for name, motor in (motors or {}).items():
             if name not in self.model.joint_names:
                 raise KeyError(unknown("joint", name, self.model.joint_names))

@@ -241,6 +241,7 @@ def test_laws_of_pairs():
         ("sphere", {"size": (0.0,)}, r"'s': size \(0.0,\) of a sphere is radius, positive"),
         ("capsule", {"size": (0.1,)}, "of a capsule is radius and length, positive"),
         ("plane", {"size": (0.1,)}, "of a plane is nothing"),
+        ("mesh", {"points": np.ones((5, 2))}, r"'s': points have shape \(5, 2\), expected \(n, 3\)"),
         ("mesh", {"points": BOX[:3]}, "'s': its 3 points enclose no volume"),
         ("mesh", {"points": BOX * [1.0, 1.0, 0.0]}, "'s': its 8 points enclose no volume"),
         ("box", {"size": (0.1, math.nan, 0.1)}, "of a box is x and y and z, positive"),
@@ -269,6 +270,22 @@ def test_sets_that_make_no_sense():
         CollisionSet(ONE, [FLOOR, ball], laws={("ball", "floor"): {"mu": 0.1}})
     with pytest.raises(ValueError, match="contact 'of all pairs': friction_coefficient -1.0"):
         CollisionSet(ONE, [FLOOR, ball], friction_coefficient=-1.0)
+    with pytest.raises(TypeError, match="laws: 3 of 'ball' and 'floor' is no dictionary"):
+        CollisionSet(ONE, [FLOOR, ball], laws={("ball", "floor"): 3})
+    with pytest.raises(TypeError, match="shapes: expected a list, not None"):
+        CollisionSet(ONE, None)
+    with pytest.raises(TypeError, match="laws: expected {pair: numbers}, not"):
+        CollisionSet(ONE, [ball], laws=[1])
+    with pytest.raises(TypeError, match="model must be a Model, not NoneType"):
+        CollisionSet(None, [ball])
+    with pytest.raises(TypeError, match="ignore_overlapping 'no' is neither"):
+        CollisionSet(ONE, [ball], ignore_overlapping="no")
+    with pytest.raises(KeyError, match="collision shape 'a': no frame named None"):
+        CollisionSet(ONE, [CollisionShape("a", None, "sphere", size=(1.0,))])
+    with pytest.raises(TypeError, match="urdf is a bytes, not a text"):
+        collision_shapes(ONE, b"<robot/>")
+    assert CollisionSet(ONE, []).contacts(pose((0.0, 0.0, 0.0))) == []
+    assert CollisionSet(ONE, []).distances(np.tile(pose((0.0, 0.0, 0.0)), (2, 1))).shape == (2, 0)
     with pytest.raises(ValueError, match="another model"):
         rbd.Robot(free("other")).in_contact(CollisionSet(ONE, [FLOOR, ball]))
 

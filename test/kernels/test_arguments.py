@@ -259,6 +259,19 @@ def test_a_tensor_elsewhere_is_an_error_by_name(robot):
 
     with pytest.raises(ValueError, match="inverse_dynamics: v: the tensor is on device cuda:0"):
         robot.inverse_dynamics(q, Elsewhere(v), a)
+    with pytest.raises(ValueError, match="inverse_dynamics: out: the tensor is on device cuda:0"):
+        robot.inverse_dynamics(q, v, a, out=Elsewhere(a))
+    with pytest.raises(ValueError, match="inverse_dynamics: out must be an array, got 5"):
+        robot.inverse_dynamics(q, v, a, out=a.tolist())
+
+
+def test_messages_name_the_method_that_was_called(robot):
+    q, v, a, _ = states(robot.model, 5)
+    frame = robot.model.frame_names[-1]
+    with pytest.raises(ValueError, match="^inverse_dynamics_derivatives: q has shape"):
+        robot.inverse_dynamics_derivatives(q[:, :2], v, a, f_ext={frame: np.zeros(6)})
+    with pytest.raises(ValueError, match="^inverse_dynamics_derivatives: v of joint"):
+        robot.inverse_dynamics_second_derivatives(q, v * np.nan, a, (v, v, a), f_ext={frame: np.zeros(6)})
 
 
 # --- types and layouts --------------------------------------------------------------------------------

@@ -312,6 +312,12 @@ def test_contacts_that_make_no_sense():
         DrivenSimulation(robot, contacts=[Contact("a", "none")])
     with pytest.raises(ValueError, match="another model"):
         DrivenSimulation(robot, contacts=ContactSet(lift(slides=True).model, [ball()]))
+    with pytest.raises(ValueError, match="step 'short' is not a number"):
+        DrivenSimulation(robot, step="short")
+    with pytest.raises(TypeError, match="motors: joint 'joint': expected a Motor, not 3"):
+        DrivenSimulation(robot, motors={"joint": 3})
+    with pytest.raises(TypeError, match="stiffness: expected {joint: number}, not 5.0"):
+        DrivenRobot(robot.model, stiffness=5.0)
     with pytest.raises(TypeError, match="stops 1 is neither"):
         DrivenSimulation(robot, stops=1)
     with pytest.raises(TypeError, match="robot must be a DrivenRobot, not Robot"):
