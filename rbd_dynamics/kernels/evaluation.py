@@ -19,6 +19,11 @@ from rbd_dynamics.model.real_numbers import plain_array, shared_array
 Shape = tuple[int, ...]
 Errors = Literal["raise", "nan"]
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
+#: arguments whose numbers are not those of degrees of freedom
+OTHERS = frozenset(
+    ("f_ext", "inertia", "fixed_inertia", "point", "target", "multipliers", "parameters")
+    + ("theta", "theta_velocity", "theta_acceleration")
+)
 #: samples that are run together where some of them are bad
 CHUNK = 64
 
@@ -32,7 +37,7 @@ class Evaluation:
     def __init__(
         self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise"
     ) -> None:
-        self.name = name.replace("_f_ext", "").removesuffix("_along")  # as users know it, for messages
+        self.name = name.replace("_f_ext", "").replace("_along", "")  # as users know it, for messages
         self._errors = errors
         self._model = model
         self._kernel = kernel
@@ -112,7 +117,7 @@ class Evaluation:
             array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
         if array.shape != expected and (argument.shared or array.shape[array.ndim - len(expected) :] != expected):
-            own = len(expected) == 1 and not argument.name.startswith("theta")
+            own = len(expected) == 1 and _is_of_joints(argument.name)
             names = f" for joints {', '.join(self._model.joint_names)}" if own else ""
             wanted = ", ".join(map(str, expected))
             raise ValueError(
@@ -225,13 +230,18 @@ class Evaluation:
 
     def _label(self, argument: str, position: int) -> str:
         """Which joint an element of q or of a vector of nv numbers belongs to."""
-        if argument in ("f_ext", "inertia") or argument.startswith("theta"):
+        if not _is_of_joints(argument):
             return f"element {position}"
         for joint in self._model.joints:
             start, size = (joint.q_index, joint.kind.nq) if argument == "q" else (joint.v_index, joint.kind.nv)
             if start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
+
+
+def _is_of_joints(argument: str) -> bool:
+    """Whether its numbers belong to degrees of freedom, and not to rows, motors or bodies."""
+    return argument.removeprefix("along_") not in OTHERS
 
 
 def _rows(array: np.ndarray, lead: Shape, shape: Shape) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
+from rbd_dynamics.constraints import FrameConstraint
 from rbd_dynamics.example_robots import robots
 
 BACKENDS = ["reference", "python", "llvm"]
@@ -263,6 +264,26 @@ def test_a_tensor_elsewhere_is_an_error_by_name(robot):
         robot.inverse_dynamics(q, v, a, out=Elsewhere(a))
     with pytest.raises(ValueError, match="inverse_dynamics: out must be an array, got 5"):
         robot.inverse_dynamics(q, v, a, out=a.tolist())
+
+
+def test_messages_name_rows_of_constraints_as_such(robot):
+    """Numbers that are not of joints do not blame one."""
+    q, v, a, _ = states(robot.model, 5)
+    held = [FrameConstraint("held", robot.model.frame_names[-1], directions=("x",))]
+    for call in (robot.constrained_forward_dynamics, robot.constrained_inverse_dynamics_derivatives):
+        with pytest.raises(ValueError, match=r"target has shape \(2,\), expected \(1,\) or \(..., 1\)$"):
+            call(q[0], v[0], a[0], held, target=[1.0, 2.0])
+        with pytest.raises(ValueError, match="target of element 0 is nan"):
+            call(q[0], v[0], a[0], held, target=[np.nan])
+        with pytest.raises(ValueError, match="samples differ: q has .*5.*, v has .*2"):
+            call(q, v[:2], a, held)
+    for call in (robot.constraint_impulse, robot.constraint_impulse_derivatives):
+        with pytest.raises(ValueError, match=r"after has shape \(2,\), expected \(..., 1\)"):
+            call(q[0], v[0], held, after=[1.0, 2.0])
+        with pytest.raises(ValueError, match="after of row 'held.x' is not finite"):
+            call(q[0], v[0], held, after=[np.inf])
+        with pytest.raises(ValueError, match=r"samples differ: q has \(?5,?\)?, v has \(?2,?\)?$"):
+            call(q, v[:2], held)
 
 
 def test_messages_name_the_method_that_was_called(robot):
