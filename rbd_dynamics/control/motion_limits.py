@@ -106,22 +106,19 @@ class MotionLimits:
                 f"point {k}: time_from_start of {points.times[k]:.6g} s is more than {LONGEST_AWAY:g} s"
             )
 
-    def check(self, trajectory: Trajectory) -> None:
+    def check(self, trajectory: Trajectory, present: Array) -> None:
         """Raises TrajectoryError, with joint, time and number, where a trajectory leaves the limits at any time.
 
-        Exact: from the extrema of each segment's polynomial. It may begin beyond the limits, where the robot is: it
-        goes no farther there, and what it begins with does not count. A jump of the velocity, as between
-        linear segments, counts as an acceleration for 10 ms.
+        Exact: from the extrema of each segment's polynomial. `present`, the position, velocity and acceleration
+        (3, joints) that it takes over from, may be beyond the limits: it goes no farther there in its first segment.
+        A jump of the velocity, as between linear segments, counts as an acceleration for 10 ms.
         """
         pieces, times = trajectory.pieces, trajectory.times
         if not len(pieces):
             return
-        first = pieces[0]
         (least, most), *rates = self._bounds
-        position = np.minimum(least, first[0] - POSITION_SLACK), np.maximum(most, first[0] + POSITION_SLACK)
-        begin = [
-            np.maximum(bound, magnitude) for (_, bound), magnitude in zip(rates, np.abs([first[1], 2.0 * first[2]]))
-        ]
+        position = np.minimum(least, present[0] - POSITION_SLACK), np.maximum(most, present[0] + POSITION_SLACK)
+        begin = [np.maximum(bound, magnitude) for (_, bound), magnitude in zip(rates, np.abs(present[1:]))]
         with np.errstate(all="ignore"):
             for start in range(0, len(pieces), SEGMENTS_AT_ONCE):
                 some = slice(start, min(start + SEGMENTS_AT_ONCE, len(pieces)))
@@ -132,7 +129,7 @@ class MotionLimits:
                     self._check_segments(pieces[1 : some.stop], times[1 : some.stop], h[1:], bounds)
                 else:
                     self._check_segments(pieces[some], times[some], h, bounds)
-            self._check_jumps(trajectory)
+            self._check_jumps(trajectory, present[1])
 
     def _check_segments(self, pieces: Array, begins: Array, h: Array, bounds: Sequence[tuple[Array, Array]]) -> None:
         """Segments of coefficients (n, 6, joints) that begin at `begins` and last h, both (n,)."""
@@ -169,19 +166,18 @@ class MotionLimits:
         if found is not None:
             raise TrajectoryError(f"between its points the motion leaves the limits: {found[1]}")
 
-    def _check_jumps(self, trajectory: Trajectory) -> None:
-        """Velocities at the ends of neighbouring segments, and the last one, after which there is rest."""
+    def _check_jumps(self, trajectory: Trajectory, before: Array) -> None:
+        """Velocities at the ends of neighbouring segments, `before` (joints) the first, and after the last: rest."""
         pieces, times = trajectory.pieces, trajectory.times
         h = np.diff(times)[:, None]
         ends = sum(power * pieces[:, power] * h ** (power - 1) for power in range(1, pieces.shape[1]))
-        after = np.vstack([pieces[1:, 1], np.zeros((1, pieces.shape[2]))])
-        jumps = np.abs(after - ends)
+        jumps = np.abs(np.vstack([pieces[:, 1], np.zeros_like(before)]) - np.vstack([before, ends]))
         most = np.maximum(self._bounds[2][1] * JUMP_TIME, AT_REST)
         wrong = jumps > most
         if wrong.any():
             k, joint = np.argwhere(wrong)[0]
             raise TrajectoryError(
-                f"the velocity of joint {self.joints[joint]!r} jumps by {jumps[k, joint]:.6g} at {times[k + 1]:.6g} s: "
+                f"the velocity of joint {self.joints[joint]!r} jumps by {jumps[k, joint]:.6g} at {times[k]:.6g} s: "
                 f"more than its acceleration limit of {self.acceleration[joint]:.6g} gives in {JUMP_TIME:g} s"
             )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_tolerances import difference
 from rbd_dynamics.control.trajectory import Interpolation, Trajectory, TrajectoryError, Waypoints, plan_from
 
 Array = NDArray[np.float64]
@@ -34,28 +35,31 @@ class PlanRequest:
         """The motion. Raises TrajectoryError where there is none within the limits.
 
         The robot is never exactly where the trajectory begins. Where points follow closely, going through the next
-        one may be too fast; those of the first 0.2 s are then left out.
+        one may be too fast; those of the first 0.2 s are then left out, if the motion without them goes past each of
+        them, at its time, within the start tolerance.
         """
         self.limits.check_points(waypoints)
         try:
             return self._plan(waypoints)
         except TrajectoryError:
             begun, later = waypoints.times <= self.elapsed, waypoints.times > self.elapsed + JOINING
-            between = int((~begun & ~later).sum())
-            if not between or not later.any() or not self._is_near(waypoints, int((~begun).argmax())):
+            between = ~begun & ~later
+            if not between.any() or not later.any():
                 raise
             try:
-                return self._plan(waypoints.some(begun | later))
+                joined = self._plan(waypoints.some(begun | later))
             except TrajectoryError:
-                pass
+                joined = None
+            if joined is not None and self._passes(joined, waypoints.some(between)):
+                return joined
             raise  # of all points: it says more
 
-    def _is_near(self, waypoints: Waypoints, point: int) -> bool:
-        """Is the present position within the start tolerance of that point?"""
+    def _passes(self, motion: Trajectory, waypoints: Waypoints) -> bool:
+        """Does it go past each of the points, at its time, within the start tolerance?"""
         points = waypoints.ordered(self.limits.joints, self.present)
-        off = points.positions[point] - self.present[0]
-        turns = np.where(self.continuous, np.round(off / (2.0 * np.pi)), 0.0)
-        return bool((np.abs(off - 2.0 * np.pi * turns) <= self.start_tolerance).all())
+        passed = np.array([motion.sample(time)[0] for time in points.times])
+        off = difference(points.positions, passed, self.continuous)
+        return bool((np.abs(off) <= self.start_tolerance).all())
 
     def _plan(self, waypoints: Waypoints) -> Trajectory:
         trajectory = plan_from(
@@ -67,5 +71,5 @@ class PlanRequest:
             start_tolerance=self.start_tolerance,
             continuous=self.continuous,
         )
-        self.limits.check(trajectory)
+        self.limits.check(trajectory, self.present)
         return trajectory

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.joint_states.plausibility import Places, Plausibility
+from rbd_dynamics.joint_states.plausibility import Plausibility
 
 Array = NDArray[np.float64]
 MissingVelocity = Literal["differentiate", "refuse"]
@@ -63,6 +63,7 @@ class JointStateReader:
         self._message_names: list[str] | None = None
         self._sources = np.zeros(0, dtype=np.intp)  # in the message
         self._targets = np.zeros(0, dtype=np.intp)  # in q and v
+        self._source_list, self._target_list = list[int](), list[int]()  # both, for loops
         self._brings_required = False  # the message names all required joints
         self._in_order = False  # all of the robot's joints and no others, in the robot's order
         self._first = True  # nothing was read in the fast way since the last change
@@ -77,13 +78,13 @@ class JointStateReader:
             self.problem = f"joint state has {len(position)} positions for {count} joints"
             return False
         if self._brings_required and len(velocity) == count:
-            q, v = np.asarray(position), np.asarray(velocity)
+            q, v = _plain(position), _plain(velocity)
             if not self._in_order:
-                q, v = q[self._sources], v[self._sources]
-            if math.isfinite(sum(q.tolist()) + sum(v.tolist())):
-                where = slice(None) if self._in_order else self._targets
-                if self.plausibility is not None and not self._plausible(q, v, where, stamp):
+                q, v = [q[k] for k in self._source_list], [v[k] for k in self._source_list]
+            if math.isfinite(sum(q) + sum(v)):
+                if self.plausibility is not None and not self._plausible(q, v, self._target_list, stamp):
                     return False
+                where = slice(None) if self._in_order else self._targets
                 self.q[where], self.v[where] = q, v
                 self.stamp = stamp
                 if self._first:
@@ -116,21 +117,22 @@ class JointStateReader:
         self._brings_required = set(self._required.tolist()) <= set(targets)
         self._sources = np.array([source for source, _ in found], dtype=np.intp)
         self._targets = np.array(targets, dtype=np.intp)
+        self._source_list, self._target_list = self._sources.tolist(), targets
         self._in_order = list(names) == list(self.names)
         self._message_names = list(names)
         return True
 
-    def _plausible(self, q: Array, v: Array, where: Places, stamp: int) -> bool:
+    def _plausible(self, q: Sequence[float], v: Sequence[float], where: Sequence[int], stamp: int) -> bool:
         """Of joints at `where`; False, and the problem. Velocities may have gaps."""
         assert self.plausibility is not None
-        before: Array = self.q[where]
-        elapsed: float | Array
+        last = self.q.tolist()
         if self._first:
-            elapsed = np.asarray(1e-9 * (stamp - self._times[where]), dtype=float)
-            before = np.where(self.seen[where] & (np.abs(elapsed) < LONGEST_DIFFERENCE), before, q)
+            elapsed = [1e-9 * (stamp - int(self._times[k])) for k in where]
+            known = [self.seen[k] and abs(time) < LONGEST_DIFFERENCE for k, time in zip(where, elapsed)]
+            before = [last[k] if known[i] else q[i] for i, k in enumerate(where)]
         else:  # all are of the last state
-            elapsed = 1e-9 * (stamp - self.stamp)
-            before = before if abs(elapsed) < LONGEST_DIFFERENCE else q
+            elapsed = [1e-9 * (stamp - self.stamp)] * len(q)
+            before = [last[k] for k in where] if abs(elapsed[0]) < LONGEST_DIFFERENCE else list(q)
         problem = self.plausibility.problem(q, v, before, elapsed, where)
         if problem:
             self.problem, self.implausible = f"joint state refused: {problem}", True
@@ -159,13 +161,13 @@ class JointStateReader:
             infinite = self.names[targets[int(np.argmax(np.isinf(v)))]]
             self.problem, self.implausible = f"joint state has an infinite velocity of joint {infinite!r}", True
             return False
-        if self.plausibility is not None and not self._plausible(q, v, targets, stamp):
+        if self.plausibility is not None and not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
             return False
         v[~self._is_required[targets] & (not self._brings_required)] = 0.0
         self._leave_fast_way()
         if not self._fill_velocities(targets, q, v, stamp):
             return False
-        if self.plausibility is not None and not self._plausible(q, v, targets, stamp):
+        if self.plausibility is not None and not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
             return False  # found by differentiation
         self.q[targets], self.v[targets] = q, v
         self._times[targets], self._fresh[targets], self.seen[targets] = stamp, True, True
@@ -204,3 +206,8 @@ class JointStateReader:
             self.problem = f"no velocity of joint {name!r} yet, it is found by differentiation"
             self.q[targets], self._times[targets], self.seen[targets] = q, stamp, True
         return False
+
+
+def _plain(numbers: Any) -> Sequence[float]:
+    """Numbers of a message, arrays of one kind or another, to loop over."""
+    return numbers if isinstance(numbers, (tuple, list)) else numbers.tolist()

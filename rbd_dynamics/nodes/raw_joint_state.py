@@ -8,20 +8,21 @@ deserialised as usual.
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from rbd_dynamics.joint_states.layout import FIELDS, layout_of
+from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
 
+Numbers = Sequence[float]
 MOST_LAYOUTS = 8  # of as many senders
 MOST_FAILURES = 20
-STAMP = struct.Struct("=iI")
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,9 @@ class _Layout:
     """Where the changing parts of messages of one length are, and what is between them."""
 
     names: list[str]
-    stamp: int
-    position: int
-    velocity: int
-    effort: int
-    count: tuple[int, int, int]  # of positions, velocities and efforts
+    stamp: int  # where it is; the numbers come after it
+    numbers: struct.Struct  # of the stamp and all numbers
+    ends: tuple[int, int, int]  # of positions, velocities and efforts among them
     fixed: tuple[tuple[slice, bytes], ...]
 
     def fits(self, raw: bytes) -> bool:
@@ -51,15 +50,13 @@ class RawJointStates:
         self._layouts: dict[int, _Layout] = {}
         self._failures = 0  # to find a layout, in a row
 
-    def read(self, raw: bytes) -> tuple[int, list[str], Any, Any, Any]:
+    def read(self, raw: bytes) -> tuple[int, list[str], Numbers, Numbers, Numbers]:
         """Stamp in ns, names, positions, velocities, efforts. Equal names are the same list each time."""
         layout = self._layouts.get(len(raw))
         if layout is not None and layout.fits(raw):
-            seconds, rest = STAMP.unpack_from(raw, layout.stamp)
-            q = np.frombuffer(raw, float, layout.count[0], layout.position)
-            v = np.frombuffer(raw, float, layout.count[1], layout.velocity)
-            tau = np.frombuffer(raw, float, layout.count[2], layout.effort)
-            return seconds * SECOND + rest, layout.names, q, v, tau
+            numbers = layout.numbers.unpack_from(raw, layout.stamp)
+            q, v, tau = layout.ends
+            return numbers[0] * SECOND + numbers[1], layout.names, numbers[2:q], numbers[q:v], numbers[v:tau]
         message = deserialize_message(raw, JointState)
         self._learn(raw, message)
         return nanoseconds(message.header.stamp), message.name, message.position, message.velocity, message.effort
@@ -84,14 +81,16 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
     fields: dict[str, Any] = dict(found.record.fields or {})
     if not found.record.isnative or list(found.names) != list(message.name):
         return None
-    numbers = sorted((fields[name][1], fields[name][1] + fields[name][0].itemsize) for name in fields)
-    fixed, end = [], 0
-    for start, stop in [*numbers, (len(found.pattern), 0)]:
+    stamp = end = fields["sec"][1]
+    form, fixed = "=", [(slice(0, stamp), raw[:stamp])]
+    for kind, start, *_ in fields.values():
         if start > end:
+            form += f"{start - end}x"
             fixed.append((slice(end, start), raw[end:start]))
-        end = stop
-    starts = {name: fields[name][1] if name in fields else 0 for name in ("sec", *FIELDS)}
-    return _Layout(
-        list(message.name), starts["sec"], starts["position"], starts["velocity"], starts["effort"], found.counts,
-        tuple(fixed),
-    )  # fmt: skip
+        form += f"{math.prod(kind.shape)}{kind.base.char}"
+        end = start + kind.itemsize
+    if len(found.pattern) > end:
+        fixed.append((slice(end, len(found.pattern)), raw[end : len(found.pattern)]))
+    q, v, tau = found.counts
+    ends = 2 + q, 2 + q + v, 2 + q + v + tau
+    return _Layout(list(message.name), stamp, struct.Struct(form), ends, tuple(fixed))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -15,11 +16,12 @@ from numpy.polynomial import polynomial
 from rbd_dynamics.control.extrema import extrema, hull
 from rbd_dynamics.control.joint_motion_limits import JointMotionLimits, largest_accelerations
 from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.planning import PlanRequest
+from rbd_dynamics.control.planning import JOINING, PlanRequest
 from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 
+START_TOLERANCE = 0.1
 SAMPLES = np.linspace(0.0, 1.0, 2001)
 number = st.one_of(st.floats(-10.0, 10.0), st.just(0.0), st.sampled_from([1e-9, -1e-9, 1e9]))
 
@@ -61,7 +63,7 @@ def test_extrema_of_closed_forms():
 def plan(points, limits, present=None, interpolation="smooth", joints=("a",), elapsed=0.0):
     present = np.zeros((3, len(joints))) if present is None else np.array(present, dtype=float)
     nobody = np.zeros(len(joints), dtype=bool)
-    request = PlanRequest(present, elapsed, limits, nobody, interpolation, 0.1)
+    request = PlanRequest(present, elapsed, limits, nobody, interpolation, START_TOLERANCE)
     return request.plan(Waypoints.of(joints, [Point(*point) for point in points]))
 
 
@@ -97,14 +99,49 @@ def test_what_is_accepted_is_within_the_limits_everywhere_and_what_is_not_is_bey
     count, points = given_points
     joints = tuple("abc"[:count])
     limits = MotionLimits.of(joints, lower=-reach, upper=reach, velocity=velocity, acceleration=acceleration)
-    unlimited = plan(points, MotionLimits.of(joints), interpolation=interpolation, joints=joints)
-    largest = np.array(list(dense_maxima(unlimited))) / [reach, velocity, acceleration]
+    bounds = [reach, velocity, acceleration]
     try:
-        plan(points, limits, interpolation=interpolation, joints=joints)
+        accepted = plan(points, limits, interpolation=interpolation, joints=joints)
     except TrajectoryError as error:
-        assert largest.max() > 0.99 or "jumps" in str(error)
+        unlimited = plan(points, MotionLimits.of(joints), interpolation=interpolation, joints=joints)
+        assert (list(dense_maxima(unlimited)) / np.array(bounds)).max() > 0.99 or "jumps" in str(error)
     else:
-        assert largest.max() <= 1.0 + 1e-5
+        assert (list(dense_maxima(accepted)) / np.array(bounds)).max() <= 1.0 + 1e-5
+        off = np.array([accepted.sample(time)[0] - position for time, position in points])
+        first = np.array([time for time, _ in points]) <= JOINING  # may be left out where the motion goes past them
+        assert (np.abs(off) <= np.where(first, START_TOLERANCE, 1e-9)[:, None]).all()
+
+
+@pytest.mark.parametrize(
+    ("points", "velocities", "present", "reason"),
+    [  # what the first segment begins with by itself counts, unlike what the robot does already
+        ([(0.5, [0.625])], None, [0.0, 0.0, 0.0], "velocity 1.25 of joint 'a' at 0 s is more than its limit of 1"),
+        ([(1.0, [0.5]), (2.0, [0.5])], None, [0.0, 0.0, 0.0], "jumps by 0.5 at 0 s"),
+        ([(0.5, [0.1])], [0.0], [0.0, 0.0, 0.0], "acceleration 2.4 of joint 'a' at 0 s is more than its limit of 2"),
+        ([(1.0, [0.5])], [0.0], [0.0, 1.2, -3.0], ""),
+    ],
+)
+def test_limits_hold_from_the_first_moment_on(points, velocities, present, reason):
+    limits = MotionLimits.of(["a"], lower=-1.0, upper=1.0, velocity=1.0, acceleration=2.0 if velocities else 40.0)
+    points = [(*point, velocities) for point in points] if velocities else points
+    state = np.array(present)[:, None]
+    if reason:
+        with pytest.raises(TrajectoryError, match=re.escape(reason)):
+            plan(points, limits, present=state, interpolation="as_given")
+    else:
+        assert plan(points, limits, present=state, interpolation="as_given").times.tolist() == [0.0, 1.0]
+
+
+def test_a_point_of_the_first_moments_is_not_left_out_if_the_motion_does_not_go_past_it():
+    points = [(0.125, [0.0]), (0.1875, [1.0]), (1.1875, [0.0])]
+    with pytest.raises(TrajectoryError, match="of joint 'a' at .* s is more than its limit"):
+        plan(points, MotionLimits.of(["a"], lower=-1.0, upper=1.0, velocity=1.0, acceleration=1.0))
+    near = [(0.125, [0.0]), (0.1875, [0.09]), (2.0, [0.0])]
+    joined = plan(near, MotionLimits.of(["a"], lower=-1.0, upper=1.0, velocity=1.0, acceleration=1.0))
+    assert joined.times.tolist() == [0.0, 2.0]
+    far = [(0.125, [0.0]), (0.1875, [0.11]), (2.0, [0.0])]
+    with pytest.raises(TrajectoryError, match="of joint 'a' at .* s is more than its limit"):
+        plan(far, MotionLimits.of(["a"], lower=-1.0, upper=1.0, velocity=1.0, acceleration=1.0))
 
 
 @pytest.mark.parametrize(
