@@ -12,6 +12,7 @@ from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.rotors import Rotor
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Body, Model
 from rbd_dynamics.spatial.so3 import Vec3
 
@@ -19,9 +20,14 @@ from rbd_dynamics.spatial.so3 import Vec3
 def with_drives(
     model: Model, stiffness: Mapping[str, float] | None = None, damping: Mapping[str, float] | None = None
 ) -> Model:
-    """The model with other stiffnesses and dampings, by the names of its joints. Raises KeyError, ModelError."""
+    """The model with other stiffnesses and dampings, by the names of its joints.
+
+    Raises KeyError, ModelError, TypeError for what is no {joint: number}.
+    """
     changes: dict[str, dict[str, float]] = {}
     for key, values in (("stiffness", stiffness), ("damping", damping)):
+        if values is not None and not isinstance(values, Mapping):
+            raise TypeError(f"{key}: expected {{joint: number}}, not {excerpt(values)}")
         for name, value in (values or {}).items():
             model.joint(name)
             changes.setdefault(name, {})[key] = value

@@ -96,12 +96,14 @@ class Motor:
 
         acceleration: of the joint, where the rotor's inertia shall count here and not as the joint's armature.
         """
+        _check_shapes(current=current, speed=speed, acceleration=acceleration)
         given = self.torque_constant * real_array(current, "current")
         rotor, omega = self._rotor_losses(speed, acceleration)
         return self._through_gear(given - rotor, omega)
 
     def current(self, torque: ArrayLike, speed: ArrayLike, *, acceleration: ArrayLike = 0.0) -> Array:
         """The current (A) for a torque of the joint: the inverse of `torque`."""
+        _check_shapes(torque=torque, speed=speed, acceleration=acceleration)
         wanted = real_array(torque, "torque")
         losses, omega = self._rotor_losses(speed, acceleration)
         rotor = wanted / self.gear_ratio
@@ -123,11 +125,13 @@ class Motor:
 
     def saturated(self, torque: ArrayLike, speed: ArrayLike) -> Array:
         """The torque, no more than what is available at the speed."""
+        _check_shapes(torque=torque, speed=speed)
         lowest, highest = self.available(speed)
         return np.clip(real_array(torque, "torque"), lowest, highest)
 
     def electrical_power(self, current: ArrayLike, speed: ArrayLike) -> Array:
         """R i^2 + k i omega, W: heat of the windings, and what the rotor takes; negative: it generates."""
+        _check_shapes(current=current, speed=speed)
         i, omega = real_array(current, "current"), self.gear_ratio * real_array(speed, "speed")
         found: Array = self.resistance * i * i + self.torque_constant * i * omega
         return found
@@ -152,6 +156,24 @@ class Motor:
         return np.where(np.sign(rotor) * np.sign(omega) >= 0.0, self.efficiency, 1.0 / self.back_efficiency)
 
 
+def _check_shapes(**given: ArrayLike) -> None:
+    shapes = {name: real_array(value, name).shape for name, value in given.items()}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        text = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes do not go together: {text}") from None
+
+
+def check_motors(motors: Mapping[str, Motor]) -> None:
+    """Raises TypeError, naming the joint, for what is no {joint: Motor}."""
+    if not isinstance(motors, Mapping):
+        raise TypeError(f"motors: expected {{joint: Motor}}, not {excerpt(motors)}")
+    for name, motor in motors.items():
+        if not isinstance(motor, Motor):
+            raise TypeError(f"motors: joint {excerpt(name)}: expected a Motor, not {excerpt(motor)}")
+
+
 def load_motors(path: str | os.PathLike[str]) -> dict[str, Motor]:
     """{joint: motor} of a YAML file with the parameters of `Motor` for each joint. Raises ModelError, naming both."""
     where = f"file {shortened(os.fsdecode(path), 200)}"
@@ -170,7 +192,8 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, Motor]:
 
 
 def with_motors(model: Model, motors: Mapping[str, Motor]) -> Model:
-    """The model with the motors' gear ratios, and their reflected inertias as armatures. Raises KeyError."""
+    """The model with the motors' gear ratios, and their reflected inertias as armatures. Raises KeyError, TypeError."""
+    check_motors(motors)
     for name in motors:
         model.joint(name)
     bodies = []

@@ -3,7 +3,8 @@
 
 - `CollisionShape`, or `collision_shapes` of a URDF's <collision> elements: spheres, capsules, boxes, cylinders, hulls
   of meshes, planes;
-- `CollisionSet`: which of them may touch, with which friction; its `contacts` at a configuration.
+- `CollisionSet`: which of them may touch, with which friction; its `contacts` at a configuration;
+- `read_collisions`: of plain data, as scenes in YAML have it.
 
 Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. Distances are those of the package
 `coal`; how contacts move is theory.md section 10.
@@ -11,7 +12,8 @@ Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. 
 
 from rbd_dynamics.collisions.collision_set import CollisionSet
 from rbd_dynamics.collisions.description import collision_shapes
+from rbd_dynamics.collisions.dictionary import read_collisions
 from rbd_dynamics.collisions.narrow_phase import Touch
 from rbd_dynamics.collisions.shapes import CollisionShape
 
-__all__ = ["CollisionSet", "CollisionShape", "Touch", "collision_shapes"]
+__all__ = ["CollisionSet", "CollisionShape", "Touch", "collision_shapes", "read_collisions"]

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.collisions.motion import LinkMotion, LinkMotions, rows_of
-from rbd_dynamics.collisions.narrow_phase import Pair, Side, Touch
+from rbd_dynamics.collisions.motion import LinkMotions, MovedFrames, rows_of, times
+from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side, Touch
+from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
 from rbd_dynamics.collisions.shapes import CollisionShape
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
@@ -20,6 +22,7 @@ from rbd_dynamics.contacts.solver import Cone, check_cone
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -30,20 +33,33 @@ MARGIN = 1e-3  # m
 LAW = ("friction_coefficient", "restitution", "compliance", "damping")
 
 
+class _Moved(NamedTuple):
+    """frames: of links. R (n, 3, 3), p (n, 3): of all shapes, in the world."""
+
+    frames: MovedFrames
+    R: Array
+    p: Array
+
+
 class CollisionSet(ContactFinder):
     """Convex shapes; which of them may touch, and by which laws.
 
-    Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating. What has the frame
-    "world" touches all that moves.
+    Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating, nor what overlaps
+    for good (`overlaps`). What has the frame "world" touches all that moves. `pairs` are those that may touch,
+    `ignored` those that may not, with the reason.
 
     Parameters:
         shapes: with different names.
         ignore: pairs of names, of shapes or frames, that do not touch either.
+        ignore_overlapping: find pairs that overlap for good, and ignore them: what overlaps in the start position and
+            in 95 of 100 random ones within the limits, always the same ones; and, if they overlap at the start,
+            neighbours with nothing between them but links without shapes. Links count with all their shapes.
         friction_coefficient, restitution, compliance, damping: as `Contact` has them, of all pairs.
         laws: {pair of names, of shapes or frames: other values of these for it}.
         cone: as `ContactSet` has it.
 
-    Raises KeyError for unknown names, ValueError for what makes no sense, ModuleNotFoundError without `coal`.
+    Raises KeyError for unknown names, TypeError and ValueError for what makes no sense, ModuleNotFoundError without
+    `coal`.
     """
 
     def __init__(
@@ -52,6 +68,7 @@ class CollisionSet(ContactFinder):
         shapes: Iterable[CollisionShape],
         *,
         ignore: Iterable[Names] = (),
+        ignore_overlapping: bool = True,
         friction_coefficient: float = 0.5,
         restitution: float = 0.0,
         compliance: float = 0.0,
@@ -60,6 +77,11 @@ class CollisionSet(ContactFinder):
         cone: Cone = "elliptic",
     ) -> None:
         check_cone(cone)
+        if not isinstance(model, Model):
+            raise TypeError(f"model must be a Model, not {type(model).__name__}")
+        _check_kinds(shapes=shapes, ignore=ignore, laws={} if laws is None else laws)
+        if not isinstance(ignore_overlapping, (bool, np.bool_)):
+            raise TypeError(f"ignore_overlapping {excerpt(ignore_overlapping)} is neither true nor false")
         self.model, self.shapes, self.cone = model, tuple(shapes), cone
         for shape in self.shapes:
             if not isinstance(shape, CollisionShape):
@@ -70,56 +92,101 @@ class CollisionSet(ContactFinder):
         self._bodies = [self._body(shape) for shape in self.shapes]
         self._places = [self._placement(shape) for shape in self.shapes]
         common = dict(zip(LAW, (friction_coefficient, restitution, compliance, damping)))
+        _law("of all pairs", "frame", "reference", common)
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
+        for (one, other), values in (laws or {}).items():  # also those of pairs that never touch
+            if not isinstance(values, Mapping):
+                raise TypeError(f"laws: {excerpt(values)} of {one!r} and {other!r} is no dictionary")
+            _law(f"{one} on {other}", one, other, {**common, **values})
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]
-        self._pairs: list[Pair] = []
+        #: {pair of shapes of different bodies that do not touch, by name: why}
+        self.ignored: dict[Names, str] = {}
+        pairs: list[Pair] = []
         order = sorted(
             range(len(self.shapes)), key=lambda k: (self.shapes[k].kind != "plane", self._bodies[k] != WORLD)
         )
         index = []
         for i, lower in enumerate(order):
             for upper in order[i + 1 :]:
-                if not self._may_touch(lower, upper) or any(_matches(two, lower, upper) for two in ignored):
+                if self._bodies[lower] == self._bodies[upper]:
+                    continue
+                if not self._may_touch(lower, upper):
+                    self._ignore(upper, lower, NEIGHBOURS)
+                    continue
+                if any(_matches(two, lower, upper) for two in ignored):
+                    self._ignore(upper, lower, "given")
                     continue
                 values = dict(common)
                 for two, own in others:
                     values.update(own if _matches(two, lower, upper) else {})
-                one, other = self.shapes[upper], self.shapes[lower]
-                law = _law(one, other, values)
-                self._pairs.append(Pair(self._sides[upper], self._sides[lower], law))
+                law = self._law_of(self.shapes[upper], self.shapes[lower], values)
+                pairs.append(Pair(self._sides[upper], self._sides[lower], law))
                 index.append((upper, lower))
-        #: pairs of shapes that may touch, by name
-        self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
-        self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
-        self._reach = np.array([shape.reach for shape in self.shapes])
-        moving = dict.fromkeys(shape.frame for shape, body in zip(self.shapes, self._bodies) if body != WORLD)
-        self._frames = tuple(moving)
         self._pinned = {k for k, body in enumerate(self._bodies) if body == WORLD}
         for k in self._pinned:
             self._sides[k].move(*self._places[k])
+        for k, reason in sorted(self._for_good(pairs, index).items(), reverse=True) if ignore_overlapping else ():
+            del pairs[k]
+            self._ignore(*index.pop(k), reason)
+        self._pairs = pairs
+        #: pairs of shapes that may touch, by name
+        self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
+        self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
+        moving = [None if body == WORLD else shape.frame for shape, body in zip(self.shapes, self._bodies)]
+        self._frames = tuple(dict.fromkeys(frame for frame in moving if frame is not None))
+        numbers = {name: k for k, name in enumerate(self._frames)}
+        #: of each shape: its frame, in which it is at R and p; of planes no reach
+        self._frame_of = np.array([numbers.get(frame or "", len(numbers)) for frame in moving], dtype=np.intp)
+        self._own_R = np.array([R for R, _ in self._places]).reshape(-1, 3, 3)
+        self._own_p = np.array([p for _, p in self._places]).reshape(-1, 3)
+        reach = np.array([shape.reach for shape in self.shapes])
+        self._finite_reach = np.where(np.isinf(reach), 0.0, reach)
+        #: of each pair: whether the second is a plane, and its normal; and how far both reach
+        self._over_plane = np.isinf(reach[self._index[:, 1]])
+        self._up = self._own_R[self._index[:, 1], :, 2]
+        self._reaches = self._finite_reach[self._index].sum(axis=1)
 
-    def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> list[Touch]:
-        """All points of contact at one configuration where shapes are nearer than the margin (m).
+    def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> Any:
+        """All points of contact where shapes are nearer than the margin (m): a list of `Touch`.
 
-        Several where edges or faces meet; gaps are negative where shapes overlap.
+        Several where edges or faces meet; gaps are negative where shapes overlap. Of a batch (..., nq) lists of such
+        lists, an axis in an axis.
         """
-        position = self.model.configuration(q)
-        if position.ndim != 1:
-            raise ValueError(f"q has shape {position.shape}, expected ({self.model.nq},)")
-        near = self._near(self._moved(position, np.zeros(self.model.nv)), margin)
+        positions, limit = self.model.configuration(q), _margin(margin)
+        if positions.ndim > 1:
+            return [self.contacts(part, margin=margin) for part in positions]
+        near = self._near(self._moved(positions, np.zeros(self.model.nv)), limit)
         return [touch for touches, _, _ in near for touch in touches]
+
+    def distances(self, q: ArrayLike, *, margin: float = math.inf) -> Array:
+        """(..., pairs) of each of `pairs`, m, to 1e-6; negative where they overlap, infinite beyond the margin.
+
+        Parameters:
+            q: (..., nq). margin: m; what is surely further away costs next to nothing.
+        """
+        positions, limit = self.model.configuration(q), _margin(margin)
+        found = np.full((*positions.shape[:-1], len(self._pairs)), np.inf)
+        still = np.zeros(self.model.nv)
+        for k in np.ndindex(*positions.shape[:-1]):
+            for number in self._close(self._moved(positions[k], still), limit):
+                distance = self._pairs[number].distance()
+                found[k][number] = distance if distance <= limit else np.inf
+        return found
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
-        motions = self._moved(q, v)
-        near = self._near(motions, margin + duration * self._fastest(motions))
-        parts = [rows_of(touches, motions[a], motions[b]) for touches, a, b in near]
-        all_of_them = [touch for touches, _, _ in near for touch in touches]
-        gaps = np.array([touch.gap for touch in all_of_them])
+        moved = self._moved(q, v)
+        near = self._near(moved, margin + duration * self._fastest(moved) if duration else margin)
+        touches = [touch for touches, _, _ in near for touch in touches]
+        laws, gaps = [touch.law for touch in touches], np.array([touch.gap for touch in touches])
         empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
-        A, velocity, bias = (np.concatenate(part) for part in zip(*parts)) if parts else empty
-        return FoundContacts([touch.law for touch in all_of_them], gaps, A, velocity, bias, cone=self.cone)
+        counts = [len(own) for own, _, _ in near]
+        on = (np.repeat(self._frame_of[list(shapes)], counts) for shapes in list(zip(*near))[1:])
+        rows = rows_of(touches, moved.frames, *on) if near else empty
+        points = [(touch.point, touch.other) for touch in touches]
+        directions = [(touch.normal, *touch.tangents) for touch in touches]
+        return FoundContacts(laws, gaps, *rows, cone=self.cone, points=points, directions=directions)
 
     # --- where everything is ----------------------------------------------------------------------
 
@@ -127,49 +194,86 @@ class CollisionSet(ContactFinder):
     def _motions(self) -> LinkMotions:
         return LinkMotions(Robot(self.model), self._frames)
 
-    def _moved(self, q: Array, v: Array) -> list[LinkMotion]:
-        """The motion of each shape's frame, after all have been moved there."""
-        if not self._frames:
+    def _moved(self, q: Array, v: Array) -> _Moved:
+        """Where all shapes are, and how their frames move."""
+        frames = self._motions(q, v)
+        R = frames.R[self._frame_of]
+        return _Moved(frames, R @ self._own_R, frames.p[self._frame_of] + times(R, self._own_p))
+
+    def _close(self, moved: _Moved, margin: float) -> list[int]:
+        """Numbers of the pairs whose shapes may be nearer than the margin; these shapes are moved there."""
+        if not len(self._index):
             return []
-        by_frame = dict(zip(self._frames, self._motions(q, v)))
-        found = []
-        for k, (shape, side, (R, p)) in enumerate(zip(self.shapes, self._sides, self._places)):
-            if k in self._pinned:
-                found.append(self._motions.world)
-                continue
-            motion = by_frame[shape.frame]
-            side.move(motion.R @ R, motion.p + motion.R @ p)
-            found.append(motion)
+        a, b = self._index.T
+        apart = moved.p[a] - moved.p[b]
+        distance = np.where(self._over_plane, (apart * self._up).sum(axis=1), np.sqrt((apart * apart).sum(axis=1)))
+        close = np.flatnonzero(distance - self._reaches <= margin)
+        for k in {int(shape) for shape in self._index[close].flat} - self._pinned:
+            self._sides[k].move(moved.R[k], moved.p[k])
+        found: list[int] = close.tolist()
         return found
 
-    def _near(self, motions: list[LinkMotion], margin: float) -> list[tuple[list[Touch], int, int]]:
+    def _near(self, moved: _Moved, margin: float) -> list[tuple[list[Touch], int, int]]:
         """Of each pair that is near its touches, and the numbers of its shapes."""
-        if not motions or not len(self._index):
-            return []
-        places = np.array([side.p for side in self._sides])
-        a, b = self._index.T
-        apart = np.linalg.norm(places[a] - places[b], axis=1) - self._reach[a]
-        for k in np.flatnonzero(np.isinf(self._reach[b])):  # over a plane
-            apart[k] = (places[a[k]] - places[b[k]]) @ self._sides[b[k]].R[:, 2] - self._reach[a[k]]
-        apart -= np.where(np.isinf(self._reach[b]), 0.0, self._reach[b])
-        close = ((self._pairs[k].touches(margin), int(a[k]), int(b[k])) for k in np.flatnonzero(apart <= margin))
-        return [found for found in close if found[0]]
+        found = ((self._pairs[k].touches(margin), *self._index[k].tolist()) for k in self._close(moved, margin))
+        return [near for near in found if near[0]]
 
-    def _fastest(self, motions: list[LinkMotion]) -> float:
+    def _fastest(self, moved: _Moved) -> float:
         """How fast two shapes may come near to each other, m/s."""
-        speeds = [
-            float(np.linalg.norm(motion.v) + np.linalg.norm(motion.w) * (np.linalg.norm(side.p - motion.p) + reach))
-            for motion, side, reach, body in zip(motions, self._sides, self._reach, self._bodies)
-            if body != WORLD
-        ]
-        return 2.0 * max(speeds, default=0.0)
+        speeds, turns = (np.sqrt((part * part).sum(axis=1)) for part in (moved.frames.v, moved.frames.w))
+        arms = moved.p - moved.frames.p[self._frame_of]
+        far = np.sqrt((arms * arms).sum(axis=1)) + self._finite_reach
+        return 2.0 * float((speeds[self._frame_of] + turns[self._frame_of] * far).max(initial=0.0))
 
     # --- which may touch --------------------------------------------------------------------------
 
+    @staticmethod
+    def _law_of(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
+        return _law(f"{one.name} on {other.name}", one.frame, other.frame, values)
+
+    def _ignore(self, upper: int, lower: int, reason: str) -> None:
+        self.ignored[self.shapes[upper].name, self.shapes[lower].name] = reason
+
+    def _for_good(self, pairs: list[Pair], index: list[tuple[int, int]]) -> dict[int, str]:
+        """{number of a pair whose links overlap for good: why}. What stands in the world is as a link of its own."""
+        numbers: dict[frozenset[Any], list[int]] = {}
+        for k, two in enumerate(index):
+            owners = (shape if self.shapes[shape].frame == WORLD_FRAME else self.shapes[shape].frame for shape in two)
+            numbers.setdefault(frozenset(owners), []).append(k)
+
+        def overlaps(poses: list[Transform], number: int) -> bool:
+            for k in groups[number]:
+                for shape in index[k]:
+                    self._put(shape, poses)
+                if pairs[k].depth() > ROUGH:
+                    return True
+            return False
+
+        groups = list(numbers.values())
+        first = [index[group[0]] for group in groups]
+        bodies = [(self._bodies[a], self._bodies[b]) for a, b in first]
+        links = [WORLD_FRAME not in (self.shapes[a].frame, self.shapes[b].frame) for a, b in first]
+        found = overlapping_for_good(self.model, bodies, links, frozenset(self._bodies), overlaps)
+        return {k: reason for number, reason in found.items() for k in groups[number]}
+
+    def _put(self, shape: int, poses: list[Transform]) -> None:
+        """A shape to where it is with these poses of the bodies."""
+        if shape not in self._pinned:
+            frame = self.model.frame(self.shapes[shape].frame)
+            pose = poses[frame.body] @ frame.placement @ self.shapes[shape].placement
+            pose = Transform.of(pose.rotation, pose.p)
+            self._sides[shape].move(np.array(pose.rotation).reshape(3, 3), np.array(pose.p))
+
     def _body(self, shape: CollisionShape) -> int:
-        if shape.kind == "plane" and shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body != WORLD:
+        if shape.frame == WORLD_FRAME:
+            return WORLD
+        try:
+            body = self.model.frame(shape.frame).body
+        except KeyError as error:
+            raise KeyError(f"collision shape {excerpt(shape.name)}: {error.args[0]}") from None
+        if shape.kind == "plane" and body != WORLD:
             raise ValueError(f"collision shape {excerpt(shape.name)}: a plane cannot move with {excerpt(shape.frame)}")
-        return WORLD if shape.frame == WORLD_FRAME else self.model.frame(shape.frame).body
+        return body
 
     def _placement(self, shape: CollisionShape) -> tuple[Array, Array]:
         """In its frame, or in the world for what does not move."""
@@ -181,8 +285,6 @@ class CollisionSet(ContactFinder):
 
     def _may_touch(self, one: int, other: int) -> bool:
         bodies = self._bodies[one], self._bodies[other]
-        if bodies[0] == bodies[1]:
-            return False
         if WORLD_FRAME in (self.shapes[one].frame, self.shapes[other].frame):
             return True
         for child, parent in (bodies, bodies[::-1]):
@@ -203,19 +305,37 @@ class CollisionSet(ContactFinder):
         return found[0], found[1]
 
 
+def _check_kinds(*, shapes: object, ignore: object, laws: object) -> None:
+    for what, value in (("shapes", shapes), ("ignore", ignore)):
+        if not isinstance(value, Iterable):
+            raise TypeError(f"{what}: expected a list, not {excerpt(value)}")
+    if not isinstance(laws, Mapping):
+        raise TypeError(f"laws: expected {{pair: numbers}}, not {excerpt(laws)}")
+
+
+def _margin(margin: float) -> float:
+    """Checked. Raises ValueError."""
+    try:
+        found = real_number(margin)
+    except ValueError as error:
+        raise ValueError(f"margin {excerpt(margin)} {error}") from None
+    if math.isnan(found):
+        raise ValueError("margin is nan")
+    return found
+
+
 def _matches(two: tuple[set[int], set[int]], one: int, other: int) -> bool:
     return (one in two[0] and other in two[1]) or (other in two[0] and one in two[1])
 
 
-def _law(one: CollisionShape, other: CollisionShape, values: Mapping[str, float]) -> Contact:
-    name = f"{one.name} on {other.name}"
+def _law(name: str, frame: str, reference: str, values: Mapping[str, float]) -> Contact:
     if set(values) - set(LAW):
         raise ValueError(f"contact {excerpt(name)}: its law {dict(values)} has others than {', '.join(LAW)}")
     friction, restitution, compliance, damping = (values[key] for key in LAW)
     return Contact(
         name,
-        one.frame,
-        reference=other.frame,
+        frame,
+        reference=reference,
         friction_coefficient=friction,
         restitution=restitution,
         compliance=compliance,

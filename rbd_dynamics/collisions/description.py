@@ -27,8 +27,10 @@ def collision_shapes(
         find: the file of a mesh by its name in the description, as `scene.mesh_files.MeshFinder.find` does. Of a mesh
             the convex hull counts.
 
-    Raises ValueError that names the link for a shape or a mesh that cannot be read.
+    Raises ValueError that names the link for a shape or a mesh that cannot be read, TypeError for what is no text.
     """
+    if not isinstance(urdf, str):
+        raise TypeError(f"collision shapes: urdf is a {type(urdf).__name__}, not a text")
     findings = Findings()
     shapes = shapes_of(urdf.lstrip("\ufeff \t\r\n"), findings)
     if findings.errors:

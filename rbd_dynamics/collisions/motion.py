@@ -24,13 +24,14 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
-class LinkMotion(NamedTuple):
-    """Of a frame at one state, all in the world.
+class MovedFrames(NamedTuple):
+    """n frames and the world, which is the last, at one state, all in the world.
 
-    R (3, 3), p (3). J, turning (3, nv): of its origin's velocity and of its angular velocity. v, w (3): these
-    velocities. a, alpha (3): their rates without joint acceleration.
+    R (n + 1, 3, 3), p (n + 1, 3). J, turning (n + 1, 3, nv): of their origins' velocities and of their angular
+    velocities. v, w (n + 1, 3): these velocities. a, alpha (n + 1, 3): their rates without joint acceleration.
     """
 
     R: Array
@@ -41,15 +42,6 @@ class LinkMotion(NamedTuple):
     w: Array
     a: Array
     alpha: Array
-
-    def velocities(self, arms: Array) -> Array:
-        """(k, 3) of the material points there. arms (k, 3): from the origin to them."""
-        return self.v + arms @ hat(self.w).T
-
-    def accelerations(self, arms: Array) -> Array:
-        """(k, 3) of the material points there, without joint acceleration."""
-        turning = hat(self.w)
-        return self.a + arms @ (hat(self.alpha) + turning @ turning).T
 
 
 class LinkMotions:
@@ -82,50 +74,84 @@ class LinkMotions:
             return [poses, twists, jacobians]
 
         self._kernel = robot.custom_kernel("link_motions", signature, function_of(model, signature, motions))
-        still = np.zeros((3, model.nv))
-        origin = np.zeros(3)
-        #: of what does not move
-        self.world = LinkMotion(np.eye(3), origin, still, still, origin, origin, origin, origin)
+        self._nv = model.nv
 
-    def __call__(self, q: Array, v: Array) -> list[LinkMotion]:
+    def __call__(self, q: Array, v: Array) -> MovedFrames:
         """At one state."""
+        n = self._count
         poses, twists, jacobians = self._kernel((q, v))
-        found = []
-        for pose, (twist, rate), J in zip(poses, twists, jacobians):
-            R = np.ascontiguousarray(pose[:, :3])
-            w, velocity = twist[:3], twist[3:]
-            a = R @ (rate[3:] + hat(w) @ velocity)
-            found.append(LinkMotion(R, pose[:, 3].copy(), R @ J[3:], R @ J[:3], R @ velocity, R @ w, a, R @ rate[:3]))
-        return found
+        R, p = np.empty((n + 1, 3, 3)), np.zeros((n + 1, 3))
+        R[:n], p[:n], R[n] = poses[:, :, :3], poses[:, :, 3], np.eye(3)
+        moved = np.zeros((n + 1, 2, 3, self._nv))
+        np.matmul(R[:n, None], jacobians.reshape(n, 2, 3, self._nv), out=moved[:n])
+        rates = np.zeros((n + 1, 3, 4))  # w, v, their rates without joint acceleration, as columns
+        parts = twists.reshape(n, 4, 3).copy()
+        parts[:, 3] += times(hats(parts[:, 0]), parts[:, 1])
+        np.matmul(R[:n], parts.transpose(0, 2, 1), out=rates[:n])
+        w, velocity, alpha, a = (rates[:, :, k] for k in range(4))
+        return MovedFrames(R, p, moved[:, 1], moved[:, 0], velocity, w, a, alpha)
 
 
-def rows_of(touches: Sequence[Touch], upper: LinkMotion, lower: LinkMotion) -> tuple[Array, Array, Array]:
-    """(A (3k, nv), A v (3k), Adot v (3k)) of the k points in which one pair touches: normal and tangents of each."""
-    normal, T = touches[0].normal, touches[0].tangents
-    N = np.vstack([normal, T])
-    C, share, radius = touches[0].curvature
-    above = np.array([touch.point for touch in touches]) - upper.p
-    below = np.array([touch.other for touch in touches]) - lower.p
-    relative = upper.velocities(above) - lower.velocities(below)
-    slip = relative @ T.T
-    carried = T @ (hat(normal) @ lower.w)
-    turned = T @ (hat(normal) @ upper.w) - carried
+class _Points(NamedTuple):
+    """Material points (k) of frames: arms (k, 3) from their origins, as `hats`, and of the angular velocities."""
+
+    frames: Indices
+    arms: Array
+    turns: Array
+
+    @staticmethod
+    def of(moved: MovedFrames, frames: Indices, points: list[Array]) -> _Points:
+        return _Points(frames, np.array(points) - moved.p[frames], hats(moved.w[frames]))
+
+    def velocities(self, moved: MovedFrames) -> Array:
+        """(k, 3)"""
+        return moved.v[self.frames] + times(self.turns, self.arms)
+
+    def accelerations(self, moved: MovedFrames, wandering: Array) -> Array:
+        """(k, 3) Without joint acceleration, of what wanders over the bodies with these velocities (k, 3)."""
+        turning = times(hats(moved.alpha[self.frames]), self.arms)
+        return moved.a[self.frames] + turning + times(self.turns, times(self.turns, self.arms) + wandering)
+
+    def rows(self, moved: MovedFrames, N: Array) -> Array:
+        """(k, 3, nv) Along N (k, 3, 3)."""
+        return N @ moved.J[self.frames] - (N @ hats(self.arms)) @ moved.turning[self.frames]
+
+
+def rows_of(touches: Sequence[Touch], moved: MovedFrames, upper: Indices, lower: Indices) -> tuple[Array, Array, Array]:
+    """(A (3k, nv), A v (3k), Adot v (3k)) of k points of contact: normal and tangents of each.
+
+    upper, lower (k): numbers of the frames on which forces act, and of those on which the opposite ones do.
+    """
+    normal, T = np.array([touch.normal for touch in touches]), np.array([touch.tangents for touch in touches])
+    N = np.concatenate([normal[:, None], T], axis=1)
+    C, share, radius = (np.array(part) for part in zip(*(touch.curvature for touch in touches)))
+    above = _Points.of(moved, upper, [touch.point for touch in touches])
+    below = _Points.of(moved, lower, [touch.other for touch in touches])
+    relative = above.velocities(moved) - below.velocities(moved)
+    across = hats(normal)
+    slip, carried = times(T, relative), times(T, times(across, moved.w[lower]))
+    turned = times(T, times(across, moved.w[upper])) - carried
     # by the envelope theorem for max over n of -support_upper(-n) - support_lower(n): theory.md section 10
-    turning = (slip @ C.T - turned @ share - carried) @ T  # of the normal
-    wandering = slip @ share.T + radius @ turned
-    over_upper, over_lower = -wandering @ T, (slip - wandering) @ T  # of the point, over each body
-    rate = upper.accelerations(above) + over_upper @ hat(upper.w).T
-    rate -= lower.accelerations(below) + over_lower @ hat(lower.w).T
-    bias = rate @ N.T
-    bias[:, 0] += np.einsum("ki,ki->k", turning, relative)
-    bias[:, 1:] -= (turning @ T.T) * (relative @ normal)[:, None]
-    moved = N @ (upper.J - lower.J)
-    turns = [[np.cross(N, arms[k]) for arms in (above, below)] for k in range(len(touches))]
-    A = [moved - own @ upper.turning + other @ lower.turning for own, other in turns]
-    return np.concatenate(A), (relative @ N.T).reshape(-1), bias.reshape(-1)
+    turning = times(C, slip) - times(share.transpose(0, 2, 1), turned) - carried  # of the normal, along the tangents
+    wandering = times(share, slip) + times(radius, turned)
+    back = T.transpose(0, 2, 1)
+    over_upper, over_lower = times(back, -wandering), times(back, slip - wandering)  # of the point, over each body
+    rate = above.accelerations(moved, over_upper) - below.accelerations(moved, over_lower)
+    bias, velocity = times(N, rate), times(N, relative)
+    bias[:, 0] += (turning * slip).sum(axis=1)
+    bias[:, 1:] -= turning * velocity[:, :1]
+    A = above.rows(moved, N) - below.rows(moved, N)
+    return A.reshape(-1, A.shape[-1]), velocity.reshape(-1), bias.reshape(-1)
 
 
-def hat(a: Array) -> Array:
-    """(3, 3): a x b as a product."""
-    x, y, z = a
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+def times(matrices: Array, vectors: Array) -> Array:
+    """(k, m) of (k, m, n) and (k, n)."""
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def hats(a: Array) -> Array:
+    """(k, 3, 3) of (k, 3): a x b as a product."""
+    return (a @ _HATS).reshape(-1, 3, 3)
+
+
+_HATS = np.array([np.cross(np.eye(3), unit) for unit in np.eye(3)]).reshape(3, 9)

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.collisions.features import FLAT, Feature, feature_of, fine_tolerance_of, tolerance_of
+from rbd_dynamics.collisions.features import FLAT, Feature, feature_of, fine_tolerance_of, length, tolerance_of
 from rbd_dynamics.collisions.shapes import CollisionShape, coal, coal_geometry
 from rbd_dynamics.contacts import Contact
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 MOST_POINTS = 8  # of a face
 ROUND_SAMPLES = 6  # of a cylinder's end that stands on a face, which coal doubles
@@ -89,6 +90,10 @@ class Pair:
 
     def touches(self, margin: float) -> list[Touch]:
         """All points where they are nearer than the margin (m)."""
+        if self.lower.shape.kind == "plane":
+            above = self.upper.feature(-self.lower.R[:, 2])
+            if above.rank < 2 or self.upper.shape.kind != "cylinder":  # whose face has more corners in coal
+                return self._on_plane(above, margin)
         found = self._polygon(margin)
         if found is None:
             return []
@@ -108,6 +113,33 @@ class Pair:
             ends = across + top * normal, across + bottom * normal
             touches.append(Touch(self.law, *ends, normal, tangents, float(top - bottom), curvature))
         return [touch for touch in touches if touch.gap <= margin]
+
+    def _on_plane(self, above: Feature, margin: float) -> list[Touch]:
+        """Of corners that lie furthest down, each with a gap of its own; nothing has to be searched."""
+        normal = self.lower.R[:, 2]
+        tangents = tangents_of(normal)
+        corners = above.points
+        if len(corners) > 2:
+            corners = corners[_ends(corners @ above.direction) if above.rank == 1 else _few(corners @ tangents.T)]
+        curvature = Curvature(np.zeros((2, 2)), np.zeros((2, 2)), above.radii(tangents, as_corner=True))
+        touches = []
+        for corner, height in zip(corners, ((corners - self.lower.p) @ normal).tolist()):
+            gap = height - above.rounding
+            if gap <= margin:
+                ends = corner - above.rounding * normal, corner - height * normal
+                touches.append(Touch(self.law, *ends, normal, tangents, gap, curvature))
+        return touches
+
+    def distance(self) -> float:
+        """m; negative where they overlap."""
+        library = coal()
+        sides = (self.lower.geometry, self.lower.pose, self.upper.geometry, self.upper.pose)
+        return float(library.distance(*sides, library.DistanceRequest(), library.DistanceResult()))
+
+    def depth(self) -> float:
+        """By how much they overlap (m), and 0 where they do not."""
+        result = self._collided(self.upper.geometry, 0.0)
+        return 0.0 if result is None else max(0.0, -float(result.getContact(0).penetration_depth))
 
     def _polygon(self, margin: float) -> tuple[Array, Array] | None:
         """(normal, points (k, 3) where they meet); None where they are further apart.
@@ -188,15 +220,15 @@ def _exact_normal(above: Feature, below: Feature, normal: Array) -> Array:
         exact = normal - faces[0].fit(normal, tangents)[1] @ tangents
     elif _cross_each_other(above, below):
         exact = np.cross(above.direction, below.direction)
-    exact = exact / np.copysign(np.linalg.norm(exact), exact @ normal)
-    return exact if float(np.linalg.norm(exact - normal)) < ERROR else normal
+    exact = exact / np.copysign(length(exact), exact @ normal)
+    return exact if length(exact - normal) < ERROR else normal
 
 
 def _cross_each_other(above: Feature, below: Feature) -> bool:
     """Two edges that are not parallel."""
     if not above.rank == below.rank == 1:
         return False
-    return float(np.linalg.norm(np.cross(above.direction, below.direction))) > PARALLEL
+    return length(np.cross(above.direction, below.direction)) > PARALLEL
 
 
 def _places(above: Feature, below: Feature, polygon: Array, tangents: Array) -> Array:
@@ -209,7 +241,8 @@ def _places(above: Feature, below: Feature, polygon: Array, tangents: Array) -> 
         part = np.linalg.solve(np.column_stack([end - start, other - last]), other - start)
         if (np.abs(part - 0.5) <= 0.5 + 1e-6).all():
             return np.asarray(start + part[0] * (end - start))[None]
-    places = _few(polygon @ tangents.T)
+    places = polygon @ tangents.T
+    places = places[_few(places)]
     for edge in (above, below):
         if edge.rank == 1:  # the polygon is as rough as its normal
             start, along = edge.points[0] @ tangents.T, edge.direction @ tangents.T
@@ -217,10 +250,14 @@ def _places(above: Feature, below: Feature, polygon: Array, tangents: Array) -> 
     return places
 
 
-def _few(places: Array) -> Array:
-    """At most `MOST_POINTS` of a polygon's corners (k, 2): those that reach furthest."""
+def _few(places: Array) -> Indices:
+    """Numbers of at most `MOST_POINTS` of a polygon's corners (k, 2): those that reach furthest."""
     if len(places) <= MOST_POINTS:
-        return places
+        return np.arange(len(places))
     angles = 2.0 * np.pi * np.arange(MOST_POINTS) / MOST_POINTS
     furthest = np.argmax(places @ np.array([np.cos(angles), np.sin(angles)]), axis=0)
-    return places[np.unique(furthest)]
+    return np.unique(furthest)
+
+
+def _ends(along: Array) -> Indices:
+    return np.array([along.argmin(), along.argmax()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -46,6 +47,8 @@ class CollisionShape:
 
     def __post_init__(self) -> None:
         where = f"collision shape {excerpt(self.name)}"
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"collision shape name {excerpt(self.name)} is not a text")
         if self.kind not in get_args(ShapeKind):
             raise ValueError(f"{where}: kind {excerpt(self.kind)} is none of {', '.join(get_args(ShapeKind))}")
         size = tuple(float(x) for x in np.atleast_1d(real_array(self.size, f"{where}: size")))
@@ -55,7 +58,10 @@ class CollisionShape:
             raise ValueError(f"{where}: size {size} of a {self.kind} is {numbers}")
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "placement", checked_placement(self.placement, f"{where}: placement"))
-        points = real_array(self.points, f"{where}: points").reshape(-1, 3) if self.kind == "mesh" else np.zeros((0, 3))
+        points = real_array(self.points, f"{where}: points") if self.kind == "mesh" else np.zeros((0, 3))
+        if points.size and (points.ndim != 2 or points.shape[1] != 3):
+            raise ValueError(f"{where}: points have shape {points.shape}, expected (n, 3)")
+        points = points.reshape(-1, 3)
         object.__setattr__(self, "points", self._hull(points, where) if self.kind == "mesh" else points)
 
     @staticmethod
@@ -68,7 +74,7 @@ class CollisionShape:
         except (QhullError, ValueError):
             raise ValueError(f"{where}: its {len(points)} points enclose no volume") from None
 
-    @property
+    @cached_property
     def corners(self) -> Array:
         """(n, 3) in its own frame: whose hull, rounded, it is; of a cylinder and a plane just its origin."""
         if self.kind == "box":
@@ -83,7 +89,7 @@ class CollisionShape:
         """Radius of the balls about the corners, m."""
         return self.size[0] if self.kind in ("sphere", "capsule") else 0.0
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Radius of a ball about its origin that holds it, m."""
         if self.kind == "plane":

@@ -119,9 +119,8 @@ class Constrained(DerivativesUnderConstraints):
         A v+ = -restitution A v, or `after` (m) if given. With neither, v+ is P_T v, the nearest velocity
         that the constraints allow. Source: theory.md section 7.
         """
-        if after is None:
-            after, _ = self._rebound(q, v, restitution)
-        inputs = (q, v, self.constraints.parameters, after, self.robot.inertia_input)
+        reached = self._rebound(q, v, restitution)[0] if after is None else self._after(after)
+        inputs = (q, v, self.constraints.parameters, reached, self.robot.inertia_input)
         return self._kernel("constraint_impulse")(inputs, out)
 
     def project_configuration(self, q: ArrayLike, *, tolerance: float = 1e-12, iterations: int = 50) -> Array:

@@ -89,7 +89,7 @@ class DerivativesUnderConstraints(BoundConstraints):
         Source: theory.md sections 6 and 7.
         """
         n, m = np.eye(self.robot.model.nv), np.eye(len(self.constraints))
-        rebound, A = self._rebound(q, v, restitution) if after is None else (real_array(after, "after"), None)
+        rebound, A = self._rebound(q, v, restitution) if after is None else (self._after(after), None)
         inputs = (q, v, self.constraints.parameters, rebound, self.robot.inertia_input)
         groups = [(n, None, None), (None, n, None), (None, None, m)]
         found = by_directions(self._kernel("constraint_impulse_along"), inputs, groups)
@@ -153,6 +153,16 @@ class DerivativesUnderConstraints(BoundConstraints):
             return np.zeros(len(self.constraints)), None
         A = self._kernel("constraint_rows")((q, v, self.constraints.parameters))[1]
         return -part * np.einsum("...ij,...j", A, real_array(v, "v")), A
+
+    def _after(self, after: ArrayLike) -> Array:
+        """Checked as `after`, which kernels call the target of the rows."""
+        found = real_array(after, "after")
+        if found.shape[-1:] != (len(self.constraints),):
+            raise ValueError(f"after has shape {found.shape}, expected (..., {len(self.constraints)})")
+        if self.robot.errors == "raise" and not np.isfinite(found).all():
+            row = self.constraints.row_names[int(np.argwhere(~np.isfinite(found))[0, -1])]
+            raise ValueError(f"after of row {row!r} is not finite")
+        return found
 
     def _actuators(self, tau: ArrayLike | None, actuated: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
         nv = self.robot.model.nv

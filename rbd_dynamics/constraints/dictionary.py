@@ -69,8 +69,13 @@ def named(entry: Any, what: str, index: int) -> str:
 
 def read(source: Any) -> Any:
     """A YAML file (a path) or text as what it holds; anything else as it is. Raises ValueError."""
-    if not isinstance(source, (str, os.PathLike)):
-        return source
-    if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("", "[", "{")):
-        return read_text(source, "constraints", SMALL)
-    return read_file(source, f"constraints file {shortened(os.fsdecode(source), 200)}", SMALL)
+    if is_file(source):
+        return read_file(source, f"constraints file {shortened(os.fsdecode(source), 200)}", SMALL)
+    return read_text(source, "constraints", SMALL) if isinstance(source, str) else source
+
+
+def is_file(source: Any) -> bool:
+    """A path, and no text."""
+    if isinstance(source, str):
+        return "\n" not in source and source.lstrip()[:1] not in ("", "[", "{")
+    return isinstance(source, os.PathLike)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import WORLD_FRAME, ConstraintSet, Plane, RollingBall, Surface
+from rbd_dynamics.constraints.forms import number
 from rbd_dynamics.contacts.solver import Cone, check_cone
 from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
 Array = NDArray[np.float64]
@@ -51,7 +53,11 @@ class Contact:
     reference: str = WORLD_FRAME
 
     def __post_init__(self) -> None:
-        where = f"contact {self.name!r}"
+        where = f"contact {excerpt(self.name)}"
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"contact name {excerpt(self.name)} is not a text")
+        for key in ("friction_coefficient", "restitution", "compliance", "damping"):
+            number(getattr(self, key), f"{where}: {key}")
         if not (0.0 <= self.friction_coefficient < math.inf and 0.0 <= self.restitution <= 1.0):
             raise ValueError(
                 f"{where}: friction_coefficient {self.friction_coefficient} must not be negative and restitution "
@@ -108,7 +114,8 @@ class ContactSet(ContactLaws):
     Parameters:
         cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
 
-    Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone.
+    Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone, for two
+    contacts of one name, and for frames that do not move against each other.
     """
 
     def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: Cone = "elliptic") -> None:
@@ -121,8 +128,27 @@ class ContactSet(ContactLaws):
             raise ValueError("contacts: there are none")
         super().__init__(given, cone)
         self.model = model
+        repeated = [name for name, count in Counter(self.names).items() if count > 1]
+        if repeated:
+            raise ValueError(f"contact name {excerpt(repeated[0])} occurs twice")
+        for contact in given:
+            bodies = [_body_of(model, contact, name) for name in (contact.frame, contact.reference)]
+            if bodies[0] == bodies[1]:
+                raise ValueError(
+                    f"contact {excerpt(contact.name)}: {excerpt(contact.frame)} and {excerpt(contact.reference)} do "
+                    "not move against each other"
+                )
         #: three rows for each contact: normal, and two tangents
         self.rows = ConstraintSet(model, [contact.rows() for contact in given])
+
+
+def _body_of(model: Model, contact: Contact, name: str) -> int:
+    if name == WORLD_FRAME:
+        return WORLD
+    try:
+        return model.frame(name).body
+    except KeyError as error:
+        raise KeyError(f"contact {excerpt(contact.name)}: {error.args[0]}") from None
 
 
 def contact_set_of(model: Model, contacts: ContactSet | Iterable[Contact]) -> ContactSet:

@@ -16,8 +16,9 @@ from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, Contact
 from rbd_dynamics.contacts.solver import ContactSolver
 from rbd_dynamics.contacts.states import ContactStates
 from rbd_dynamics.kernels.bound_model import BoundModel
+from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Floating
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, real_number
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -87,12 +88,13 @@ class ContactDynamics:
         slides where it is faster than that along the surface. One that arrives is an impact: see `impulse`. Forces
         of redundant contacts are the shortest. Compliant contacts push as their springs are at this state.
         """
+        check_thresholds(touching, still)
         terms = self.terms(q, v, tau, f_ext=f_ext)
         accelerations = _each(terms, "mmvvvv", lambda *own: self._acceleration(own, touching, still))
         a, forces = accelerations[0], accelerations[1]
         needed = self._inverse(q, v, a, f_ext) - real_array(tau, "tau")
         works = np.einsum("...i,...i", real_array(v, "v"), needed)
-        power = np.einsum("...i,...i", forces.reshape(*forces.shape[:-2], -1), terms[4])
+        power = np.einsum("...i,...i", forces.reshape(*forces.shape[:-2], 3 * len(self.contacts)), terms[4])
         laws = ContactResiduals._make([*accelerations[3:6], np.abs(works - power)])
         return ContactMotion(a, forces, accelerations[2] == 1.0, laws)
 
@@ -116,6 +118,7 @@ class ContactDynamics:
         What rebounds does so one impact after the other, as in Newton's cradle; in the last all that touch take part
         without rebound (`impacts`). In each, friction obeys Coulomb's law for impulses.
         """
+        check_thresholds(touching)
         speed = real_array(v, "v")
         terms = self.terms(q, v, np.zeros(self.robot.model.nv))
         found = _each((*terms[:2], terms[4], terms[5]), "mmvv", lambda *own: self._impact(own, touching))
@@ -155,7 +158,8 @@ class ContactDynamics:
         its friction opposite to it; what leaves has no force. An infeasible motion is no error: see `ContactTorque`.
         """
         model = self.robot.model
-        driven = self._actuated() if actuated is None else np.asarray(real_array(actuated, "actuated"), dtype=bool)
+        check_thresholds(touching, still)
+        driven = self._actuated() if actuated is None else _flags(actuated)
         if driven.shape != (model.nv,):
             raise ValueError(f"actuated has shape {driven.shape}, expected ({model.nv},)")
         h, A, bias = self.rows(q, v)
@@ -217,11 +221,34 @@ def _each(terms: Sequence[Array], kinds: str, one: Callable[..., tuple[Any, ...]
     lead = np.broadcast_shapes(*(term.shape[: term.ndim - axes] for term, axes in zip(terms, own)))
     whole = [np.broadcast_to(term, (*lead, *term.shape[term.ndim - axes :])) for term, axes in zip(terms, own)]
     samples = []
+
+    def none() -> list[Array]:  # what one without any effect would be, for the shapes
+        return [np.asarray(part) for part in one(*(np.zeros(term.shape[len(lead) :]) for term in whole))]
+
     for k in np.ndindex(*lead):
         chosen = [term[k] for term in whole]
         if all(np.isfinite(term).all() for term in chosen):
             samples.append([np.asarray(part) for part in one(*chosen)])
-        else:  # as one without any effect would be, for the shapes
-            parts = one(*(np.zeros_like(term) for term in chosen))
-            samples.append([np.full(np.shape(part), np.nan) for part in parts])
+        else:
+            samples.append([np.full(part.shape, np.nan) for part in none()])
+    if not samples:
+        return [np.zeros((*lead, *part.shape), dtype=part.dtype) for part in none()]
     return [np.reshape(parts, (*lead, *parts[0].shape)) for parts in zip(*samples)]
+
+
+def _flags(actuated: ArrayLike) -> Flags:
+    given = real_array(actuated, "actuated")
+    if not np.isin(given, (0.0, 1.0)).all():
+        raise ValueError("actuated: expected booleans")
+    return given.astype(bool)
+
+
+def check_thresholds(touching: float, still: float = 0.0) -> None:
+    """Raises ValueError that names the one that is no number, or is negative where it cannot be."""
+    for name, value, least in (("touching", touching, -np.inf), ("still", still, 0.0)):
+        try:
+            found = real_number(value)
+        except ValueError as error:
+            raise ValueError(f"{name} {excerpt(value)} {error}") from None
+        if not found >= least:
+            raise ValueError(f"{name} {found:g} must be a number" + (", and not negative" if least == 0.0 else ""))

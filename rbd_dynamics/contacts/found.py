@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.contacts.contact import Contact, ContactLaws
-from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches
+from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.contacts.solver import Cone, ContactSolver
 from rbd_dynamics.kernels.bound_model import BoundModel
@@ -24,14 +26,26 @@ FAR = 1e12  # m
 class FoundContacts(ContactLaws):
     """The n contacts of one state.
 
-    gap (n): m. A (3n, nv), velocity (3n) = A v, bias (3n) = Adot v: rows of normal and two tangents each.
+    gap (n): m. A (3n, nv), velocity (3n) = A v, bias (3n) = Adot v: rows of normal and two tangents each. points
+    (n, 2, 3): where they touch on frame and reference, directions (n, 3, 3): the rows' unit vectors, both in the world.
     """
 
     def __init__(
-        self, contacts: Sequence[Contact], gap: Array, A: Array, velocity: Array, bias: Array, *, cone: Cone
+        self,
+        contacts: Sequence[Contact],
+        gap: Array,
+        A: Array,
+        velocity: Array,
+        bias: Array,
+        *,
+        cone: Cone,
+        points: ArrayLike = (),
+        directions: ArrayLike = (),
     ) -> None:
         super().__init__(contacts, cone)
         self.gap, self.A, self.velocity, self.bias = gap, A, velocity, bias
+        self.points = np.reshape(points, (-1, 2, 3))
+        self.directions = np.reshape(directions, (-1, 3, 3))
 
     @property
     def h(self) -> Array:
@@ -51,9 +65,10 @@ class ContactFinder(ABC):
 
 
 class FinderDynamics(ContactDynamics):
-    """`ContactDynamics` with the contacts that are found at the state; one state at a time, since each has its own.
+    """`ContactDynamics` with the contacts that are found at each state.
 
-    Forces are those of `found(q, v)` of the finder, in that order.
+    Forces are those of `found(q, v)` of the finder, in that order; in a batch those of samples with fewer contacts
+    than others have zeros behind them.
     """
 
     def __init__(self, robot: BoundModel, finder: ContactFinder) -> None:
@@ -77,14 +92,11 @@ class FinderDynamics(ContactDynamics):
         touching: float = TOUCHING,
         still: float = STILL,
     ) -> ContactMotion:
-        at = self._at(q, v, touching)
-        found = at.forward_dynamics(q, v, tau, f_ext=f_ext, touching=touching, still=still)
-        return found._replace(forces=found.forces[: at.count])
+        options = {"touching": touching, "still": still}
+        return self._each("forward_dynamics", (q, v, tau), f_ext, touching, options)
 
     def impulse(self, q: ArrayLike, v: ArrayLike, *, touching: float = TOUCHING) -> ContactImpulse:
-        at = self._at(q, v, touching)
-        found = at.impulse(q, v, touching=touching)
-        return found._replace(impulses=found.impulses[: at.count])
+        return self._each("impulse", (q, v), None, touching, {"touching": touching})
 
     def inverse_dynamics(
         self,
@@ -97,18 +109,58 @@ class FinderDynamics(ContactDynamics):
         touching: float = TOUCHING,
         still: float = STILL,
     ) -> ContactTorque:
-        at = self._at(q, v, touching)
-        found = at.inverse_dynamics(q, v, a, actuated=actuated, f_ext=f_ext, touching=touching, still=still)
+        options = {"actuated": actuated, "touching": touching, "still": still}
+        return self._each("inverse_dynamics", (q, v, a), f_ext, touching, options)
+
+    def _each(
+        self, name: str, states: Sequence[ArrayLike], f_ext: Wrenches | None, touching: float, options: dict[str, Any]
+    ) -> Any:
+        """The result of a method of `_FoundDynamics`, of one sample or of each of a batch."""
+        check_thresholds(touching, options.get("still", 0.0))
+        model = self.robot.model
+        what = ("q", "v", "a" if name == "inverse_dynamics" else "tau")
+        sizes = (model.nq, model.nv, model.nv)
+        given = {key: _rows(value, key, size) for key, value, size in zip(what, states, sizes)}
+        if f_ext is not None:
+            self.robot.body_wrenches(f_ext)  # what is wrong with them is told here, for all samples
+            options = {**options, "f_ext": {}}
+            given.update({f"f_ext[{frame!r}]": _rows(wrench, "f_ext", 6) for frame, wrench in f_ext.items()})
+        lead = _lead(given)
+        whole = {key: np.broadcast_to(value, (*lead, value.shape[-1])) for key, value in given.items()}
+        samples = []
+        for k in np.ndindex(*lead):
+            chosen = [value[k] for value in whole.values()]
+            if f_ext is not None:
+                options["f_ext"] = dict(zip(f_ext, chosen[len(states) :]))
+            samples.append(self._sample(name, chosen[: len(states)], touching, options))
+        if not lead:
+            return samples[0]
+        return _stacked(samples or [self._nothing(name, options)], lead)
+
+    def _sample(self, name: str, state: Sequence[Array], touching: float, options: dict[str, Any]) -> Any:
+        try:
+            position, velocity = self.robot.model.configuration(state[0]), self.robot.model.velocity(state[1])
+        except ValueError:
+            if self.robot.errors == "raise":
+                raise
+            return _each_part(lambda part: np.full_like(part, np.nan, dtype=float), self._nothing(name, options))
+        at = _FoundDynamics(self.robot, self.finder.found(position, velocity, margin=max(1e-3, touching)))
+        found = getattr(at, name)(*state, **options)
+        if name == "impulse":
+            return found._replace(impulses=found.impulses[: at.count])
         return found._replace(forces=found.forces[: at.count])
 
-    def _at(self, q: ArrayLike, v: ArrayLike, touching: float) -> _FoundDynamics:
-        position, velocity = self.robot.model.configuration(q), real_array(v, "v")
-        if position.ndim != 1 or velocity.shape != (self.robot.model.nv,):
-            raise ValueError(
-                f"q and v have shapes {position.shape} and {velocity.shape}: shapes touch differently at each state, "
-                "so a collision set takes one at a time"
-            )
-        return _FoundDynamics(self.robot, self.finder.found(position, velocity, margin=max(1e-3, touching)))
+    def _nothing(self, name: str, options: dict[str, Any]) -> Any:
+        """A result where nothing touches and nothing moves, for its shapes."""
+        model = self.robot.model
+        still = np.zeros(model.nv)
+        state = (model.start_position(), still) if name == "impulse" else (model.start_position(), still, still)
+        bare = {key: value for key, value in options.items() if key != "f_ext"}
+        at = _FoundDynamics(self.robot, _nowhere(model.nv, self.finder.cone))
+        found = getattr(at, name)(*state, **bare)
+        return found._replace(
+            **{key: getattr(found, key)[:0] for key in ("forces", "impulses") if key in found._fields}
+        )
 
 
 class _FoundDynamics(ContactDynamics):
@@ -140,3 +192,38 @@ def _nowhere(nv: int, cone: Cone) -> FoundContacts:
     """A contact that never is one, where there is none: far away, and nothing moves it."""
     still = np.zeros(3)
     return FoundContacts([Contact("none", "none")], np.array([FAR]), np.zeros((3, nv)), still, still, cone=cone)
+
+
+def _rows(value: ArrayLike, what: str, size: int) -> Array:
+    found = real_array(value, what)
+    if found.ndim == 0 or found.shape[-1] != size:
+        raise ValueError(f"{what} has shape {found.shape}, expected ({size},) or (..., {size})")
+    return found
+
+
+def _lead(given: Mapping[str, Array]) -> tuple[int, ...]:
+    """The leading axes, broadcast."""
+    try:
+        return np.broadcast_shapes(*(value.shape[:-1] for value in given.values()))
+    except ValueError:
+        text = ", ".join(f"{key} has {value.shape[:-1]}" for key, value in given.items() if value.ndim > 1)
+        raise ValueError(f"numbers of samples differ: {text}") from None
+
+
+def _each_part(change: Callable[[Array], Array], result: Any) -> Any:
+    """A named tuple, or one within it, with all arrays changed."""
+    if isinstance(result, tuple):
+        return type(result)(*(_each_part(change, part) for part in result))
+    return change(np.asarray(result))
+
+
+def _stacked(samples: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    """Of results one with leading axes, filled up with zeros to the most contacts."""
+    if isinstance(samples[0], tuple):
+        return type(samples[0])(*(_stacked(parts, lead) for parts in zip(*samples)))
+    arrays = [np.asarray(sample) for sample in samples]
+    most = max((len(array) for array in arrays if array.ndim == 2), default=0)
+    if arrays[0].ndim == 2:
+        arrays = [np.concatenate([array, np.zeros((most - len(array), 3))]) for array in arrays]
+    shape = (*lead, *arrays[0].shape)
+    return np.reshape(arrays, shape) if math.prod(lead) else np.zeros(shape, dtype=arrays[0].dtype)

@@ -28,7 +28,7 @@ from rbd_dynamics.contacts import one_contact
 from rbd_dynamics.contacts.newton import Law
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, real_number
 
 Array = NDArray[np.float64]
 Cone = Literal["elliptic", "pyramidal"]
@@ -122,11 +122,16 @@ def solve_contacts(
         start: (n, 3) forces to begin with.
         tolerance: of the largest force.
 
-    Raises ValueError for wrong shapes, for numbers that are not finite or negative where they cannot be.
+    Raises ValueError for wrong shapes, for numbers that are not finite or negative where they cannot be, and for a
+    matrix that is not symmetric or has a negative eigenvalue.
     """
     given = {"delassus": delassus, "free": free, "friction": friction, "compliance": compliance}
     G, b, mu, soft = (real_array(value, name) for name, value in given.items())
-    n = len(mu) if mu.ndim == 1 else 0
+    if mu.ndim != 1:
+        raise ValueError(f"friction has shape {mu.shape}, expected (n,)")
+    n = len(mu)
+    if soft.shape not in ((), (n,)):
+        raise ValueError(f"compliance has shape {soft.shape}, expected () or ({n},)")
     shapes = {"delassus": (3 * n, 3 * n), "free": (3 * n,), "friction": (n,)}
     for (name, shape), array in zip(shapes.items(), (G, b, mu)):
         if array.shape != shape:
@@ -137,12 +142,27 @@ def solve_contacts(
     for name, array in (("friction", mu), ("compliance", soft)):
         if (array < 0.0).any():
             raise ValueError(f"{name}: {float(array.min()):g} is negative")
+    size = float(np.abs(G).max(initial=0.0))
+    if not np.allclose(G, G.T, rtol=0.0, atol=1e-8 * size):
+        raise ValueError("delassus is not symmetric")
+    if n and float(np.linalg.eigvalsh(G)[0]) < -1e-8 * size:
+        raise ValueError("delassus has a negative eigenvalue: no bodies respond like that")
+    if start is not None:
+        start = real_array(start, "start")
+        if start.size != 3 * n or not np.isfinite(start).all():
+            raise ValueError(f"start has shape {start.shape}, expected ({n}, 3), of finite numbers")
+    try:
+        fine = real_number(tolerance)
+    except ValueError as error:
+        raise ValueError(f"tolerance {excerpt(tolerance)} {error}") from None
+    if not fine > 0.0:
+        raise ValueError(f"tolerance {fine:g} must be positive")
     solver = ContactSolver(n, cone=cone)
     solver.delassus[:], solver.free[:], solver.friction[:] = G, b, mu
     solver.delassus[range(0, 3 * n, 3), range(0, 3 * n, 3)] += soft
     if start is not None:
-        solver.forces[:] = real_array(start, "start").reshape(3 * n)
-    converged = solver.solve(tolerance=tolerance, least=True)
+        solver.forces[:] = np.reshape(start, 3 * n)
+    converged = solver.solve(tolerance=fine, least=True)
     forces = solver.forces.reshape(n, 3)
     residual = solver.law().residual(solver.forces)
     return ContactSolution(forces, (G @ solver.forces + b).reshape(n, 3), residual, converged)

@@ -55,6 +55,12 @@ def by_directions(
     """
     arguments = kernel.arguments
     arrays = [plain_array(value, f"{kernel.name}: {argument.name}") for value, argument in zip(inputs, arguments)]
+    leads = {argument.name: x.shape[: x.ndim - len(argument.shape)] for x, argument in zip(arrays, arguments)}
+    try:
+        np.broadcast_shapes(*leads.values())
+    except ValueError:
+        text = ", ".join(f"{name} has {lead}" for name, lead in leads.items() if lead)
+        raise ValueError(f"{kernel.name}: numbers of samples differ: {text}") from None
     # directions are one axis more, behind the leading ones
     spread = [
         np.expand_dims(x, x.ndim - len(argument.shape)) if x.ndim > len(argument.shape) else x

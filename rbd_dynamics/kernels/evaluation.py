@@ -19,6 +19,11 @@ from rbd_dynamics.model.real_numbers import plain_array, shared_array
 Shape = tuple[int, ...]
 Errors = Literal["raise", "nan"]
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
+#: arguments whose numbers are not those of degrees of freedom
+OTHERS = frozenset(
+    ("f_ext", "inertia", "fixed_inertia", "point", "target", "multipliers", "parameters")
+    + ("theta", "theta_velocity", "theta_acceleration")
+)
 #: samples that are run together where some of them are bad
 CHUNK = 64
 #: samples up to which a batch is computed while other threads of Python wait
@@ -34,7 +39,7 @@ class Evaluation:
     def __init__(
         self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise"
     ) -> None:
-        self.name = name
+        self.name = name.replace("_f_ext", "").replace("_along", "")  # as users know it, for messages
         self._errors = errors
         self._model = model
         self._kernel = kernel
@@ -138,7 +143,8 @@ class Evaluation:
             array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
         if array.shape != expected and (argument.shared or array.shape[array.ndim - len(expected) :] != expected):
-            names = f" for joints {', '.join(self._model.joint_names)}" if len(expected) == 1 else ""
+            own = len(expected) == 1 and _is_of_joints(argument.name)
+            names = f" for joints {', '.join(self._model.joint_names)}" if own else ""
             wanted = ", ".join(map(str, expected))
             raise ValueError(
                 f"{self.name}: {argument.name} has shape {array.shape}, "
@@ -167,7 +173,10 @@ class Evaluation:
             return [np.empty(shape) for shape in shapes]
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         check_outputs(self.name, given, len(shapes))
-        given = [shared_array(array) for array in given]
+        try:
+            given = [shared_array(array) for array in given]
+        except Exception as error:  # whatever another library raises
+            raise ValueError(f"{self.name}: out: {error}") from None
         for array, shape in zip(given, shapes):
             if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
                 what = f"{array.dtype}{array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -247,13 +256,18 @@ class Evaluation:
 
     def _label(self, argument: str, position: int) -> str:
         """Which joint an element of q or of a vector of nv numbers belongs to."""
-        if argument in ("f_ext", "inertia") or argument.startswith("theta"):
+        if not _is_of_joints(argument):
             return f"element {position}"
         for joint in self._model.joints:
             start, size = (joint.q_index, joint.kind.nq) if argument == "q" else (joint.v_index, joint.kind.nv)
             if start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
+
+
+def _is_of_joints(argument: str) -> bool:
+    """Whether its numbers belong to degrees of freedom, and not to rows, motors or bodies."""
+    return argument.removeprefix("along_") not in OTHERS
 
 
 def _rows(array: np.ndarray, lead: Shape, shape: Shape) -> np.ndarray:
@@ -279,7 +293,7 @@ def check_outputs(name: str, out: Any, count: int) -> None:
     """Raise ValueError where `out` are not so many arrays, or where two of them share memory."""
     if not isinstance(out, (tuple, list)) or len(out) != count:
         got = str(len(out)) if isinstance(out, (tuple, list)) else type(out).__name__
-        raise ValueError(f"{name}: out must be {count} arrays, got {got}")
+        raise ValueError(f"{name}: out must be {f'{count} arrays' if count > 1 else 'an array'}, got {got}")
     for k in range(1, count):
         for other in range(k):
             if isinstance(out[k], np.ndarray) and isinstance(out[other], np.ndarray):

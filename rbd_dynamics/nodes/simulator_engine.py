@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.contacts import ContactFinder
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.simulator import SimulatorParameters
@@ -18,9 +19,10 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
-from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
+from rbd_dynamics.simulation.wrench_sensor import ShapeWrenchSensor, WrenchSensor
 
 Array = NDArray[np.float64]
+Sensor = tuple[WrenchSensor | ShapeWrenchSensor, Callable[[], Array]]
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Engine:
     joints: list[str]  # as messages name them
     dofs: NDArray[np.intp]
     q_index: NDArray[np.intp]
-    sensors: list[tuple[WrenchSensor, Callable[[], Array]]]  # each with what its multipliers are now
+    sensors: list[Sensor]  # each with what its multipliers are now
     loads: list[tuple[str, Load]]  # that the parameters attach
 
     @property
@@ -98,15 +100,17 @@ def _options(params: SimulatorParameters) -> SimulationOptions:
     )
 
 
-def _sensors(simulation: Simulation, scene: Scene, frame: str) -> list[tuple[WrenchSensor, Callable[[], Array]]]:
-    """Of what the scene's constraints exert at a frame, and its contacts."""
+def _sensors(simulation: Simulation, scene: Scene, frame: str) -> list[Sensor]:
+    """Of what the scene's constraints exert at a frame, its contacts, and its shapes."""
     robot, _ = simulation.robots[0]
-    sensors: list[tuple[WrenchSensor, Callable[[], Array]]] = []
+    sensors: list[Sensor] = []
     if scene.constraints is not None:
         sensors.append((WrenchSensor(robot, scene.constraints, frame), lambda: simulation.multipliers))
     if simulation.contact_rows is not None:
         flat_forces = simulation.contact_forces.reshape(-1)
         sensors.append((WrenchSensor(robot, simulation.contact_rows, frame), lambda: flat_forces))
+    if isinstance(scene.contacts, ContactFinder):
+        sensors.append((ShapeWrenchSensor(simulation, frame), lambda: simulation.contact_forces))
     return sensors
 
 

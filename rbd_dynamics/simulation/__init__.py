@@ -3,8 +3,8 @@
 
 - `Simulation` with `SimulationOptions`: efforts in, motion out, step by step; `rollout` all at once;
 - `DrivenSimulation`: links and motors of a `DrivenRobot`, with springs of any stiffness between them;
-- `Contact` with surfaces, and `load_scene` for contacts and constraints of a file;
-- `WrenchSensor`: what a force-torque sensor reads;
+- `Contact` with surfaces, and `load_scene` for contacts, shapes and constraints of a file;
+- `WrenchSensor`, `ShapeWrenchSensor`: what a force-torque sensor reads;
 - `perturb_inertias`, `with_joint_friction`: a robot that is not quite as its model says.
 """
 
@@ -16,7 +16,7 @@ from rbd_dynamics.simulation.rollout import Sample, rollout
 from rbd_dynamics.simulation.rollouts import BatchSimulation, Rollouts
 from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
-from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
+from rbd_dynamics.simulation.wrench_sensor import ShapeWrenchSensor, WrenchSensor
 
 __all__ = [
     "INTEGRATORS",
@@ -30,6 +30,7 @@ __all__ = [
     "Sample",
     "Scene",
     "SemiImplicitEuler",
+    "ShapeWrenchSensor",
     "Simulation",
     "SimulationDiverged",
     "SimulationOptions",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.algorithms.time_step import FRICTION_ITERATIONS, LIMIT_ITERATIONS, SLOWEST, is_plain
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
@@ -65,9 +65,11 @@ class SemiImplicitEuler:
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
         self.constraints = constraints
         fixed = contacts if isinstance(contacts, ContactSet) else None
-        self._finder = contacts if isinstance(contacts, ContactFinder) else None
+        self.finder = contacts if isinstance(contacts, ContactFinder) else None
         self.contacts: tuple[Contact, ...] = () if fixed is None else fixed.contacts
         self.contact_rows = None if fixed is None else fixed.rows
+        #: what was found at the begin of the last step, and where that was
+        self.found: tuple[FoundContacts, Array] | None = None
         self.impulses: StepImpulses | None = None
         if contacts is not None:
             machine_code = robot.backend in ("llvm", "numba")
@@ -155,8 +157,8 @@ class SemiImplicitEuler:
             h, A, Adot_v = self.robot.constraint_rows(q, v, self.contact_rows)
             if (h[::3] + self.h * (A @ v)[::3] < NEAR).any():  # it may touch in this step
                 touching = A, h[::3], A @ v, self.h * Adot_v
-        if self._finder is not None:
-            touching = self._found(self._finder, q, v)
+        if self.finder is not None:
+            touching = self._found(self.finder, q, v)
         return None if held is None and touching is None else _Reactions(held, touching)
 
     def jammed(self) -> str:
@@ -173,6 +175,7 @@ class SemiImplicitEuler:
         """Contacts that may touch in this step; None where there are none."""
         found = finder.found(q, v, margin=max(NEAR, FASTEST_CHANGE * self.h**2), duration=self.h)
         self.contacts, self.contact_forces = found.contacts, np.zeros((len(found), 3))
+        self.found = found, q
         if not len(found):
             return None
         self.impulses = self._impulses_of(self.contacts)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.time_step import FASTEST
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.contacts.contact import contact_set_of
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
@@ -102,20 +102,17 @@ class Simulation:
                                   ("constraints", constraints, ConstraintSet)):  # fmt: skip
             if not isinstance(value, kind) and (value is not None or kind is Model):
                 raise TypeError(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
-        touching = _contact_set(model, contacts)
+        touching = contact_set(model, contacts)
         self.model = model
         self.options = options or SimulationOptions()
         self.constraints, self._may_touch = constraints, touching is not None
         friction = self.options.friction and _has_friction(model)
         bare = Robot(model)
-        lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
         self.effort_limit = np.full(model.nv, np.inf)
-        for joint in model.joints:
+        for joint in model.joints if self.options.effort_limits else ():
             if joint.kind.nv == 1:
-                if self.options.position_limits and joint.kind.name != "continuous":
-                    lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
-                if self.options.effort_limits:
-                    self.effort_limit[joint.v_index] = joint.limits.effort
+                self.effort_limit[joint.v_index] = joint.limits.effort
+        lower, upper = position_limits(model, self.options.position_limits)
         h = self.options.step
         self._euler = SemiImplicitEuler(bare, h, friction, lower, upper, constraints=constraints, contacts=touching)
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
@@ -162,6 +159,8 @@ class Simulation:
         for of in (self.constraints, self._euler.contact_rows):
             if of is not None:
                 self._euler.robot.compile_constrained(of, "constraint_rows")
+        if self._euler.finder is not None:
+            self._euler.finder.found(self.start, np.zeros(self.model.nv))
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"
@@ -190,6 +189,11 @@ class Simulation:
     def contact_forces(self) -> Array:
         """(contacts, 3) along normal and tangents, means over the last step, N."""
         return self._euler.contact_forces
+
+    @property
+    def found_contacts(self) -> tuple[FoundContacts, Array] | None:
+        """Those of shapes that `contact_forces` belong to, and the configuration at which they were found."""
+        return self._euler.found
 
     @property
     def contact_rows(self) -> ConstraintSet | None:
@@ -332,7 +336,16 @@ def _indices(dofs: ArrayLike, nv: int) -> NDArray[np.intp]:
     return found.astype(np.intp, copy=False)
 
 
-def _contact_set(
+def position_limits(model: Model, wanted: bool) -> tuple[Array, Array]:
+    """(lower, upper) (nv,) of joints of one degree of freedom; infinite where there is none, or none is wanted."""
+    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for joint in model.joints if wanted else ():
+        if joint.kind.nv == 1 and joint.kind.name != "continuous":
+            lower[joint.v_index], upper[joint.v_index] = joint.limits.lower, joint.limits.upper
+    return lower, upper
+
+
+def contact_set(
     model: Model, contacts: Sequence[Contact] | ContactSet | ContactFinder
 ) -> ContactSet | ContactFinder | None:
     """None where there are none. Raises TypeError for what are no contacts, ValueError for those of another model."""

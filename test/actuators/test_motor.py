@@ -115,6 +115,17 @@ def test_motors_of_a_file(tmp_path):
             load_motors(path)
     with pytest.raises(KeyError, match="wrist"):
         with_motors(model, {"wrist": motors["elbow"]})
+    with pytest.raises(TypeError, match="motors: joint 'elbow': expected a Motor, not 3"):
+        with_motors(model, {"elbow": 3})
+    with pytest.raises(TypeError, match="motors: expected {joint: Motor}, not"):
+        with_motors(model, [motors["elbow"]])
+
+
+@pytest.mark.parametrize("method", ["torque", "current", "saturated", "electrical_power"])
+def test_arrays_that_do_not_go_together_are_named(method):
+    with pytest.raises(ValueError, match=r"shapes do not go together: \w+ has \(3,\), speed has \(2,\)"):
+        getattr(GEARED, method)(np.ones(3), np.ones(2))
+    assert getattr(GEARED, method)(np.ones((0, 1)), np.ones(2)).shape == (0, 2)
 
 
 def test_motors_are_reachable_from_the_package():

@@ -300,11 +300,15 @@ def test_compliant_contacts_in_inverse_dynamics():
         ({"compliance": 1e-4, "restitution": 0.5}, "contact 'c': .* either compliance or restitution"),
         ({"damping": 2.0}, "contact 'c': damping is of a compliant contact"),
         ({"radius": -1.0}, "contact 'c': radius"),
+        ({"friction_coefficient": "much"}, "contact 'c': friction_coefficient: 'much' is not a number"),
+        ({"restitution": None}, "contact 'c': restitution: None is not a number"),
+        ({"compliance": math.inf}, "contact 'c': compliance: inf is not finite"),
+        ({"name": None}, "contact name None is not a text"),
     ],
 )
 def test_contacts_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
-        Contact("c", "block", **options)
+        Contact(**{"name": "c", "frame": "block", **options})
 
 
 def test_sets_that_make_no_sense():
@@ -316,9 +320,53 @@ def test_sets_that_make_no_sense():
         ContactSet(BLOCK, [])
     with pytest.raises(ValueError, match="cone 'flat' is none of elliptic, pyramidal"):
         ContactSet(BLOCK, [Contact("c", "block")], cone="flat")
+    with pytest.raises(ValueError, match="contact name 'c' occurs twice"):
+        ContactSet(BLOCK, [Contact("c", "block")] * 2)
+    with pytest.raises(ValueError, match="contact 'c': 'world' and 'world' do not move against each other"):
+        ContactSet(BLOCK, [Contact("c", "world")])
+    with pytest.raises(KeyError, match="contact 'c': no frame named 'foot'"):
+        ContactSet(BLOCK, [Contact("c", "block", reference="foot")])
     with pytest.raises(ValueError, match="another model"):
         ROBOT.contact_impulse(on_slope(0.0), STILL, slope(block(3.0), 0.0))
     with pytest.raises(TypeError, match="ContactSet or a sequence"):
         ROBOT.in_contact(7)
     with pytest.raises(ValueError, match=r"actuated has shape \(2,\), expected \(6,\)"):
         ROBOT.contact_inverse_dynamics(on_slope(0.0), STILL, STILL, slope(BLOCK, 0.0), actuated=[True, False])
+    with pytest.raises(ValueError, match="actuated: expected booleans"):
+        ROBOT.contact_inverse_dynamics(on_slope(0.0), STILL, STILL, slope(BLOCK, 0.0), actuated=range(6))
+
+
+METHODS = {
+    "forward": lambda q, v, a, **options: ROBOT.contact_forward_dynamics(q, v, a, slope(BLOCK, 0.2), **options),
+    "inverse": lambda q, v, a, **options: ROBOT.contact_inverse_dynamics(q, v, a, slope(BLOCK, 0.2), **options),
+    "impulse": lambda q, v, a, **options: ROBOT.contact_impulse(q, v, slope(BLOCK, 0.2), **options),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_batches_of_nothing_have_the_shapes_of_a_batch(method):
+    q = on_slope(0.2)
+    one, none = (METHODS[method](np.tile(q, (*lead, 1)), STILL, STILL) for lead in ((1, 2), (0, 2)))
+    for part, empty in zip(flat(one), flat(none)):
+        assert empty.shape == (0, *part.shape[1:]) and empty.dtype == part.dtype
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("touching", "message"),
+    [
+        ("near", "touching 'near' is not a number"),
+        (math.nan, "touching nan must be a number"),
+        (np.ones(3), r"touching array\(\[1.0, 1.0, 1.0\]\) is not a number"),
+    ],
+)
+def test_a_distance_of_touching_that_makes_no_sense(method, touching, message):
+    with pytest.raises(ValueError, match=message):
+        METHODS[method](on_slope(0.2), STILL, STILL, touching=touching)
+
+
+@pytest.mark.parametrize("method", ["forward", "inverse"])
+@pytest.mark.parametrize("still", [-1.0, math.nan])
+def test_a_speed_of_rest_that_makes_no_sense(method, still):
+    with pytest.raises(ValueError, match=f"still {still:g} must be a number, and not negative"):
+        METHODS[method](on_slope(0.2), STILL, STILL, still=still)

@@ -109,6 +109,15 @@ def test_a_warm_start_takes_one_sweep_and_python_finds_the_same():
         ({"friction": [-1.0]}, "friction: -1 is negative"),
         ({"compliance": -2.0}, "compliance: -2 is negative"),
         ({"cone": "round"}, "cone 'round' is none of elliptic, pyramidal"),
+        ({"friction": 0.5}, r"friction has shape \(\), expected \(n,\)"),
+        ({"compliance": [1.0, 2.0]}, r"compliance has shape \(2,\), expected \(\) or \(1,\)"),
+        ({"start": [1.0, 2.0]}, r"start has shape \(2,\), expected \(1, 3\)"),
+        ({"start": [math.nan] * 3}, r"start has shape \(3,\), expected \(1, 3\), of finite numbers"),
+        ({"tolerance": 0.0}, "tolerance 0 must be positive"),
+        ({"tolerance": math.nan}, "tolerance nan must be positive"),
+        ({"tolerance": "fine"}, "tolerance 'fine' is not a number"),
+        ({"delassus": np.triu(np.ones((3, 3)))}, "delassus is not symmetric"),
+        ({"delassus": -ONE}, "delassus has a negative eigenvalue"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, message):

@@ -16,6 +16,7 @@ import pytest
 from helpers.arms import ARM
 
 import rbd_dynamics as rbd
+from rbd_dynamics.constraints import FrameConstraint
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.model.urdf import load_urdf
 
@@ -261,6 +262,39 @@ def test_a_tensor_elsewhere_is_an_error_by_name(robot):
 
     with pytest.raises(ValueError, match="inverse_dynamics: v: the tensor is on device cuda:0"):
         robot.inverse_dynamics(q, Elsewhere(v), a)
+    with pytest.raises(ValueError, match="inverse_dynamics: out: the tensor is on device cuda:0"):
+        robot.inverse_dynamics(q, v, a, out=Elsewhere(a))
+    with pytest.raises(ValueError, match="inverse_dynamics: out must be an array, got 5"):
+        robot.inverse_dynamics(q, v, a, out=a.tolist())
+
+
+def test_messages_name_rows_of_constraints_as_such(robot):
+    """Numbers that are not of joints do not blame one."""
+    q, v, a, _ = states(robot.model, 5)
+    held = [FrameConstraint("held", robot.model.frame_names[-1], directions=("x",))]
+    for call in (robot.constrained_forward_dynamics, robot.constrained_inverse_dynamics_derivatives):
+        with pytest.raises(ValueError, match=r"target has shape \(2,\), expected \(1,\) or \(..., 1\)$"):
+            call(q[0], v[0], a[0], held, target=[1.0, 2.0])
+        with pytest.raises(ValueError, match="target of element 0 is nan"):
+            call(q[0], v[0], a[0], held, target=[np.nan])
+        with pytest.raises(ValueError, match="samples differ: q has .*5.*, v has .*2"):
+            call(q, v[:2], a, held)
+    for call in (robot.constraint_impulse, robot.constraint_impulse_derivatives):
+        with pytest.raises(ValueError, match=r"after has shape \(2,\), expected \(..., 1\)"):
+            call(q[0], v[0], held, after=[1.0, 2.0])
+        with pytest.raises(ValueError, match="after of row 'held.x' is not finite"):
+            call(q[0], v[0], held, after=[np.inf])
+        with pytest.raises(ValueError, match=r"samples differ: q has \(?5,?\)?, v has \(?2,?\)?$"):
+            call(q, v[:2], held)
+
+
+def test_messages_name_the_method_that_was_called(robot):
+    q, v, a, _ = states(robot.model, 5)
+    frame = robot.model.frame_names[-1]
+    with pytest.raises(ValueError, match="^inverse_dynamics_derivatives: q has shape"):
+        robot.inverse_dynamics_derivatives(q[:, :2], v, a, f_ext={frame: np.zeros(6)})
+    with pytest.raises(ValueError, match="^inverse_dynamics_derivatives: v of joint"):
+        robot.inverse_dynamics_second_derivatives(q, v * np.nan, a, (v, v, a), f_ext={frame: np.zeros(6)})
 
 
 # --- types and layouts --------------------------------------------------------------------------------

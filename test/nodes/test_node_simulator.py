@@ -121,17 +121,25 @@ PRESS = (
     + SLIDE.format(name="z", parent="carriage", child="load", axis="0 0 1")
     + '<joint name="end" type="fixed"><origin xyz="0.3 0 0"/><parent link="load"/><child link="tip"/></joint></robot>'
 )
-SCENE = """
-constraints: [{name: held, type: frame, frame: load, directions: [x]}]
-contacts: [{name: floor, frame: tip, surface: plane, radius: 0.05}]
-"""
+HELD = "constraints: [{name: held, type: frame, frame: load, directions: [x]}]\n"
+SCENES = {
+    "contacts": "contacts: [{name: floor, frame: tip, surface: plane, radius: 0.05}]\n",
+    "collisions": """collisions:
+  shapes:
+    - {name: floor, type: box, size: [9.0, 9.0, 0.2], placement: {xyz: [0.0, 0.0, -0.1]}}
+    - {name: ball, frame: tip, type: sphere, size: [0.05]}
+""",
+}
 
 
-def test_its_sensor_reads_constraints_and_contacts(ros, tmp_path):
+@pytest.mark.parametrize("kind", SCENES)
+def test_its_sensor_reads_constraints_and_contacts(ros, tmp_path, kind):
     """A load that is pushed against a stop with 5 N lies on a floor, which it touches 0.3 m beside the sensor."""
     from geometry_msgs.msg import WrenchStamped
 
-    (tmp_path / "scene.yaml").write_text(SCENE)
+    if kind == "collisions":
+        pytest.importorskip("coal")
+    (tmp_path / "scene.yaml").write_text(HELD + SCENES[kind])
     parameters = {
         "robot_description": PRESS, "scene_file": str(tmp_path / "scene.yaml"), "wrench_frame": "load",
         "inertia_error": 0.0, "publish_clock": True, "initial_joints": ["z"], "initial_positions": [0.08],

@@ -35,8 +35,9 @@ class SimulatorParameters(CommonParameters):
     integrator: Integrator = parameter("semi_implicit_euler", "Integration method")
     scene_file: str = parameter(
         "",
-        "YAML file of constraints that hold and surfaces that may be touched, see docs/constraints.md. Contact "
-        "is a matter of the semi-implicit method, whatever the integrator. Empty: free motion",
+        "YAML file of constraints that hold, and of surfaces or shapes that may be touched, see docs/constraints.md "
+        "and docs/contacts.md. Contact is a matter of the semi-implicit method, whatever the integrator. Empty: free "
+        "motion",
     )
     stabilization: Stabilization = parameter(
         "none", "projection: after each step position and velocity are put on the constraints"
