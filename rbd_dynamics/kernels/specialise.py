@@ -49,12 +49,12 @@ def specialise(
 
 def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entry: Entry | None) -> str:
     base, colon, frame = name.partition(":")
+    near = [] if base in known else close_names(base.removesuffix(_WITH_WRENCHES), list(known))
+    hint = f"did you mean {', '.join(near)}? " if near else ""
     if entry is not None and entry.of == "frame" and not frame:
         if colon:
             return unknown("frame", frame, model.frame_names)
-        return f"no algorithm named {name!r}: it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'"
-    near = [] if base in known else close_names(base.removesuffix(_WITH_WRENCHES), list(known))
-    hint = f"did you mean {', '.join(near)}? " if near else ""
+        hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
     names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in known.items())
     return f"no algorithm named {name!r}; {hint}known: {names}"
 
