@@ -20,6 +20,7 @@ FLEET = ["distributed"]
 COMPILED = ["llvmlite"]
 MODELS = ["xacro", "mujoco"]
 COLLISIONS = ["coal"]
+COMPLETION = ["argcomplete"]
 TEST = ["pytest", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
@@ -89,7 +90,8 @@ setup(
         "fleet": FLEET,
         "models": MODELS,
         "collisions": COLLISIONS,
-        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS, *COLLISIONS}),
+        "completion": COMPLETION,
+        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS, *COLLISIONS, *COMPLETION}),
         "torch": ["torch"],
         "jax": ["jax"],
         "test": TEST,

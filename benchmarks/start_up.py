@@ -19,6 +19,7 @@ _PROCESS = """
 import sys, time
 start = time.perf_counter()
 import rbd_dynamics as rbd
+rbd.load_urdf, rbd.Robot  # imported when asked for
 imported = time.perf_counter()
 model = rbd.load_urdf(sys.argv[1], base=sys.argv[2])
 read = time.perf_counter()

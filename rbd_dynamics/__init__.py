@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rigid-body dynamics for torque-controlled robots, with and without ROS 2.
 
+Names are imported when they are first used: importing the package costs next to nothing.
+
 `load`, of any format, `load_urdf`, `load_yaml` and `ModelBuilder` make a `Model`; `Robot` computes with it, under a
-`ConstraintSet` too. Beside them, each imported when it is first used:
+`ConstraintSet` too. Beside them:
 
 - `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
@@ -21,28 +23,7 @@ from rbd_dynamics.early_signals import heed_early_signals
 
 heed_early_signals()  # before all that takes time
 
-from rbd_dynamics import constraints, spatial
-from rbd_dynamics.constraints import Constrained, ConstraintSet
-from rbd_dynamics.formats import load
-from rbd_dynamics.model import (
-    Coulomb,
-    Damping,
-    Drive,
-    Limits,
-    Mimic,
-    Model,
-    ModelBuilder,
-    ModelError,
-    Spring,
-    joints,
-    load_urdf,
-    load_yaml,
-    model_from_dict,
-    passive_forces,
-    save_yaml,
-)
 from rbd_dynamics.on_demand import on_demand
-from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
     from rbd_dynamics import (
@@ -50,13 +31,35 @@ if TYPE_CHECKING:
         analysis,
         closed_forms,
         collisions,
+        constraints,
         control,
         joint_states,
         replay,
         screws,
         simulation,
+        spatial,
     )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
+    from rbd_dynamics.constraints import Constrained, ConstraintSet
+    from rbd_dynamics.formats import load
+    from rbd_dynamics.model import (
+        Coulomb,
+        Damping,
+        Drive,
+        Limits,
+        Mimic,
+        Model,
+        ModelBuilder,
+        ModelError,
+        Spring,
+        joints,
+        load_urdf,
+        load_yaml,
+        model_from_dict,
+        passive_forces,
+        save_yaml,
+    )
+    from rbd_dynamics.robot import Robot
 else:
     __getattr__, __dir__ = on_demand(__name__)
 

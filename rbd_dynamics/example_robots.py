@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator
@@ -31,6 +30,8 @@ def shares() -> list[Path]:
 
 def _folders() -> Iterator[Path]:
     """From PyPI (whose wheel keeps a prefix of its own inside site-packages), from ROS, from the system."""
+    import importlib.metadata  # slow to import
+
     try:
         distribution = importlib.metadata.distribution(PACKAGE)
         yield Path(str(distribution.locate_file("cmeel.prefix"))) / _SHARE

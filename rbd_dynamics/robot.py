@@ -199,7 +199,7 @@ class Robot(Derivatives):
         `rbd_dynamics.analysis.operational_space` has the inertia itself, which is infinite along singular
         directions. Source: theory.md section 7.
         """
-        return self._run(f"inverse_effective_inertia:{frame}", (q, self._inertia), out)
+        return self._run(self._of_frame("inverse_effective_inertia", frame), (q, self._inertia), out)
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None) -> Array:
         """Y (nv, 10 bodies) with tau = Y @ `inertial_parameters`.ravel(), but for rotor inertia and friction."""
@@ -217,15 +217,15 @@ class Robot(Derivatives):
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Pose of a frame in the world, a homogeneous matrix (4, 4). KeyError: unknown frame."""
-        return self._run(f"pose:{frame}", (q,), out)
+        return self._run(self._of_frame("pose", frame), (q,), out)
 
     def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """J (6, nv): J v is the frame's body twist (w, v), expressed in the frame itself."""
-        return self._run(f"jacobian:{frame}", (q,), out)
+        return self._run(self._of_frame("jacobian", frame), (q,), out)
 
     def jacobian_dot(self, q: ArrayLike, v: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """dJ/dt (6, nv): the body twist's component-wise rate is J vdot + Jdot v."""
-        return self._run(f"jacobian_dot:{frame}", (q, v), out)
+        return self._run(self._of_frame("jacobian_dot", frame), (q, v), out)
 
     # --- energy ---------------------------------------------------------------------------------
 

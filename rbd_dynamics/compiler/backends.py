@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from rbd_dynamics.compiler import cache
+from rbd_dynamics.compiler import cache, notice
 from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
 from rbd_dynamics.compiler.process_lock import ProcessLock
@@ -120,6 +120,8 @@ def _made(
         about_to_compile(name)
         if program is None:
             program = trace(function, signature)
+        if suffix == ".o":
+            notice.compiling(name, program.operations)
         code = make(program)
         cache.store(entry, f"{target} {program_digest(program)}", code)
     return code

@@ -18,6 +18,7 @@ import functools
 import logging
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 from rbd_dynamics.compiler.cache_entry import HEADER_SIZE, LARGEST, Entry
 from rbd_dynamics.compiler.cache_size import keep_within_limit, size_limit
@@ -70,6 +71,15 @@ def keeps() -> bool:
     with contextlib.suppress(OSError), contextlib.closing(_folders(create=True)) as folders:
         return any(map(_writable, folders))
     return False
+
+
+def folder() -> Path | None:
+    """Where `store` writes to, made if it was not there; None: nowhere."""
+    with contextlib.suppress(OSError), contextlib.closing(_folders(create=True)) as folders:
+        for each in folders:
+            if _writable(each):
+                return Path(os.readlink(f"/proc/self/fd/{each}"))
+    return None
 
 
 def _folders(*, create: bool) -> Generator[int, None, None]:

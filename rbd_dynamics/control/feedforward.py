@@ -19,7 +19,7 @@ from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
-from rbd_dynamics.model.model import unknown
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 

@@ -62,6 +62,9 @@ class Processes:
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,
             )
 
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
     def check(self) -> None:
         """Raise NodeDied, with what the node said last, if one has ended."""
         for name, process in self._running.items():

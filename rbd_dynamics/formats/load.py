@@ -11,9 +11,7 @@ from typing import IO, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from rbd_dynamics.formats.mjcf import read_mjcf
 from rbd_dynamics.formats.packages import Packages, folders_of
-from rbd_dynamics.formats.sdf import read_sdf
 from rbd_dynamics.formats.source import Source, read_source
 from rbd_dynamics.formats.xacro_files import expanded, is_to_expand
 from rbd_dynamics.model.description import Description, description_of
@@ -75,6 +73,8 @@ def load(
         raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
     kind = local_tag(root)
     if kind == "mujoco":
+        from rbd_dynamics.formats.mjcf import read_mjcf  # what other files need is imported with them
+
         if base is not None:
             raise ModelError(f"{read.where} is MJCF, which says itself what floats: `base` is not for it")
         mjcf = read_mjcf(read, findings)
@@ -82,6 +82,8 @@ def load(
         model = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
         return replace(model, base="floating") if mjcf.floats else model
     if kind == "sdf":
+        from rbd_dynamics.formats.sdf import read_sdf
+
         sdf = read_sdf(read, root, folders, base, findings)
         model = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
         return replace(model, base="floating") if sdf.floats else model
@@ -92,7 +94,7 @@ def load(
     )
 
 
-def check(source: Any, *, strict: bool = True) -> list[Finding]:
+def check(source: Any, *, strict: bool = False) -> list[Finding]:
     """As `model.preflight`, of whatever `load` takes. Raises ModelError where there is no such robot."""
     read = read_source(source)
     root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None

@@ -49,6 +49,8 @@ def read_sdf(
     reading = _Reading(packages, findings)
     name = model.get("name", "") or "robot"
     reading.read(_Place(source, root.get("version", "1.0")), Values(model, f"model {name!r}", findings), ROOT, "")
+    if not reading.links:
+        findings.error(f"model {name!r}", "has no link", "a model needs one at least")
     findings.raise_errors()
     return reading.described(name, gravity, base)
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +41,8 @@ def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[st
         raise ModelError(f"{source.where} is a xacro: install the package xacro to read it (pip install xacro)")
     if source.path is not None:
         return _run(source, source.path.resolve(), packages, arguments)
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:  # of a text: relative includes are not found
         path = Path(folder, "description.xacro")
         path.write_bytes(source.content if isinstance(source.content, bytes) else source.content.encode())
@@ -50,6 +50,8 @@ def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[st
 
 
 def _run(source: Source, path: Path, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
+    import subprocess  # slow to import, and few files are xacro
+
     request = {
         "file": str(path),
         "arguments": {name: _text(value) for name, value in arguments.items()},

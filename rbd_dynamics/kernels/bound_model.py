@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.compiler import backends
+from rbd_dynamics.compiler import backends, notice
 from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
@@ -22,6 +22,7 @@ from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import payload_inertia
 from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
 
@@ -59,6 +60,15 @@ class BoundModel:
         self._kernels: dict[str, Evaluation] = {}
         self._constrained_kernels: dict[str, dict[str, Evaluation]] = {}
 
+    def __repr__(self) -> str:
+        payloads = ", ".join(f"{load.mass:.4g} kg at {frame!r}" for frame, (_, load) in self._payloads.items())
+        words = [self.backend, *["friction"] * self.friction, *['errors="nan"'] * (self.errors == "nan")]
+        words += [f"payload {payloads}"] if payloads else []
+        return f"<{type(self).__name__} {in_a_line(self.model)}; {', '.join(words)}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, self.model)
+
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: without kernels, which they find in the cache when they need them."""
         forgotten = ("_kernels", "_fast_", "_constrained", "_contact", "_checked_")
@@ -76,16 +86,20 @@ class BoundModel:
         Parameters:
             names: of methods ("inverse_dynamics", "mass_matrix"...), with "_f_ext" for the variant
                 with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0".
-            progress: called as progress(name, number, total) before each kernel.
+            progress: called as progress(name, number, total) before each kernel. With it, nothing is logged of a
+                kernel that takes long.
 
         Raises KeyError for an unknown name.
         """
         for number, name in enumerate(names, start=1):
             if not isinstance(name, str):
                 raise TypeError(f"names: the name of an algorithm is a text, not {excerpt(name)}")
-            if progress is not None:
-                progress(name, number, len(names))
-            self._evaluation(name)
+            if progress is None:
+                self._evaluation(name)
+                continue
+            progress(name, number, len(names))
+            with notice.silent():
+                self._evaluation(name)
 
     def _evaluation(self, name: str) -> Evaluation:
         found = self._kernels.get(name)
@@ -127,6 +141,13 @@ class BoundModel:
     def inertia_input(self) -> Array:
         """`inertial_parameters` for kernels: not a copy, so not to be written to."""
         return self._inertia
+
+    @staticmethod
+    def _of_frame(kernel: str, frame: str) -> str:
+        """The name of a frame's kernel. Raises TypeError for what is no name."""
+        if not isinstance(frame, str):
+            raise TypeError(f"{kernel}: frame: expected the name of a frame, not {excerpt(frame)}")
+        return f"{kernel}:{frame}"
 
     def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
@@ -197,12 +218,17 @@ class BoundModel:
         f_ext: {frame name: wrench (m, f) (..., 6) that acts on the robot, in that frame}; leading axes broadcast.
         """
         if not isinstance(f_ext, Mapping):
-            raise TypeError(f"f_ext: expected {{frame: wrench}}, not {type(f_ext).__name__}")
+            shape = f" of shape {f_ext.shape}" if isinstance(f_ext, np.ndarray) else ""
+            raise TypeError(
+                f"f_ext: expected a mapping {{frame: wrench (m, f)}}, as {{'{self.model.frame_names[-1]}': ...}}, "
+                f"not {type(f_ext).__name__}{shape}"
+            )
         given: dict[str, Array] = {}
         for name, value in f_ext.items():
             wrench = given[name] = real_array(value, f"f_ext[{name!r}]")
             if wrench.ndim == 0 or wrench.shape[-1] != 6:
-                raise ValueError(f"f_ext[{name!r}] has shape {wrench.shape}, expected (6,) or (..., 6)")
+                shape = f"has shape {wrench.shape}, expected (6,) or (..., 6)"
+                raise ValueError(f"f_ext[{name!r}] {shape}: a wrench (m, f), moment first")
             if self.errors == "raise" and not np.isfinite(wrench).all():
                 raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
         try:

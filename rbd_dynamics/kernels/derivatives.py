@@ -131,7 +131,7 @@ class Derivatives(BoundModel):
         return found.a_dinput @ free, np.where(given, found.tau_dinput @ free - push, 0.0)
 
     def _transposed_jacobian(self, q: ArrayLike, frame: str) -> Array:
-        return np.swapaxes(self._run(f"jacobian:{frame}", (q,)), -1, -2)
+        return np.swapaxes(self._run(self._of_frame("jacobian", frame), (q,)), -1, -2)
 
     # --- of wrenches, momentum and frames -------------------------------------------------------------
 
@@ -162,14 +162,14 @@ class Derivatives(BoundModel):
 
         The others are the Jacobian: dV/dv = dA/da = J. Source: theory.md section 6.
         """
-        return self._run(f"frame_derivatives:{frame}", (q, v, a), out)
+        return self._run(self._of_frame("frame_derivatives", frame), (q, v, a), out)
 
     def inverse_effective_inertia_derivative(self, q: ArrayLike, frame: str) -> Array:
         """d(J M^-1 J^T)/dq (6, 6, nv), of `inverse_effective_inertia`. Source: theory.md sections 6 and 7.
 
         `analysis.operational_space.effective_inertia_derivative` has that of the inertia itself.
         """
-        kernel = self.evaluation(f"inverse_effective_inertia_along:{frame}")
+        kernel = self.evaluation(self._of_frame("inverse_effective_inertia_along", frame))
         ((by_q,),) = by_directions(kernel, (q, self._inertia), [(np.eye(self.model.nv),)])
         return by_q
 

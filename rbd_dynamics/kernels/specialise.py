@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.kernels.arguments import arguments, per_body, sizes_of
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.constrained import CONSTRAINED
-from rbd_dynamics.kernels.entry import Algorithm
+from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.checks import singular_joints
+from rbd_dynamics.model.excerpt import close_names
 from rbd_dynamics.model.model import Model
 
 _WITH_WRENCHES = "_f_ext"
@@ -32,8 +34,7 @@ def specialise(
     entry = known.get(base) or known.get(base.removesuffix(_WITH_WRENCHES))
     wrenches = entry is not None and base not in known
     if entry is None or (wrenches and not entry.wrenches) or bool(frame) != (entry.of == "frame"):
-        names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in known.items())
-        raise KeyError(f"no algorithm named {name!r}; known: {names}")
+        raise KeyError(_no_such_algorithm(model, name, known, entry))
     words = entry.inputs.split()
     if wrenches:
         words.insert(words.index("inertia"), "f_ext")
@@ -44,6 +45,18 @@ def specialise(
     return signature, function_of(
         model, signature, entry.function, friction=friction, frame=frame, constraints=constraints
     )
+
+
+def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entry: Entry | None) -> str:
+    base, colon, frame = name.partition(":")
+    near = [] if base in known else close_names(base.removesuffix(_WITH_WRENCHES), list(known))
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    if entry is not None and entry.of == "frame" and not frame:
+        if colon:
+            return unknown("frame", frame, model.frame_names)
+        hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
+    names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in known.items())
+    return f"no algorithm named {name!r}; {hint}known: {names}"
 
 
 def function_of(

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
 from rbd_dynamics.model.drives import Drive
@@ -19,7 +20,7 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
 from rbd_dynamics.model.loops import Loop
-from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
 from rbd_dynamics.model.real_numbers import real_array, real_number
 from rbd_dynamics.model.tree import resolve_mimics

@@ -17,11 +17,12 @@ from rbd_dynamics.model.assembly import (
     checked_pose,
     checked_vector,
 )
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, JointKind
-from rbd_dynamics.model.model import WORLD, Body, Frame, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.model import WORLD, Body, Frame, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import PassiveForce
 from rbd_dynamics.model.payload import symmetric_matrix
 from rbd_dynamics.spatial.inertia import RigidInertia

@@ -24,12 +24,13 @@ from rbd_dynamics.model.assembly import (
     checked_vector,
     inertial_of,
 )
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import DIRECTIONS, Loop
-from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model, unknown
+from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import PassiveForce
 from rbd_dynamics.model.safe_yaml import LARGE, YamlError, read_file, read_text
 from rbd_dynamics.spatial.inertia import RigidInertia

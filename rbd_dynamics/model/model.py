@@ -19,13 +19,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.model.by_name import ByName
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.excerpt import close_names, excerpt, listed, shortened
+from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
 from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -108,7 +110,7 @@ class Frame:
     element: Literal["link", "joint"] = "link"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A robot. Immutable; every change makes a new model.
 
@@ -124,6 +126,12 @@ class Model:
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
+
+    def __repr__(self) -> str:
+        return f"<Model {in_a_line(self)}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Model", self)
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
@@ -202,32 +210,26 @@ class Model:
 
     # --- by name ----------------------------------------------------------------------------------
 
-    def frame(self, name: str) -> Frame:
-        """The frame of that name. Raises KeyError that lists near matches."""
-        found = self._frames_by_name.get(name) if isinstance(name, str) else None
-        if found is None:
-            raise KeyError(unknown("frame", name, self.frame_names))
-        return found
-
-    def joint(self, name: str) -> Joint:
-        """The independent joint of that name. Raises KeyError that lists near matches."""
-        found = self._joints_by_name.get(name) if isinstance(name, str) else None
-        if found is None:
-            raise KeyError(unknown("joint", name, self.joint_names))
-        return found
-
     @cached_property
-    def _joints_by_name(self) -> dict[str, Joint]:
-        return {joint.name: joint for joint in reversed(self.joints)}  # of two of one name the first
+    def frame(self) -> ByName[Frame]:
+        """The frame of a name: `model.frame("tool0")`, or in brackets, where notebooks complete it.
 
-    @cached_property
-    def _frames_by_name(self) -> dict[str, Frame]:
+        Raises KeyError that lists near matches.
+        """
         found: dict[str, Frame] = {}
         for element in ("link", "joint"):
             for frame in self.frames:
                 if frame.element == element:
                     found.setdefault(frame.name, frame)
-        return found
+        return ByName("frame", found)
+
+    @cached_property
+    def joint(self) -> ByName[Joint]:
+        """The independent joint of a name, `model.joint("elbow")`, as `frame`."""
+        found: dict[str, Joint] = {}
+        for joint in self.joints:
+            found.setdefault(joint.name, joint)  # of two of one name the first
+        return ByName("joint", found)
 
     # --- configurations ---------------------------------------------------------------------------
 
@@ -374,10 +376,3 @@ def _together(a: Array, b: Array, first: str, second: str) -> tuple[Array, Array
         shapes = f"{first} has {a.shape[:-1]}, {second} has {b.shape[:-1]}"
         raise ValueError(f"numbers of samples differ: {shapes}") from None
     return np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(b, (*lead, b.shape[-1]))
-
-
-def unknown(what: str, name: Any, known: Sequence[str]) -> str:
-    """As in: no joint named 'elbw'; did you mean 'elbow'?"""
-    near = close_names(name, known)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed(known)}"
-    return f"no {what} named {excerpt(name)}; {hint}"

@@ -28,7 +28,7 @@ TRAVEL = 10.0  # m, position limit of a prismatic joint
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
-def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = True) -> list[Finding]:
+def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -> list[Finding]:
     """Check a robot description (path or XML text) or a model; errors first.
 
     All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` as

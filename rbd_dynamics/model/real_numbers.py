@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,19 @@ def shared_array(value: Any) -> Any:
     return array
 
 
+def _may_be_masked(value: Any) -> bool:
+    """Whether it is a masked array; there is none before numpy.ma is imported, which takes its time."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
 def masked_index(value: Any) -> tuple[int, ...] | None:
     """Where the first masked entry of an array, or of one in nested lists, is; None without any."""
-    if isinstance(value, np.ma.MaskedArray):
+    if _may_be_masked(value):
         found = np.argwhere(np.ma.getmaskarray(value))
         return tuple(int(k) for k in found[0]) if len(found) else None
     if isinstance(value, (list, tuple)):
         for k, entry in enumerate(value):
-            if isinstance(entry, (list, tuple, np.ma.MaskedArray)):
+            if isinstance(entry, (list, tuple)) or _may_be_masked(entry):
                 inner = masked_index(entry)
                 if inner is not None:
                     return (k, *inner)
@@ -80,7 +86,7 @@ def real_number(value: Any) -> float:
 
     Raises ValueError for what is none, is masked or complex, or is too large.
     """
-    if value is np.ma.masked or isinstance(value, (complex, np.complexfloating, np.ma.MaskedArray)):
+    if isinstance(value, (complex, np.complexfloating)) or _may_be_masked(value):
         raise ValueError("is not a real number")
     if isinstance(value, (bytes, bytearray)):
         raise ValueError("is not a number")
@@ -99,7 +105,7 @@ def real_number(value: Any) -> float:
 
 def real_numbers(value: Any) -> tuple[float, ...]:
     """`real_number` of each entry of a list, a tuple or an array of one axis. Raises ValueError."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if _may_be_masked(value) and np.ma.is_masked(value):
         raise ValueError("has a masked entry")
     if isinstance(value, np.ndarray):
         if value.ndim != 1:
@@ -116,6 +122,8 @@ def real_numbers(value: Any) -> tuple[float, ...]:
 
 
 def _kind_of(value: Any, array: NDArray[Any]) -> str:
+    if isinstance(value, Mapping):
+        return f"a mapping ({type(value).__name__}): values by name have to be put in the order of their names first"
     if array.ndim == 0 and array.dtype.kind == "O":
         return type(value).__name__
     return {"O": "objects", "U": "text", "S": "bytes", "c": "complex ones"}.get(array.dtype.kind, str(array.dtype))

@@ -19,7 +19,6 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from urdf_parser_py import urdf
 
@@ -27,6 +26,11 @@ from rbd_dynamics.model.elements import Number, Reader, child_of
 from rbd_dynamics.model.errors import Findings
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+#: in an attribute between double quotes; xml.sax.saxutils, which has such a table, imports a browser's worth of modules
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 
 #: The attributes that are read of each element inside a link or joint.
 _NUMBERS: dict[str, dict[str, Number]] = {
@@ -103,7 +107,7 @@ def _copy(element: ET.Element, tag: str, where: str, findings: Findings, names: 
 
 
 def _written(tag: str, attributes: Mapping[str, str], *inner: str) -> str:
-    pairs = "".join(f" {key}={quoteattr(text)}" for key, text in attributes.items())
+    pairs = "".join(f' {key}="{text.translate(_ESCAPES)}"' for key, text in attributes.items())
     return f"<{tag}{pairs}>{''.join(inner)}</{tag}>"
 
 

@@ -14,6 +14,7 @@ import sys
 from os import _exit as end_at_once
 from typing import Any, BinaryIO
 
+from rbd_dynamics.compiler import notice
 from rbd_dynamics.nodes.build_process import LENGTH, Work, parts_of
 from rbd_dynamics.nodes.description import BuildError, built
 
@@ -26,6 +27,7 @@ def main() -> None:
     parent, niceness = map(int, sys.argv[1:])
     _end_with(parent)
     _step_back(niceness)
+    notice.turn_off()  # the node tells of the progress
     own = os.dup(1)
     os.dup2(2, 1)  # whatever libraries print is none of our messages
     with open(own, "wb", buffering=0) as stream:

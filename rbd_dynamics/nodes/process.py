@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import time
@@ -21,6 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import remove_ros_args
 
+from rbd_dynamics.compiler import notice
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.nodes.answering import one_line
 from rbd_dynamics.nodes.interface import Interface
@@ -47,6 +49,7 @@ def run(
     The exit code: 0; 1 where the node could not start, for one reason in one line; 2 for unknown arguments.
     """
     _handle_signals()
+    notice.turn_off()  # a node tells of its progress itself
     node, spin, executor = None, None, None
     started = False
     try:
@@ -90,7 +93,10 @@ def _own_arguments(interface: Interface[Any], args: Sequence[str]) -> int | None
     """Look at what is not for ROS: the exit code where the process shall end, None where it shall go on."""
     own = remove_ros_args(args=list(args))[1:]
     if "--help" in own or "-h" in own:
-        print(help_text(interface))
+        try:
+            print(help_text(interface), flush=True)
+        except BrokenPipeError:  # the reader has seen enough, as in `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if own:
         return _refuse(f"unknown argument {excerpt(own[0])}; {usage(interface)}", 2)

@@ -27,7 +27,7 @@ def usage(interface: Interface[Any]) -> str:
 
 
 def help_text(interface: Interface[Any]) -> str:
-    """What the node is, its topics, services, actions and parameters with their types, defaults and ranges."""
+    """What the node is, its topics, services, actions and parameters with types, defaults and ranges, examples."""
     kinds = [(f"{each.name} ({each.kind})", each.description) for each in (*interface.services, *interface.actions)]
     parts = [usage(interface), "", *textwrap.wrap(interface.summary, WIDTH)]
     for head, topics in (
@@ -46,6 +46,8 @@ def help_text(interface: Interface[Any]) -> str:
             for each in interface.parameters
         ],
     )
+    if interface.examples:
+        parts += ["", "examples:", *(f"  ros2 run rbd_dynamics {interface.executable} {x}" for x in interface.examples)]
     parts += _section("arguments of every ROS 2 node, after --ros-args:", ROS_ARGUMENTS)
     return "\n".join(parts)
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.excerpt import excerpt, shortened
-from rbd_dynamics.model.model import unknown
 from rbd_dynamics.model.safe_yaml import SMALL, read_file
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from rbd_dynamics.model.model import unknown
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.replay.identification import Load, Recorded, TogetherIdentifier, TogetherResult
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.model.model import Model, unknown
+from rbd_dynamics.model.by_name import unknown
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.screws.articulated import ArticulatedTree
 from rbd_dynamics.screws.mobility import InboardMobility, mobility_before
 from rbd_dynamics.screws.tree import inverse_of_one_plus, joint_inverse, t, times

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.actuators import DrivenRobot, Motor
 <<<<<<< HEAD
 from rbd_dynamics.algorithms.time_step import FASTEST
+from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.model import unknown
 from rbd_dynamics.model.real_numbers import real_array, real_number
 from rbd_dynamics.simulation.simulation import SHORTEST_STEP, SimulationDiverged
 =======

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from rbd_dynamics import Limits, Mimic, ModelBuilder, save_yaml
-from rbd_dynamics.cli import KERNELS, main
+from rbd_dynamics.cli import main
+from rbd_dynamics.cli.info import KERNELS
 from rbd_dynamics.example_robots import PACKAGE, robots
 from rbd_dynamics.model.joints import Prismatic, Revolute, Spherical
 

@@ -24,7 +24,7 @@ PACKAGES = {
 SERVICES = sorted(path.stem for path in (ROOT / "rbd_dynamics_interfaces" / "srv").glob("*.srv"))
 #: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
 OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
-OPTIONAL |= {"trimesh", "collada", "coal"}
+OPTIONAL |= {"trimesh", "collada", "coal", "argcomplete"}
 OPTIONAL |= {"lz4", "compression", "backports"}  # come with rosbags, or with Python
 #: Name of the import: name of the rosdep key.
 ROSDEP = {
@@ -176,7 +176,7 @@ def test_only_nodes_import_ros() -> None:
     ros = {"rclpy", "launch", "launch_ros", "sensor_msgs", "std_msgs", "trajectory_msgs", "rbd_dynamics_interfaces"}
     for path in (ROOT / "rbd_dynamics").rglob("*.py"):
         room = path.relative_to(ROOT / "rbd_dynamics").parts[0]
-        if room not in ("nodes", "demo", "demo.py", "cli.py"):
+        if room not in ("nodes", "demo"):
             assert not imports(ast.parse(path.read_text())) & ros, f"{path.relative_to(ROOT)} must work without ROS"
 
 

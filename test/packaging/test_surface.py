@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.arms import ARM
 
 import rbd_dynamics as rbd
 
@@ -20,7 +21,7 @@ ROOT = Path(rbd.__file__).parent
 ROOMS = ["rbd_dynamics"] + [
     f"rbd_dynamics.{name}"
     for name in sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
-    if name not in ("algorithms", "compiler", "demo", "nodes")
+    if name not in ("algorithms", "cli", "compiler", "demo", "nodes")
 ]
 PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
 PARTS = [f"rbd_dynamics.{name}" for name in PARTS]
@@ -37,6 +38,8 @@ LATE = [
     "screws",
     "simulation",
 ]
+
+NODES = ["dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
 
 
 def is_on_demand(package: str) -> bool:
@@ -55,16 +58,54 @@ def in_a_fresh_process(code: str) -> str:
 # --- names --------------------------------------------------------------------------------------------
 
 
+def loaded_by(code: str) -> set[str]:
+    """Modules that a fresh process has imported in the end; what the code prints does not count."""
+    shown = f"import sys\n{code}\nprint(chr(10) + 'LOADED', *sys.modules, file=sys.__stdout__)"
+    return set(in_a_fresh_process(shown).partition("\nLOADED ")[2].split())
+
+
+def heavy_of(loaded: set[str], *allowed: str) -> set[str]:
+    return {name.partition(".")[0] for name in loaded} & (set(HEAVY) - set(allowed))
+
+
 def test_importing_the_package_imports_nothing_heavy():
-    loaded = in_a_fresh_process("import sys, rbd_dynamics; print(*sys.modules)").split()
-    assert "rbd_dynamics.robot" in loaded
-    assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
-    assert not set(loaded) & {f"rbd_dynamics.{room}" for room in LATE}
+    loaded = loaded_by("import rbd_dynamics")
+    assert not heavy_of(loaded) and "numpy" not in loaded
+    assert not loaded & {f"rbd_dynamics.{room}" for room in (*LATE, "model", "robot", "compiler")}
 
 
-def test_the_command_line_starts_without_what_it_may_not_need():
-    loaded = in_a_fresh_process("import sys, rbd_dynamics.cli; print(*sys.modules)").split()
-    assert not {name.partition(".")[0] for name in loaded} & (set(HEAVY) - {"rich"})
+def test_a_call_imports_no_more_than_it_needs():
+    code = (
+        "import rbd_dynamics as rbd; from rbd_dynamics.model.joints import Revolute\n"
+        "builder = rbd.ModelBuilder('pendulum')\n"
+        "builder.add_body('bob', None, Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -1))\n"
+        "rbd.Robot(builder.build()).inverse_dynamics([0.1], [0.0], [0.0])"
+    )
+    assert not heavy_of(loaded_by(code), "llvmlite")
+
+
+def test_the_command_line_starts_without_what_it_may_not_need(tmp_path):
+    loaded = loaded_by("from rbd_dynamics.cli import main\ntry:\n  main(['--help'])\nexcept SystemExit:\n  pass")
+    assert "rbd_dynamics.cli.arguments" in loaded
+    assert not heavy_of(loaded) and "numpy" not in loaded
+    (tmp_path / "robot.urdf").write_text(ARM)
+    info = f"from rbd_dynamics.cli import main; main(['info', {str(tmp_path / 'robot.urdf')!r}"
+    assert not heavy_of(loaded_by(info + "])"), "rich")
+    loaded = loaded_by(info + ", '--json'])")
+    assert not heavy_of(loaded) and "rbd_dynamics.compiler" not in loaded
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(
+    "node", ["dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
+)
+def test_a_node_starts_without_what_it_may_not_need(node):
+    pytest.importorskip("rclpy")
+    loaded = loaded_by(f"import rbd_dynamics.nodes.{node}")
+    assert "rclpy" in loaded
+    assert not heavy_of(loaded, "rclpy")
+    others = {"simulator", "feedforward", "hybrid_controller"} - {node}
+    assert not loaded & {f"rbd_dynamics.nodes.interface.{other}" for other in others}
 
 
 @pytest.mark.parametrize("name", ["analysis", "base_parameters", "control", "operational_space", "replay", "spatial"])

@@ -70,4 +70,8 @@ DYNAMICS_SERVER = Interface(
                 "A trajectory comes back with velocities, accelerations and efforts at every point"),
         SET_PAYLOAD,
     ),
+    examples=(
+        '--ros-args -p terms:="[inertia, coriolis, gravity]"',
+        "--ros-args --params-file dynamics_server.yaml -r __ns:=/left",
+    ),
 )  # fmt: skip

@@ -66,4 +66,8 @@ FEEDFORWARD = Interface(
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),
+    examples=(
+        "--ros-args --params-file feedforward.yaml",
+        '--ros-args -p terms:="[gravity]" -p kp:="[0.0]" -p kd:="[0.0]"',
+    ),
 )  # fmt: skip

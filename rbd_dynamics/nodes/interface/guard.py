@@ -97,4 +97,8 @@ GUARD = Interface(
                 "have come from a new process while there is a payload"),
         SET_PAYLOAD,
     ),
+    examples=(
+        "--ros-args --params-file guard.yaml",
+        "--ros-args -p command_timeout:=0.02 -p on_silence:=gravity",
+    ),
 )  # fmt: skip

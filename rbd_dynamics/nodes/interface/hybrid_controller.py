@@ -263,4 +263,8 @@ HYBRID_CONTROLLER = Interface(
                 "The present reading of the sensor counts as zero; not while engaged"),
         SET_PAYLOAD,
     ),
+    examples=(
+        "--ros-args --params-file hybrid_controller.yaml",
+        '--ros-args --params-file hybrid_controller.yaml -p desired_force:="[5.0]"',
+    ),
 )  # fmt: skip

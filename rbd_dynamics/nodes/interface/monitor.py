@@ -83,4 +83,8 @@ MONITOR = Interface(
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),
+    examples=(
+        "--ros-args --params-file monitor.yaml",
+        "--ros-args -p cutoff:=10.0 -r joint_states:=/arm/joint_states",
+    ),
 )  # fmt: skip

@@ -118,4 +118,8 @@ SIMULATOR = Interface(
         Service("~/simulate", "rbd_dynamics_interfaces/action/Simulate",
                 "A rollout of any length from any state, apart from the live simulation, with feedback and cancel"),
     ),
+    examples=(
+        "--ros-args -p real_time_factor:=0.5",
+        "--ros-args --params-file simulator.yaml -p base:=floating",
+    ),
 )  # fmt: skip

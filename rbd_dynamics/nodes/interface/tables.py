@@ -38,6 +38,7 @@ class Interface(Generic[P]):
     topics: tuple[Topic, ...]
     services: tuple[Service, ...]
     actions: tuple[Service, ...] = ()
+    examples: tuple[str, ...] = ()  # what follows `ros2 run rbd_dynamics EXECUTABLE`
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -6,20 +6,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.replay.command import kinds
-from rbd_dynamics.replay.command.chosen import Source
-from rbd_dynamics.replay.command.run import run_replay
+from rbd_dynamics.replay.help_format import HelpFormatter
+
+if TYPE_CHECKING:
+    from rbd_dynamics.replay.command.chosen import Source
 
 DEFAULT_FORMATS = ("html", "png", "urdf")
 FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf"
 EPILOG = """\
 Examples:
-  rbd_dynamics replay run.mcap --urdf panda.urdf --output result       a report of one recording
-  rbd_dynamics replay run.mcap --payload tool0 --inertias -o result    what it carries, and its inertias
-  rbd_dynamics replay archive/ -o result --workers 8                   all recordings in a folder, and the fleet
-  rbd_dynamics replay archive/ --together --load one/run3:tool0        one fit over them, with a load in one
+  rbd_dynamics replay run.mcap --urdf panda.urdf -o result      one recording
+  rbd_dynamics replay run.mcap --payload tool0 --inertias       what it carries
+  rbd_dynamics replay archive/ -o result --workers 8            many, the fleet
+  rbd_dynamics replay archive/ --together --load one/run3:tool0
+      one fit over all of them, with a load in one
 """
 
 
@@ -33,7 +36,7 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
         "code 1 if a recording failed or had nothing to compare, or if a corrected description was not written since "
         "it would be worse.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     add = parser.add_argument
     add("recordings", metavar="BAG", nargs="+", type=Path, help="a recording, or a folder with many of them")
@@ -119,4 +122,10 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
         "found; may be repeated")  # fmt: skip
     add("--workers", metavar="N", type=int, help="processes on this machine; default: one a core")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that sees the same paths, as tcp://host:8786")
-    parser.set_defaults(run=lambda options: run_replay(options, source))
+
+    def run(options: argparse.Namespace) -> int:
+        from rbd_dynamics.replay.command.run import run_replay
+
+        return run_replay(options, source)
+
+    parser.set_defaults(run=run)

@@ -9,7 +9,7 @@ import json
 from rich.markup import escape
 
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.command.tables import output_console, plain_table
+from rbd_dynamics.replay.console import output_console, plain_table, working
 
 
 def run_gains(options: argparse.Namespace, source: Source) -> int:
@@ -20,7 +20,10 @@ def run_gains(options: argparse.Namespace, source: Source) -> int:
     if options.known_load is None or not options.unloaded:
         raise ValueError("--known-load and --unloaded belong together: gains follow from what the load adds")
     robot = robot_of_one(options, source, options.recordings[0])
-    found = drive_gains(options.recordings, options.unloaded, robot, *options.known_load, settings=settings_of(options))
+    with working("drive gains"):
+        found = drive_gains(
+            options.recordings, options.unloaded, robot, *options.known_load, settings=settings_of(options)
+        )
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
         write_whole(options.output / "drive_gains.yaml", found.to_yaml())

@@ -13,8 +13,10 @@ from rich.markup import escape
 
 from rbd_dynamics.replay.command.chosen import Source, description_of, meshes_of, questions_of, settings_of
 from rbd_dynamics.replay.command.drive_gains import run_gains
-from rbd_dynamics.replay.command.tables import progress_bar, show, show_fleet
+from rbd_dynamics.replay.command.tables import show, show_fleet
 from rbd_dynamics.replay.command.together import run_together
+from rbd_dynamics.replay.console import progress_bar
+from rbd_dynamics.replay.whole_files import check_folder
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Job, Result
@@ -24,6 +26,8 @@ def run_replay(options: argparse.Namespace, source: Source) -> int:
     """Exit code 1 if a recording failed, there was nothing to compare, or an export was refused."""
     from rbd_dynamics.replay.fleet import find_recordings
 
+    if options.output is not None:
+        check_folder(options.output)
     whole = run_gains if options.known_load is not None or options.unloaded else None
     whole = run_together if options.together or options.load else whole
     if whole is not None:

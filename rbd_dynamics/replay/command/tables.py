@@ -3,37 +3,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+
+from rbd_dynamics.replay.console import output_console, plain_table
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Result
-
-
-def progress_bar() -> Progress:
-    """On standard error, so that output can be piped."""
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-
-
-def output_console() -> Console:
-    return Console(highlight=False) if sys.stdout.isatty() else Console(width=160, highlight=False)
-
-
-def plain_table(*heads: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for k, head in enumerate(heads):
-        table.add_column(head, justify="left" if k == 0 else "right")
-    return table
 
 
 def show(result: Result) -> None:

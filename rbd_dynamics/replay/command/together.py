@@ -9,7 +9,7 @@ import json
 from rich.markup import escape
 
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.command.tables import output_console, plain_table
+from rbd_dynamics.replay.console import output_console, plain_table, working
 
 
 def run_together(options: argparse.Namespace, source: Source) -> int:
@@ -26,7 +26,8 @@ def run_together(options: argparse.Namespace, source: Source) -> int:
         raise ValueError("--together needs at least two recordings: each is left out in turn")
     robots = {name: name.split("/")[0] for name in recordings if "/" in name}
     robot = robot_of_one(options, source, next(iter(recordings.values())))
-    found = together(recordings, robot, robots=robots, loads=options.load, settings=settings_of(options))
+    with working(f"one fit over {len(recordings)} recordings"):
+        found = together(recordings, robot, robots=robots, loads=options.load, settings=settings_of(options))
     text = json.dumps(found.to_dict(), indent=1, allow_nan=False)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)

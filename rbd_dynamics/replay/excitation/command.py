@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rbd_dynamics.replay.help_format import HelpFormatter
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rbd_dynamics.model.model import Model
     from rbd_dynamics.replay.excitation.basis import Basis
     from rbd_dynamics.replay.excitation.limits import ExcitationLimits
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 EPILOG = """\
 Examples:
   rbd_dynamics excite robot.urdf --acceleration 5 -o excitation.yaml
-  rbd_dynamics excite panda --joints panda_joint1,panda_joint2,panda_joint4 --share 0.5 -o slow.yaml
-  rbd_dynamics excite robot.urdf --tool tool0 --obstacle=0,0,-0.05,2,2,0.1 -o above_the_table.yaml
+  rbd_dynamics excite panda --joints panda_joint1,panda_joint2 --share 0.5
+  rbd_dynamics excite robot.urdf --tool tool0 --obstacle=0,0,-0.05,2,2,0.1
 
-Played by the feedforward node, or by any controller that takes a JointTrajectory:
-  ros2 topic pub --once --yaml-file excitation.yaml /feedforward/joint_trajectory trajectory_msgs/msg/JointTrajectory
+Played by the feedforward node, or by any controller that takes a
+JointTrajectory:
+  rbd_dynamics play excitation.yaml
 """
-FILE_WIDTH = 160  # columns, where the output is no terminal
 
 
 def add_excite(
@@ -41,8 +41,8 @@ def add_excite(
     load: Callable[[argparse.Namespace], Model],
     urdf_help: str,
     name_and_position: Callable[[str], tuple[str, float]],
-) -> None:
-    """The command's arguments; `load` makes the model of them."""
+) -> argparse.Action:
+    """The command's arguments; `load` makes the model of them. The one that names the robot is returned."""
     parser = commands.add_parser(
         "excite",
         help="the motion that tells most of a robot's parameters, within its limits",
@@ -50,10 +50,10 @@ def add_excite(
         "velocity, acceleration and effort along all of it, and the intervals that a recording of it will give. Links "
         "are not checked against each other: look at the motion, or play it slowly, before you trust it.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("urdf", metavar="URDF", help=urdf_help)
+    urdf: argparse.Action = add("urdf", metavar="URDF", help=urdf_help)
     add("--output", "-o", metavar="FILE", type=Path, help="the motion as YAML, a JointTrajectory; default: none")
     add("--json", action="store_true", help="print JSON in place of tables")
     add("--joints", metavar="NAMES", type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
@@ -97,13 +97,18 @@ def add_excite(
     add("--starts", metavar="N", type=int, default=3, help="random motions from which is sought; default: 3")
     add("--seed", metavar="N", type=int, default=0, help="of these; default: 0")
     parser.set_defaults(run=lambda options: run_excite(options, load), floating=False)
+    return urdf
 
 
 def run_excite(options: argparse.Namespace, load: Callable[[argparse.Namespace], Model]) -> int:
     """Exit code 1 where the motion leaves a parameter unknown."""
+    from rbd_dynamics.replay.console import progress_bar
     from rbd_dynamics.replay.excitation import design, random_motion
+    from rbd_dynamics.replay.whole_files import check_file
     from rbd_dynamics.robot import Robot
 
+    if options.output is not None:
+        check_file(options.output)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = load(options)
@@ -112,7 +117,9 @@ def run_excite(options: argparse.Namespace, load: Callable[[argparse.Namespace],
     basis, limits, obstacles, chosen = _basis(options), _limits(options, model), _obstacles(options), _options(options)
     robot = Robot(model)
     given: dict[str, Any] = {"obstacles": obstacles, "options": chosen}
-    found = design(robot, limits, basis, **given)
+    with progress_bar() as bar:
+        task = bar.add_task("looking for the motion", total=1.0)
+        found = design(robot, limits, basis, progress=lambda share: bar.update(task, completed=share), **given)
     random = random_motion(robot, limits, basis, **given)
     if options.output is not None:
         found.save(options.output)
@@ -170,7 +177,12 @@ def _by_joint(given: Sequence[tuple[str, float]], model: Model | None) -> float 
 
 
 def _show(found: Excitation, random: Excitation, limits: ExcitationLimits, output: Path | None) -> None:
-    console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rbd_dynamics.replay.console import output_console
+
+    console = output_console()
     table = Table(title="What the motion tells", title_justify="left")
     for name in ("", "this motion", "a random one"):
         table.add_column(name, justify="left" if not name else "right")
@@ -191,12 +203,15 @@ def _show(found: Excitation, random: Excitation, limits: ExcitationLimits, outpu
         expected.add_row(escape(estimate.name), value, half, estimate.unit)
     console.print(expected)
     share, which = found.tightest
-    console.print(f"at most {100 * share:.1f} % of {which}", highlight=False, markup=False)
+    console.print(f"at most {100 * share:.1f} % of {which}", markup=False)
     if output is not None:
-        console.print(f"{output}: {len(found.waypoints.times)} points", highlight=False, markup=False)
+        console.print(f"{output}: {len(found.waypoints.times)} points", markup=False)
 
 
 def _peaks_table(found: Excitation, limits: ExcitationLimits) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title="The motion, and its limits (rad, m, s, N m, N)", title_justify="left")
     names = ("joint", "position", "limits", "velocity", "limit", "acceleration", "limit", "effort", "limit")
     for name in names:

@@ -4,24 +4,27 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rbd_dynamics.replay.help_format import HelpFormatter
 
 if TYPE_CHECKING:
     from rbd_dynamics.model.model import Model
     from rbd_dynamics.replay.rehearsal.hidden_robot import HiddenRobot
     from rbd_dynamics.replay.rehearsal.loop import Rehearsal
 
+EPILOG = """\
+Examples:
+  rbd_dynamics rehearse robot.urdf --known-load tool0=1.5
+  rbd_dynamics rehearse panda --known-load panda_hand=2,0,0,0.1 \\
+      --lock panda_finger_joint1=0 --output rehearsal --seed 3
+"""
 WANTED = 1.2  # times the tracking error with the true model
-FILE_WIDTH = 160  # columns, where the output is no terminal
 
 
 def add_rehearse(
@@ -30,17 +33,19 @@ def add_rehearse(
     urdf_help: str,
     name_and_position: Callable[[str], tuple[str, float]],
     known_load: Callable[[str], tuple[str, float, tuple[float, ...]]],
-) -> None:
-    """The command's arguments; `load` makes the model of them."""
+) -> argparse.Action:
+    """The command's arguments; `load` makes the model of them. The one that names the robot is returned."""
     parser = commands.add_parser(
         "rehearse",
         help="excite, record, replay, identify, correct, and run again: on a simulated robot",
         description="A simulated robot hides inertias, friction, drive gains, delays and noise. It is excited, "
         "recorded, replayed and identified, then plays another motion with the feedforward of the description, of what "
         f"was identified, and of the truth. Exit code 1 if the error is over {WANTED:g} times that with the truth.",
+        epilog=EPILOG,
+        formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("urdf", metavar="URDF", help=urdf_help)
+    urdf: argparse.Action = add("urdf", metavar="URDF", help=urdf_help)
     add("--known-load", metavar="FRAME=KG[,X,Y,Z]", type=known_load, required=True,
         help="what the robot carries in one recording, with its centre in the frame (m): it calibrates the "
         "drives")  # fmt: skip
@@ -54,17 +59,23 @@ def add_rehearse(
     add("--lock", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
         help="lock a joint there (rad, m); may be repeated")  # fmt: skip
     add("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, help="m/s^2")
+    add("--json", action="store_true", help="print JSON in place of the table")
     parser.set_defaults(run=lambda options: run_rehearse(options, load), floating=False)
+    return urdf
 
 
 def run_rehearse(options: argparse.Namespace, load: Callable[[argparse.Namespace], Model]) -> int:
     """Exit code 1 where the error is larger than `WANTED`."""
     from rbd_dynamics.model import save_yaml
+    from rbd_dynamics.replay.console import progress_bar
     from rbd_dynamics.replay.rehearsal import Plan, hide, rehearse
+    from rbd_dynamics.replay.whole_files import check_folder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check` says them
         model = load(options)
+    if options.output is not None:
+        check_folder(options.output)
     frame, mass, (x, y, z) = options.known_load
     model.frame(frame)  # before minutes of work
     plan = Plan(share=options.share, load=mass, com=(x, y, z), seed=options.seed)
@@ -72,16 +83,50 @@ def run_rehearse(options: argparse.Namespace, load: Callable[[argparse.Namespace
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.output or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        found = rehearse(model, hidden, frame, folder, plan=plan)
+        with progress_bar() as bar:
+            task = bar.add_task("", total=1.0)
+            found = rehearse(
+                model, hidden, frame, folder, plan=plan,
+                progress=lambda step, share: bar.update(task, description=step, completed=share),
+            )  # fmt: skip
         if options.output is not None:
             found.excitation.save(folder / "excitation.yaml")
             save_yaml(found.known.model, folder / "identified.yaml")
-    _show(found, hidden)
+    if options.json:
+        print(json.dumps(_plain(found, hidden), indent=1, allow_nan=False))
+    else:
+        _show(found, hidden)
     return 0 if found.after <= WANTED * found.best else 1
 
 
+def _plain(found: Rehearsal, hidden: HiddenRobot) -> dict[str, Any]:
+    """What the table shows: errors as root mean squares, rad or m; times in s."""
+    from rbd_dynamics.replay.identification.estimates import plain
+
+    return {
+        "joints": [
+            {
+                "name": joint,
+                "errors": {name: float(run.error[k]) for name, run in found.runs.items()},
+                "gain": plain(found.gains.gains[joint]),
+                "true_gain": float(hidden.gains[k]),
+            }
+            for k, joint in enumerate(hidden.model.joint_names)
+        ],
+        "errors": {"description": found.before, "identified": found.after, "truth": found.best},
+        "times_the_truth": found.after / found.best,
+        "delay": plain(found.delay),
+        "true_delay": hidden.effort_delay - hidden.command_delay,
+    }
+
+
 def _show(found: Rehearsal, hidden: HiddenRobot) -> None:
-    console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rbd_dynamics.replay.console import output_console
+
+    console = output_console()
     table = Table(title="Tracking errors, root mean square (mrad, mm)", title_justify="left")
     names = ("joint", *found.runs, "gain", "true gain")
     for name in names:
@@ -94,6 +139,6 @@ def _show(found: Rehearsal, hidden: HiddenRobot) -> None:
         table.add_row(escape(joint), *errors, told, f"{hidden.gains[k]:.3f}")
     console.print(table)
     text = f"description {1e3 * found.before:.3f}, identified {1e3 * found.after:.3f}, truth {1e3 * found.best:.3f}"
-    console.print(f"all joints: {text}: {found.after / found.best:.2f} times that with the truth", highlight=False)
+    console.print(f"all joints: {text}: {found.after / found.best:.2f} times that with the truth")
     late = hidden.effort_delay - hidden.command_delay
-    console.print(f"efforts: {found.delay}; reported {1e3 * late:.3g} ms after they act", highlight=False, markup=False)
+    console.print(f"efforts: {found.delay}; reported {1e3 * late:.3g} ms after they act", markup=False)

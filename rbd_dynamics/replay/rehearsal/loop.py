@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,15 @@ class Rehearsal:
         return float(np.sqrt(np.mean(self.runs[run].error ** 2)))
 
 
-def rehearse(model: Model, hidden: HiddenRobot, frame: str, folder: Path, *, plan: Plan | None = None) -> Rehearsal:
+def rehearse(
+    model: Model,
+    hidden: HiddenRobot,
+    frame: str,
+    folder: Path,
+    *,
+    plan: Plan | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Rehearsal:
     """From the description to a model that was identified of recordings alone.
 
     The motion is recorded twice: with the description's feedforward a robot sticks where it turns round, and what it
@@ -96,13 +105,15 @@ def rehearse(model: Model, hidden: HiddenRobot, frame: str, folder: Path, *, pla
         model: the description. hidden: the robot.
         frame: where the known load is mounted.
         folder: for the recordings. Nothing but these tells of the hidden robot.
+        progress: called with what is done next, and the share of the steps that are done, 0 to 1.
 
     Raises what `design` and `analyse` raise, ValueError where the load tells the gain of no joint.
     """
-    plan = plan or Plan()
+    plan, say = plan or Plan(), progress or _silent
     robot = Robot(model)
     limits = ExcitationLimits.of(model, share=plan.share)
     options = Options(rate=plan.rate, periods=plan.periods, starts=plan.starts, seed=plan.seed)
+    say("looking for a motion", 0.0)
     motion = design(robot, limits, plan.excitation, options=options)
     feedback = feedback_of(model, motion.waypoints.positions)
     described = Knowledge(model, gains=np.ones(model.nv), offsets=np.zeros(model.nv))
@@ -114,20 +125,26 @@ def rehearse(model: Model, hidden: HiddenRobot, frame: str, folder: Path, *, pla
     def identified(path: Path, settings: Settings) -> Analysis:
         return analyse(path, robot, settings=settings, questions=INERTIAS)
 
+    say("first recording", 0.25)
     first = recorded("first", hidden, described)
+    say("what it tells", 0.4)
     settings = Settings(cutoff=plan.cutoff)
     delay = effort_delay(first, robot, settings=settings)
     rough = _knowledge(identified(first, _late(settings, delay)), limits.joints, {})
+    say("recordings without and with the load", 0.5)
     free = recorded("free", hidden, rough)
     loaded = recorded("loaded", hidden.carrying(frame, plan.load, plan.com), rough)
+    say("delay and drive gains", 0.65)
     delay = effort_delay(free, robot, settings=settings)
     settings = _late(settings, delay)
     gains = drive_gains([loaded], [free], robot, frame, plan.load, plan.com, settings=settings)
     scale = {name: gain.value for name, gain in gains.gains.items() if gain.identifiable}
     if not scale:
         raise ValueError(f"a load of {plan.load:g} kg at {frame!r} tells the gain of no joint: take a heavier one")
+    say("the model", 0.75)
     analysis = identified(free, replace(settings, effort_scale=scale))
     known = _knowledge(analysis, limits.joints, scale)
+    say("the other motion, with each model", 0.85)
     test = random_motion(robot, limits, plan.test, options=Options(seed=plan.seed + 1, lead=1.0)).trajectory
     truth = Knowledge(hidden.model, gains=hidden.gains, offsets=np.zeros(model.nv))
     runs = {
@@ -135,6 +152,10 @@ def rehearse(model: Model, hidden: HiddenRobot, frame: str, folder: Path, *, pla
         for name, knowledge in (("description", described), ("identified", known), ("truth", truth))
     }
     return Rehearsal(motion, gains, delay, analysis, known, runs)
+
+
+def _silent(step: str, share: float) -> None:
+    """Nobody wants to know."""
 
 
 def _late(settings: Settings, delay: Estimate) -> Settings:

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `rbd_dynamics info`, `check`, `compile`, `doctor`, `replay`, `excite`, `rehearse`, `play`, `demo`.
+
+Only `arguments` is imported at once; what a command needs is imported when it runs.
+"""
+
+from rbd_dynamics.cli.program import main, replay
+
+__all__ = ["main", "replay"]

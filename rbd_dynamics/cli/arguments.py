@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of every command, each with examples. What a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rbd_dynamics import __version__
+from rbd_dynamics.cli.sources import (
+    URDF_HELP,
+    add_model_options,
+    add_urdf,
+    complete_urdf,
+    file_or_text,
+    load_model,
+    name_and_position,
+    names,
+)
+from rbd_dynamics.replay.command.arguments import add_replay
+from rbd_dynamics.replay.command.kinds import known_load
+from rbd_dynamics.replay.excitation.command import add_excite
+from rbd_dynamics.replay.help_format import HelpFormatter
+from rbd_dynamics.replay.rehearsal.command import add_rehearse
+
+EXAMPLES = """\
+Examples:
+  rbd_dynamics info robot.urdf             what the dynamics see
+  rbd_dynamics check robot.urdf            what is wrong with it
+  rbd_dynamics compile robot.urdf          so that nothing waits for a compiler
+  rbd_dynamics replay run.mcap -o result   what a recording says of the model
+  rbd_dynamics doctor                      what this machine has, and lacks
+
+rbd_dynamics COMMAND --help says more. The tab key completes commands, options
+and robots after this, where the package argcomplete is installed:
+  eval "$(register-python-argcomplete rbd_dynamics)"
+"""
+INFO_EXAMPLES = """\
+Examples:
+  rbd_dynamics info panda
+  rbd_dynamics info robot.urdf --lock finger_joint1=0.04 --kernels
+  rbd_dynamics info robot.urdf --floating --json
+  rbd_dynamics info - --joints shoulder,elbow < robot.urdf
+"""
+CHECK_EXAMPLES = """\
+Examples:
+  rbd_dynamics check robot.urdf
+  rbd_dynamics check robot.urdf --strict --quiet
+  rbd_dynamics check world.sdf --json
+"""
+COMPILE_EXAMPLES = """\
+Examples:
+  rbd_dynamics compile robot.urdf
+  rbd_dynamics compile talos_full_v2 --floating --kernels inverse_dynamics,bias
+  rbd_dynamics compile panda --lock panda_finger_joint1=0 --frame panda_hand
+  rbd_dynamics compile robot.urdf --kernels all --json
+"""
+PLAY_EXAMPLES = """\
+Examples:
+  rbd_dynamics play excitation.yaml
+  rbd_dynamics play excitation.yaml --topic /left/feedforward/joint_trajectory
+"""
+DEMO_EXAMPLES = """\
+Examples:
+  rbd_dynamics demo
+  rbd_dynamics demo --short --output /tmp/demo
+"""
+DOCTOR_EXAMPLES = """\
+Examples:
+  rbd_dynamics doctor
+  rbd_dynamics doctor --json
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rbd_dynamics",
+        description="Rigid-body dynamics of a robot, from its URDF.",
+        epilog=EXAMPLES,
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"rbd_dynamics {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_info(commands)
+    _add_check(commands)
+    _add_compile(commands)
+    _add_doctor(commands)
+    add_replay(commands, file_or_text, name_and_position)
+    for made in (
+        add_excite(commands, load_model, URDF_HELP, name_and_position),
+        add_rehearse(commands, load_model, URDF_HELP, name_and_position, known_load),
+    ):
+        made.completer = complete_urdf  # type: ignore[attr-defined]
+    _add_play(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, *, text: str, description: str, examples: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=description,
+        epilog=examples,
+        formatter_class=HelpFormatter,
+    )
+    return parser
+
+
+def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """A function whose module is imported when it is called."""
+    return lambda options: getattr(importlib.import_module(module), function)(options)
+
+
+def _add_info(commands: Any) -> None:
+    info = _add(
+        commands,
+        "info",
+        text="tables of the robot: joints, bodies, totals",
+        description="Show the robot as the dynamics see it: joints in their order, bodies with their mass, totals.",
+        examples=INFO_EXAMPLES,
+    )
+    add_urdf(info)
+    add_model_options(info)
+    info.add_argument("--kernels", action="store_true", help="also count the operations of the specialised algorithms")
+    info.add_argument("--json", action="store_true", help="print JSON in place of tables")
+    info.set_defaults(run=_later("rbd_dynamics.cli.info", "run_info"))
+
+
+def _add_check(commands: Any) -> None:
+    check = _add(
+        commands,
+        "check",
+        text="find what is wrong with a URDF before it matters",
+        description="Preflight: all that dynamics would stumble over in a URDF. Errors are what `load` and `load_urdf` "
+        "refuse. Exit code 1 if there are any.",
+        examples=CHECK_EXAMPLES,
+    )
+    add_urdf(check)
+    check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")
+    check.add_argument("--strict", action="store_true",
+        help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip
+    check.add_argument("--json", action="store_true", help="print JSON in place of a list")
+    check.set_defaults(run=_later("rbd_dynamics.cli.check", "run_check"))
+
+
+def _add_compile(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "compile",
+        text="make a robot's kernels ahead of time: the cache then has them",
+        description="Compile the kernels of a robot and keep them in the cache, so that no program waits for a "
+        "compiler. A kernel belongs to the joints that are free, the base and --friction: give the same options as the "
+        "program that will use it. Masses of payloads need no other kernels.",
+        examples=COMPILE_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--kernels", metavar="NAMES", type=names,
+        help="these (comma-separated), as Robot.compile names them, or all; default: what Robot's methods and the "
+        "nodes use most, without derivatives and regressors")  # fmt: skip
+    add("--frame", metavar="NAME", action="append", default=[],
+        help="also the pose and the Jacobian of this frame, and its rate; may be repeated")  # fmt: skip
+    add("--friction", action="store_true", help="for Robot(model, friction=True)")
+    add("--json", action="store_true", help="print JSON in place of a table")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.compile", "run_compile"))
+
+
+def _add_doctor(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "doctor",
+        text="what this machine has, whether it works, and what real time would need",
+        description="Versions, ROS 2 and its middleware, the cache of kernels, a test of the kernels against the "
+        "plain algorithms, and the settings that real time depends on, each with what it would bring. Exit code 1 if "
+        "something is broken; what is merely missing is none of that.",
+        examples=DOCTOR_EXAMPLES,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.doctor.run", "run_doctor"))
+
+
+def _add_play(commands: Any) -> None:
+    play = _add(
+        commands,
+        "play",
+        text="send a motion to a node that follows it (needs ROS 2)",
+        description="Publish a JointTrajectory of a YAML file, as `excite` writes it, once somebody subscribes. The "
+        "robot moves as soon as it arrives; whether the node follows it, its diagnostics say.",
+        examples=PLAY_EXAMPLES,
+    )
+    play.add_argument("file", metavar="FILE", type=Path, help="trajectory_msgs/JointTrajectory as YAML")
+    play.add_argument(
+        "--topic",
+        default="/feedforward/joint_trajectory",
+        help="where to; default: that of feedforward, /feedforward/joint_trajectory",
+    )
+    play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
+    play.set_defaults(run=_later("rbd_dynamics.cli.ros", "run_play"))
+
+
+def _add_demo(commands: Any) -> None:
+    demo = _add(
+        commands,
+        "demo",
+        text="a fast motion of a simulated Franka Panda, with and without feedforward (needs ROS 2)",
+        description="Simulator, feedforward node, dynamics server and a client as processes of ROS 2. A fast motion of "
+        "a Franka Panda is played with PD alone, with gravity, and with full feedforward; the dynamics services are "
+        "checked. Exit code 1 if anything did not work.",
+        examples=DEMO_EXAMPLES,
+    )
+    demo.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_output"), help="default: demo_output")
+    demo.add_argument("--short", action="store_true", help="a shorter motion, as the tests run it")
+    demo.set_defaults(run=_later("rbd_dynamics.cli.ros", "run_demo"))

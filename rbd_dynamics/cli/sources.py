@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes in: robots, and the values of options. Nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rbd_dynamics.cli.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from rbd_dynamics.model.model import Model
+
+URDF_HELP = (
+    "path of a URDF, xacro, SDF, MJCF or of a model as YAML, - for standard input, or the name of a robot of "
+    "example-robot-data (panda, ur5_robot...)"
+)
+
+
+def add_urdf(parser: argparse.ArgumentParser) -> None:
+    """The argument URDF, which shells can complete where argcomplete is installed."""
+    parser.add_argument("urdf", metavar="URDF", help=URDF_HELP).completer = complete_urdf  # type: ignore[attr-defined]
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """What is made of the description: --floating, --lock, --joints, --gravity."""
+    add = parser.add_argument
+    add("--floating", action="store_true", help="free the base: a joint with six degrees of freedom")
+    add("--lock", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
+        help="lock a joint there (rad, m); may be repeated")  # fmt: skip
+    add("--joints", metavar="NAMES", type=names,
+        help="keep these joints (comma-separated) and lock all others at zero")  # fmt: skip
+    add("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, help="m/s^2")
+
+
+def complete_urdf(prefix: str, **_: Any) -> list[str]:
+    """Files and folders that begin so, and names of robots: for argcomplete."""
+    from rbd_dynamics.example_robots import robots
+
+    folder = Path(os.path.dirname(prefix) or ".")
+    found = [os.path.join(os.path.dirname(prefix), path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    files = [f"{path}/" if os.path.isdir(path) else path for path in found]
+    return sorted(each for each in [*files, *robots()] if each.startswith(prefix))
+
+
+def load_model(options: argparse.Namespace) -> Model:
+    """The robot with the options of `info`, `compile`, `excite` and `rehearse`. Raises UsageError, ModelError."""
+    from rbd_dynamics.formats import load
+
+    return load(
+        source_of(options.urdf),
+        base="floating" if options.floating else None,
+        gravity=options.gravity,
+        joints=options.joints,
+        locked=dict(options.lock) or None,
+    )
+
+
+def load_and_warn(options: argparse.Namespace) -> Model:
+    """As `load_model`; what it warns of is one line each on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load_model(options)
+    for warning in caught:
+        print(f"rbd_dynamics: warning: {' '.join(str(warning.message).split())}", file=sys.stderr)
+    return model
+
+
+def source_of(urdf: str) -> str:
+    """What `load` takes: a text from standard input, or a path or name. Raises UsageError."""
+    if urdf == "-":
+        return _standard_input()
+    if not urdf:
+        raise UsageError("the name of the robot's file is empty")
+    try:
+        is_folder = Path(urdf).is_dir()
+    except (OSError, ValueError):  # a name that no file can have
+        is_folder = False
+    if is_folder:
+        raise UsageError(f"{urdf} is a directory, expected a file that describes a robot")
+    return urdf
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise UsageError("standard input is closed")
+    content = getattr(sys.stdin, "buffer", sys.stdin).read()
+    try:  # as files are read, whatever the terminal's encoding
+        return content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def file_or_text(urdf: str) -> str | Path:
+    """The text from standard input, or the file that a path or name stands for. Raises UsageError, ModelError."""
+    from rbd_dynamics.formats.source import read_source
+
+    source = source_of(urdf)
+    return source if urdf == "-" else read_source(source).path or source
+
+
+def name_and_position(text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        position = float(value)
+    except ValueError:
+        position = math.nan
+    if not name or not math.isfinite(position):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=POSITION")
+    return name, position
+
+
+def names(text: str) -> Sequence[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

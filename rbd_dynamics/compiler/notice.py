@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A word to users who wait for a compiler: once in a process, with how long it will take.
+
+By logging, as a warning of the logger "rbd_dynamics", which shows in a terminal and in a notebook without any setting:
+nothing is wrong, so it is no Python warning that somebody turns into an error. Who tells users of progress otherwise,
+as the nodes do, turns it off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterator
+
+LONG = 1.0  # s
+#: s an operation, on a machine of 2020 to 2025; and what is added for each further operation, as code outgrows caches
+PER_OPERATION, GROWTH = 1.4e-4, 3.0e-9
+
+_log = logging.getLogger("rbd_dynamics")
+_here = threading.local()
+_said: set[str] = set()
+
+
+def estimate(operations: int) -> float:
+    """Seconds that machine code for so many operations takes to make, within a factor of about two."""
+    return operations * (PER_OPERATION + GROWTH * operations)
+
+
+def compiling(name: str, operations: int) -> None:
+    """To be called before a kernel is compiled: says so where that takes long, and nothing was said before."""
+    seconds = estimate(operations)
+    if seconds < LONG or getattr(_here, "silent", False) or _said:
+        return
+    _said.add(name)
+    _log.warning(
+        "compiling %s: about %s s, once; it is kept for later, also for other processes. Other methods may take as "
+        "long when they are first called; `rbd_dynamics compile ROBOT` or Robot.compile do it ahead of time",
+        name,
+        f"{seconds:.0f}",
+    )
+
+
+def turn_off() -> None:
+    """In this process, nothing is said."""
+    _said.add("")
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """In this thread, nothing is said: users see what is done in another way."""
+    before = getattr(_here, "silent", False)
+    _here.silent = True
+    try:
+        yield
+    finally:
+        _here.silent = before

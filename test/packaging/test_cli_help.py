@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands and nodes say of themselves: examples that work, in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from rbd_dynamics.cli.arguments import make_parser
+from rbd_dynamics.nodes.interface import INTERFACES
+from rbd_dynamics.nodes.usage import help_text
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    parser = make_parser()
+    (sub,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return sub.choices
+
+
+def examples_of(text: str) -> list[str]:
+    """Lines after "Examples:" that call the command; comments and what stands after two spaces left out."""
+    lines = text.partition("Examples:")[2].replace("\\\n", " ").splitlines()
+    called = [line.strip() for line in lines if line.strip().startswith(("rbd_dynamics", "ros2 run"))]
+    return [re.split(r" {3,}| < ", line)[0] for line in called]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_examples_that_it_understands(name):
+    found = [line for line in examples_of(commands()[name].format_help()) if "--help" not in line]
+    assert any(line.startswith(f"rbd_dynamics {name}") for line in found)
+    for line in found:
+        words = shlex.split(line)
+        make_parser().parse_args(words[1:])  # SystemExit where it does not
+
+
+def test_the_examples_of_all_are_understood():
+    found = [line for line in examples_of(make_parser().format_help()) if "COMMAND" not in line]
+    assert len(found) >= 4
+    for line in found:
+        make_parser().parse_args(shlex.split(line)[1:])
+
+
+@pytest.mark.parametrize("name", ["", *commands()])
+def test_help_fits_80_columns(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    parser = commands()[name] if name else make_parser()
+    assert max(map(len, parser.format_help().splitlines())) <= 80
+
+
+@pytest.mark.parametrize("interface", INTERFACES, ids=lambda each: each.executable)
+def test_every_node_has_examples_with_parameters_that_it_has(interface):
+    text = help_text(interface)
+    found = examples_of(text.replace("examples:", "Examples:"))
+    assert found
+    known = {parameter.name for parameter in interface.parameters}
+    for line in found:
+        words = shlex.split(line)
+        assert words[:4] == ["ros2", "run", "rbd_dynamics", interface.executable]
+        assert words[4] == "--ros-args"
+        given = [after for before, after in zip(words, words[1:]) if before == "-p"]
+        assert {word.partition(":=")[0] for word in given} <= known
+
+
+def test_the_shell_can_complete_commands_and_robots(tmp_path):
+    """As bash asks argcomplete: the answer comes on descriptor 8."""
+    pytest.importorskip("argcomplete")
+    (tmp_path / "robot of mine.urdf").write_text("<robot/>")
+
+    def completions(line: str) -> set[str]:
+        environment = {
+            **os.environ, "_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)),
+            "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer"),
+        }  # fmt: skip
+        (tmp_path / "answer").write_text("")
+        subprocess.run([sys.executable, "-m", "rbd_dynamics"], env=environment, cwd=tmp_path, timeout=120, check=True)
+        return {word.strip() for word in (tmp_path / "answer").read_text().splitlines()}
+
+    assert completions("rbd_dynamics do") == {"doctor"}
+    assert "--strict" in completions("rbd_dynamics check --s")
+    assert any(word.startswith("robot") for word in completions("rbd_dynamics info rob"))
