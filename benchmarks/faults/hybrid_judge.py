@@ -27,6 +27,8 @@ HOLDING = Settings(kp=(400.0,), kd=(40.0,), law="computed_torque")  # hold_stiff
 class HybridJudge(Judge):
     """See the module."""
 
+    NEW_ROBOT_HOLDS = True
+
     def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=HOLDING)

@@ -122,6 +122,8 @@ class Counts:
 class Judge:
     """Of one node. `publish`: told (kind, text) of each violation."""
 
+    NEW_ROBOT_HOLDS = False  # a description that is taken over, when it is built at last, begins a hold
+
     def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         self.motion, self.counts = motion, Counts()
         self._ring, self._tell = ring, tell
@@ -226,8 +228,12 @@ class Judge:
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
-        if time < self._unsettled or self.now.desired is None:
+        settled = time >= self._unsettled and self.now.desired is not None
+        coming = [change.value for change in self._sent if change.part == "robot"] if self.NEW_ROBOT_HOLDS else []
+        if not settled or coming:
             for situation in self._anchored(stamp, q, v, tau, time):
+                if settled and situation.robot not in coming:
+                    continue
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True

@@ -115,9 +115,10 @@ class BoundModel:
         """A kernel of the catalog by its name, as in `compile`, made where there is none yet. Raises KeyError."""
         return self._kernels.get(name) or self._evaluation(name)
 
-    def has_kernel(self, name: str) -> bool:
-        """Whether that kernel of the catalog is ready to be called."""
-        return name in self._kernels
+    @property
+    def ready(self) -> frozenset[str]:
+        """Names of the kernels of the catalog that need no compiling any more."""
+        return frozenset(self._kernels)
 
     def constrained_kernel(self, name: str, constraints: RowSource, key: str) -> Evaluation:
         """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""

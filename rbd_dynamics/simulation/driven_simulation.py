@@ -10,21 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.actuators import DrivenRobot, Motor
-<<<<<<< HEAD
+from rbd_dynamics.actuators.motor import check_motors
 from rbd_dynamics.algorithms.time_step import FASTEST
+from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.real_numbers import real_array, real_number
-from rbd_dynamics.simulation.simulation import SHORTEST_STEP, SimulationDiverged
-=======
-from rbd_dynamics.actuators.motor import check_motors
-from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.model import unknown
-from rbd_dynamics.model.real_numbers import real_array, real_number
 from rbd_dynamics.simulation.driven_contact import LinkLimits, Touching
-from rbd_dynamics.simulation.simulation import FASTEST, SHORTEST_STEP, SimulationDiverged
->>>>>>> gaps
+from rbd_dynamics.simulation.simulation import SHORTEST_STEP, SimulationDiverged
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

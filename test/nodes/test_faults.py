@@ -191,6 +191,40 @@ def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
     assert judge.counts.wrong == 2
 
 
+def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
+    """Of hybrid_controller, also long after it was sent; of no other robot, and not where none was sent."""
+    from benchmarks.faults.hybrid_judge import HybridJudge
+    from benchmarks.faults.robot import LIMITS, Motion, oracle
+    from benchmarks.faults.sender import RING
+
+    seen, stamps = [], BEGIN + 10**9 + 2 * 10**6 * np.arange(6000)
+    ring = np.zeros(RING + 2, dtype=np.int64)
+    ring[: len(stamps)], ring[-2] = stamps, len(stamps)
+    judge = HybridJudge(Motion(BEGIN, 0.02), ring, seen.append)
+
+    def right(stamp, since, robot):
+        q, v = judge.motion.state(stamp)
+        a = 400.0 * (judge.motion.state(since)[0] - q) - 40.0 * v
+        model = oracle(robot, None)
+        return np.clip(model.torque(q, v, a), -LIMITS, LIMITS)
+
+    first, later, last = (int(stamps[k]) for k in (2000, 5000, 5999))
+    judge._engaged_at = first - 10 * 10**9
+    judge.effort(first, right(first, first, "panda"), first + 10**6)
+    judge.event(1e-9 * first, "robot", "masses 7")
+    judge._unsettled = 0.0
+    judge.effort(later, right(later, later, "masses -3"), later + 10**6)
+    assert judge.counts.wrong == 1
+    judge._answered.append(later)  # no gap
+    judge._unsettled = 0.0
+    judge.effort(later, right(later, later - 4 * 10**6, "masses 7"), later + 10**6)
+    assert (judge.counts.exact, judge.counts.wrong) == (2, 1)
+    judge._answered.append(last)
+    judge._unsettled = 0.0
+    judge.effort(last, right(last, last - 4 * 10**6, "masses 7"), last + 10**6)  # another hold, and no cause
+    assert judge.counts.wrong == 2
+
+
 def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
     from benchmarks.faults.robot import oracle
 
