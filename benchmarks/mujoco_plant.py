@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import mujoco
@@ -40,7 +40,7 @@ class MujocoPlant:
         friction: float = 0.0,
         step: float = 5e-4,
     ) -> None:
-        spec = mujoco.MjSpec.from_string(_reduced(urdf, joints))
+        spec = mujoco.MjSpec.from_string(bare_description(urdf, joints))
         sphere, plane = mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_PLANE
         spec.body(tool).add_geom(name="ball", type=sphere, size=[ball, 0, 0], mass=0.0)
         shape = (sphere, [surface.radius, 0, 0]) if isinstance(surface, Sphere) else (plane, [1, 1, 0.1])
@@ -86,8 +86,8 @@ class MujocoPlant:
             mujoco.mj_step(self.model, self.data)
 
 
-def _reduced(urdf: Path, joints: list[str]) -> str:
-    """The description without shapes, with only those joints movable."""
+def bare_description(urdf: Path, joints: Sequence[str] | None = None) -> str:
+    """The description for MuJoCo, without shapes and mimics, with only those joints movable; None: all that are."""
     root = ET.parse(urdf).getroot()
     for link in root.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
@@ -95,7 +95,7 @@ def _reduced(urdf: Path, joints: list[str]) -> str:
     for joint in root.iter("joint"):
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)
-        if joint.get("name") not in joints:
+        if joints is not None and joint.get("name") not in joints:
             joint.set("type", "fixed")
     options: Mapping[str, str] = {
         "discardvisual": "true", "fusestatic": "false", "balanceinertia": "false", "angle": "radian",

@@ -13,7 +13,6 @@ import argparse
 import os
 import time
 import warnings
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,20 +43,10 @@ class Subject:
         """Mimic joints count as joints of their own, in both."""
         import mujoco
 
-        root = ET.parse(Path(robots()[name])).getroot()
-        for link in root.iter("link"):
-            for shape in [*link.findall("visual"), *link.findall("collision")]:
-                link.remove(shape)
-        for joint in root.iter("joint"):
-            for mimic in joint.findall("mimic"):
-                joint.remove(mimic)
-        text = ET.tostring(root, encoding="unicode")
-        extension = ET.SubElement(root, "mujoco")
-        ET.SubElement(
-            extension, "compiler", discardvisual="true", fusestatic="false", balanceinertia="false", angle="radian",
-            inertiafromgeom="false",
-        )  # fmt: skip
-        spec = mujoco.MjSpec.from_string(ET.tostring(root, encoding="unicode"))
+        from benchmarks.mujoco_plant import bare_description
+
+        text = bare_description(Path(robots()[name]))
+        spec = mujoco.MjSpec.from_string(text)
         if base == "floating":
             spec.worldbody.first_body().add_freejoint(name="root_joint")
         other = spec.compile()

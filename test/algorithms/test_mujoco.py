@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-
 import numpy as np
 import pytest
 from helpers.oracles import assert_close
@@ -37,19 +35,9 @@ class Twin:
 
     def __init__(self, name, base):
         self.model = load_robot(name, base)
-        root = ET.parse(robot_file(name)).getroot()
-        for link in root.iter("link"):
-            for shape in [*link.findall("visual"), *link.findall("collision")]:
-                link.remove(shape)
-        for joint in root.iter("joint"):
-            for mimic in joint.findall("mimic"):
-                joint.remove(mimic)
-        extension = ET.SubElement(root, "mujoco")
-        ET.SubElement(
-            extension, "compiler", discardvisual="true", fusestatic="false", balanceinertia="false", angle="radian",
-            inertiafromgeom="false",
-        )  # fmt: skip
-        spec = mujoco.MjSpec.from_string(ET.tostring(root, encoding="unicode"))
+        from benchmarks.mujoco_plant import bare_description
+
+        spec = mujoco.MjSpec.from_string(bare_description(robot_file(name)))
         if base == "floating":
             spec.worldbody.first_body().add_freejoint(name="root_joint")
         self.mujoco = spec.compile()
