@@ -5,6 +5,7 @@
 # make test       lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
 # make lint       ruff and mypy
 # make coverage   the tests again, slower: which lines they execute; results in coverage_output/
+# make docs       the documentation as a site, with a reference of the library: build/docs/index.html
 # make clean      remove everything that the above have made
 #
 # A sourced ROS 2 is used; otherwise ROS 2 comes from PyPI wheels, Jazzy or, with ROS_DISTRO_WHEELS=kilted, Kilted.
@@ -13,7 +14,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 export PYTHON
 
-.PHONY: help setup demo test lint coverage clean
+.PHONY: help setup demo test lint coverage docs clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -32,6 +33,9 @@ lint: setup
 
 coverage: setup
 	@scripts/coverage $(PYTEST_ARGS)
+
+docs:
+	@scripts/docs
 
 clean:
 	rm -rf .venv build install log demo_output coverage_output .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

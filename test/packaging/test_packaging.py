@@ -224,26 +224,30 @@ def test_all_services_are_generated() -> None:
     assert [name for name in dir(interfaces) if hasattr(getattr(interfaces, name), "Request")] == SERVICES
 
 
-@pytest.mark.parametrize("distro", ["jazzy", "kilted"])
-def test_lock_file_holds_every_pinned_requirement(distro: str) -> None:
+@pytest.mark.parametrize(
+    ("lock", "sets"),
+    [(distro, ("library", "test", "compare", "build", f"ros-{distro}")) for distro in ("jazzy", "kilted")]
+    + [("docs", ("docs",))],
+)
+def test_lock_file_holds_every_pinned_requirement(lock: str, sets: tuple[str, ...]) -> None:
     folder = ROOT / "requirements"
-    text = (folder / f"lock-{distro}.txt").read_text()
+    text = (folder / f"lock-{lock}.txt").read_text()
     entries = re.findall(r"^(\S+==\S+).*\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.MULTILINE)
     assert all(hashes for _, hashes in entries), "an entry has no hashes: run scripts/lock"
     locked = {entry for entry, _ in entries}
     names = {line.split("==")[0] for line in locked}
-    for file in ("library", "test", "compare", "build", f"ros-{distro}"):
+    for file in sets:
         for line in (folder / f"{file}.txt").read_text().splitlines():
             if not line or line.startswith("#"):
                 continue
             plain = re.sub(r"\[.*\]", "", line)
             name = re.split(r"[=<>]", plain)[0].lower()
-            assert name in names, f"{name} is not in lock-{distro}.txt: run scripts/lock"
-            assert "==" not in plain or plain in locked, f"{plain} differs from lock-{distro}.txt: run scripts/lock"
+            assert name in names, f"{name} is not in lock-{lock}.txt: run scripts/lock"
+            assert "==" not in plain or plain in locked, f"{plain} differs from lock-{lock}.txt: run scripts/lock"
 
 
 def test_scripts_are_well_formed() -> None:
     bash = shutil.which("bash")
     assert bash
-    for script in ("run", "test", "lint", "lock", "environment.bash"):
+    for script in ("run", "test", "lint", "lock", "docs", "environment.bash"):
         subprocess.run([bash, "-n", str(ROOT / "scripts" / script)], check=True)

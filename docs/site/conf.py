@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site that `make docs` builds: Sphinx over the Markdown of the repository as it is, and over the docstrings.
+
+Links, pictures and navigation are those that a code host shows too: docs/index.md is the start page, and its lists of
+links are the navigation. Docstrings are Markdown as well. Nothing is fetched when the site is read.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.utils import new_document
+from myst_parser.parsers.sphinx_ import MystParser
+from sphinx.addnodes import pending_xref
+from sphinx.util.nodes import make_refnode
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import rbd_dynamics  # noqa: E402
+
+project = "rbd_dynamics"
+author = copyright = "the authors of rbd_dynamics"
+version = release = rbd_dynamics.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/*.md", "docs/site/api/*.rst", "examples/README.md"]
+exclude_patterns = [".*", "build", "install", "log", "rbd_dynamics", "test", "benchmarks", "requirements", "*_output"]
+templates_path = ["templates"]
+nitpicky = False  # names of the standard library and of NumPy are not looked up: that needs the network
+
+myst_heading_anchors = 4
+myst_links_external_new_tab = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"Array": "Array", "ArrayLike": "ArrayLike", "Wrenches": "Wrenches"}
+autodoc_default_options = {"members": True, "show-inheritance": True}
+python_maximum_signature_line_length = 100
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+viewcode_line_numbers = True
+
+html_theme = "furo"
+html_title = f"rbd_dynamics {version}"
+html_additional_pages = {"index": "redirect.html"}
+html_copy_source = False
+html_show_copyright = False
+copybutton_exclude = ".linenos, .gp"
+
+
+def navigation(text: str) -> str:
+    """The lists of links under the headings of the start page, as Sphinx's navigation."""
+    trees = []
+    for heading, below in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE):
+        targets = re.findall(r"^- \[[^]]*\]\(([^)#]+)\.(?:md|rst)\)", below, re.MULTILINE)
+        entries = ["/" + target.removeprefix("../") if target.startswith("../") else target for target in targets]
+        trees.append("\n".join(["```{toctree}", ":hidden:", f":caption: {heading}", "", *entries, "```", ""]))
+    return "\n".join(trees)
+
+
+def add_navigation(app: Any, docname: str, source: list[str]) -> None:
+    if docname == root_doc:
+        source[0] += "\n" + navigation(source[0])
+
+
+def links_to_folders(app: Any, doctree: nodes.document) -> None:
+    """A link to a folder: a code host lists it; here it leads to the README there, or is text."""
+    here = app.env.docname
+    for node in list(doctree.findall(pending_xref)):
+        folder = (ROOT / here).parent / node["reftarget"]
+        if node.get("reftype") != "myst" or not folder.is_dir():
+            continue
+        readme = (folder / "README.md").resolve()
+        content = nodes.inline("", "", *node.children)
+        if readme.exists():
+            target = app.builder.get_relative_uri(here, str(readme.relative_to(ROOT).with_suffix("")))
+            node.replace_self(nodes.reference("", "", content, refuri=target, internal=True))
+        else:
+            node.replace_self(content)
+
+
+def link_to_name(app: Any, env: Any, node: nodes.Element, content: nodes.Element) -> nodes.Element | None:
+    """A name in a docstring that Sphinx does not find where the docstring is: leads there if only one thing has it."""
+    if not node.get("in_docstring"):
+        return None
+    things = env.get_domain("py").objects
+    full = [name for name, thing in things.items() if name.endswith("." + node["reftarget"]) and not thing.aliased]
+    if len(full) != 1:
+        return None
+    thing = things[full[0]]
+    return make_refnode(app.builder, node["refdoc"], thing.docname, thing.node_id, content, full[0])
+
+
+def sections_as_lists(lines: list[str]) -> list[str]:
+    """`Parameters:` and `Attributes:` with their indented entries, `name: what it is`, as lists of Markdown."""
+    out: list[str] = []
+    inside: int | None = None  # columns by which the section is indented
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        heading = re.fullmatch(r"\s*(Parameters|Attributes):\s*", line)
+        if heading:
+            inside = depth
+            out += ["", f"{' ' * depth}**{heading[1]}**", ""]
+            continue
+        if inside is not None and line.strip() and depth <= inside:
+            inside = None
+            out.append("")
+        entry = (
+            re.match(r"\s*([\w*]+(?:, [\w*]+)*): (.*)", line) if inside is not None and depth == inside + 4 else None
+        )
+        if entry:
+            out.append(f"{' ' * inside}- `{entry[1]}`: {entry[2]}")
+        elif inside is not None and line.strip():
+            out.append(" " * inside + "  " + line.strip())
+        else:
+            out.append(line)
+    return out
+
+
+def docstring_is_markdown(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    if lines:
+        lines[:] = [".. markdown::", "", *(f"   {line}" for line in sections_as_lists(lines)), ""]
+
+
+class Markdown(Directive):
+    """Markdown within what is not: docstrings."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        # "<collision> elements" is text, not a tag
+        text = re.sub(r"(`[^`]*`)|<", lambda found: found[1] or "&lt;", "\n".join(self.content))
+        document = new_document(self.state.document["source"], self.state.document.settings)
+        MystParser().parse(text, document)
+        for literal in list(document.findall(nodes.literal)):
+            self.link_name(literal)
+        return document.children
+
+    def link_name(self, literal: nodes.literal) -> None:
+        """`Robot`, `load_urdf`: leads to where it is documented, if it is."""
+        name = literal.astext().removesuffix("()")
+        if not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name) or not (name[0].isupper() or "_" in name):
+            return
+        env = self.state.document.settings.env
+        reference = pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=name, refwarn=False, refdoc=env.docname, in_docstring=True
+        )
+        reference["py:module"] = env.ref_context.get("py:module")
+        reference["py:class"] = env.ref_context.get("py:class")
+        literal.replace_self(reference)
+        reference += literal
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_directive("markdown", Markdown)
+    app.connect("source-read", add_navigation)
+    app.connect("doctree-read", links_to_folders)
+    app.connect("missing-reference", link_to_name)
+    app.connect("autodoc-process-docstring", docstring_is_markdown)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
