@@ -7,6 +7,7 @@ links are the navigation. Docstrings are Markdown as well. Nothing is fetched wh
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from docutils.parsers.rst import Directive
 from docutils.utils import new_document
 from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.addnodes import pending_xref
+from sphinx.util.inspect import stringify_signature
 from sphinx.util.nodes import make_refnode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,8 +43,7 @@ myst_links_external_new_tab = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
-autodoc_type_aliases = {"Array": "Array", "ArrayLike": "ArrayLike", "Wrenches": "Wrenches"}
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 python_maximum_signature_line_length = 100
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -52,6 +53,7 @@ html_theme = "furo"
 html_title = f"rbd_dynamics {version}"
 html_additional_pages = {"index": "redirect.html"}
 html_copy_source = False
+html_show_search_summary = False  # would be fetched, which a browser refuses for files
 html_show_copyright = False
 copybutton_exclude = ".linenos, .gp"
 
@@ -60,8 +62,8 @@ def navigation(text: str) -> str:
     """The lists of links under the headings of the start page, as Sphinx's navigation."""
     trees = []
     for heading, below in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE):
-        targets = re.findall(r"^- \[[^]]*\]\(([^)#]+)\.(?:md|rst)\)", below, re.MULTILINE)
-        entries = ["/" + target.removeprefix("../") if target.startswith("../") else target for target in targets]
+        links = re.findall(r"^- \[([^]]*)\]\(([^)#]+)\.(?:md|rst)\)", below, re.MULTILINE)
+        entries = [f"{text} <{target}>" for text, target in links]
         trees.append("\n".join(["```{toctree}", ":hidden:", f":caption: {heading}", "", *entries, "```", ""]))
     return "\n".join(trees)
 
@@ -88,15 +90,39 @@ def links_to_folders(app: Any, doctree: nodes.document) -> None:
 
 
 def link_to_name(app: Any, env: Any, node: nodes.Element, content: nodes.Element) -> nodes.Element | None:
-    """A name in a docstring that Sphinx does not find where the docstring is: leads there if only one thing has it."""
-    if not node.get("in_docstring"):
+    """A name that Sphinx does not find where it is used: leads to the only thing, or else the only module, with it."""
+    if node.get("refdomain") != "py":
         return None
     things = env.get_domain("py").objects
     full = [name for name, thing in things.items() if name.endswith("." + node["reftarget"]) and not thing.aliased]
-    if len(full) != 1:
+    found = full if len(full) == 1 else [name for name in full if things[name].objtype == "module"]
+    if len(found) != 1:
         return None
-    thing = things[full[0]]
-    return make_refnode(app.builder, node["refdoc"], thing.docname, thing.node_id, content, full[0])
+    thing = things[found[0]]
+    return make_refnode(app.builder, node["refdoc"], thing.docname, thing.node_id, content, found[0])
+
+
+def signature_as_written(
+    app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str] | None:
+    """`Array`, not what it stands for; annotations are texts."""
+    if what not in ("class", "function", "method") or signature is None:
+        return None
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return None
+    parameters = list(found.parameters.values())
+    if what == "method" and parameters and parameters[0].name == "self":
+        del parameters[0]
+    text = stringify_signature(found.replace(parameters=parameters), unqualified_typehints=True)
+    before, arrow, after = text.rpartition(") -> ")
+    return (before + ")", "" if what == "class" else after) if arrow else (text, "")
+
+
+def skip_fields(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Fields of named tuples: the docstring of the class says what they are."""
+    return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
 def sections_as_lists(lines: list[str]) -> list[str]:
@@ -147,12 +173,12 @@ class Markdown(Directive):
     def link_name(self, literal: nodes.literal) -> None:
         """`Robot`, `load_urdf`: leads to where it is documented, if it is."""
         name = literal.astext().removesuffix("()")
-        if not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name) or not (name[0].isupper() or "_" in name):
-            return
         env = self.state.document.settings.env
-        reference = pending_xref(
-            "", refdomain="py", reftype="obj", reftarget=name, refwarn=False, refdoc=env.docname, in_docstring=True
-        )
+        public = getattr(sys.modules.get(env.ref_context.get("py:module")), "__all__", ())
+        telling = name[:1].isupper() or "_" in name or name in public  # `model` and `time` are arguments
+        if not telling or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name):
+            return
+        reference = pending_xref("", refdomain="py", reftype="obj", reftarget=name, refwarn=False, refdoc=env.docname)
         reference["py:module"] = env.ref_context.get("py:module")
         reference["py:class"] = env.ref_context.get("py:class")
         literal.replace_self(reference)
@@ -164,5 +190,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", links_to_folders)
     app.connect("missing-reference", link_to_name)
+    app.connect("autodoc-process-signature", signature_as_written)
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("autodoc-process-docstring", docstring_is_markdown)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

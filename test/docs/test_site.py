@@ -44,9 +44,9 @@ def test_the_reference_names_what_exists(page):
     text = page.read_text()
     for module in modules(page):
         importlib.import_module(module)
-    for path in re.findall(r"^\.\. autoclass:: (\S+)", text, re.MULTILINE):
+    for kind, path in re.findall(r"^\.\. auto(class|function):: (\S+)", text, re.MULTILINE):
         package, name = path.rsplit(".", 1)
-        assert isinstance(getattr(importlib.import_module(package), name), type), path
+        assert isinstance(getattr(importlib.import_module(package), name), type) == (kind == "class"), path
     for line in re.findall(r"^\.\. automodule:: (\S+)\n(?:   .*\n)*?   :exclude-members: (.*)", text, re.MULTILINE):
         assert set(line[1].split(", ")) <= set(importlib.import_module(line[0]).__all__)
 
@@ -56,3 +56,10 @@ def test_the_reference_has_all_that_is_public():
     public = {getattr(rbd, name).__name__ for name in rbd.__all__ if isinstance(getattr(rbd, name), ModuleType)}
     assert len(public) > 10
     assert public | {"rbd_dynamics", "rbd_dynamics.contacts"} <= named
+    text = "".join(page.read_text() for page in REFERENCE)
+    here = re.findall(r"^\.\. auto(?:class|function):: rbd_dynamics\.(\w+)$", text, re.MULTILINE)
+    there = {
+        id(thing) for module in named - {"rbd_dynamics"} for thing in vars(importlib.import_module(module)).values()
+    }
+    things = [name for name in rbd.__all__ if not isinstance(getattr(rbd, name), (ModuleType, str))]
+    assert [name for name in things if name not in here and id(getattr(rbd, name)) not in there] == []
