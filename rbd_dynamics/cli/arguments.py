@@ -175,7 +175,8 @@ def _add_show(commands: Any) -> None:
     add("--motion", metavar="FILE", type=Path,
         help="a JointTrajectory as YAML, as `excite` writes it: it is played with its torques")  # fmt: skip
     add("--meshes", metavar="DIR", action="append", default=[], type=Path,
-        help="where the packages are whose meshes the description names, beside those of ROS; may be repeated")  # fmt: skip
+        help="where the packages are whose meshes the description names, beside those of ROS; "
+        "may be repeated")  # fmt: skip
     parser.set_defaults(run=_later("rbd_dynamics.cli.show", "run_show"))
 
 

@@ -134,7 +134,8 @@ class RobotView extends RobotTree {
   }
 
   static ellipsoid(size) {
-    const ball = new THREE.Mesh(new THREE.SphereGeometry(1, 32, 20), RobotView.seenThrough("#c75300", 0.45));
+    const look = {color: "#e06a10", depthTest: false, transparent: true, opacity: 0.5};
+    const ball = new THREE.Mesh(new THREE.SphereGeometry(1, 32, 20), new THREE.MeshLambertMaterial(look));
     ball.scale.set(...size);
     ball.renderOrder = 7;
     return ball;

@@ -85,9 +85,7 @@ def motion_of(
         kept = np.unique(np.linspace(0, len(times) - 1, min(len(times), _most(model))).round().astype(int))
         return Motion(times[kept], path[kept], own[kept])
     if all(joint.kind.is_coordinate for joint in model.joints):
-        missing = np.full(path.shape, np.nan)
-        waypoints = Waypoints(tuple(model.joint_names), times, path, missing, missing)
-        return _of_waypoints(model, waypoints)
+        return _of_splines(model, times, path)
     return _of_poses(model, times, path)
 
 
@@ -100,16 +98,31 @@ def _ordered(model: Model, q: Array, waypoints: Waypoints) -> Waypoints:
 
 
 def _of_waypoints(model: Model, waypoints: Waypoints) -> Motion:
-    begin, end = float(waypoints.times[0]), float(waypoints.times[-1])
-    if len(waypoints.times) < 2:
-        states = np.stack([waypoints.positions, 0.0 * waypoints.positions, 0.0 * waypoints.positions], axis=1)
-        times = waypoints.times
-    else:
-        trajectory = Trajectory(waypoints.completed())
-        count = min(max(2, math.ceil((end - begin) * RATE) + 1), _most(model))
-        times = np.linspace(begin, end, count)
-        states = np.array([trajectory.sample(t) for t in times])
-    path, v, a = (np.ascontiguousarray(states[:, k]) for k in range(3))
+    """As a controller follows them: it rests at both ends where the points do not say otherwise."""
+    trajectory = Trajectory(waypoints.completed())
+    times = _times(model, waypoints.times)
+    return _along(model, times, np.array([trajectory.sample(t) for t in times]).transpose(1, 0, 2))
+
+
+def _of_splines(model: Model, times: Array, path: Array) -> Motion:
+    """Of what goes on before its first point and after its last."""
+    if len(times) < 2:
+        return _along(model, times, np.stack([path, 0.0 * path, 0.0 * path]))
+    from scipy.interpolate import CubicSpline  # slow to import
+
+    spline, drawn = CubicSpline(times, path), _times(model, times)
+    return _along(model, drawn, np.stack([spline(drawn, order) for order in range(3)]))
+
+
+def _times(model: Model, times: Array) -> Array:
+    """Even ones of a motion with these."""
+    begin, end = float(times[0]), float(times[-1])
+    return np.linspace(begin, end, min(math.ceil((end - begin) * RATE) + 1, _most(model)))
+
+
+def _along(model: Model, times: Array, states: Array) -> Motion:
+    """states: positions, velocities and accelerations (3, n, nv)."""
+    path, v, a = (np.ascontiguousarray(state) for state in states)
     return Motion(times, path, Robot(model).inverse_dynamics(path, v, a))
 
 
@@ -121,7 +134,7 @@ def _of_poses(model: Model, times: Array, path: Array) -> Motion:
         v[1:-1] = model.difference(path[:-2], path[2:]) / (times[2:] - times[:-2])[:, None]
         v[0] = model.difference(path[0], path[1]) / (times[1] - times[0])
         v[-1] = model.difference(path[-2], path[-1]) / (times[-1] - times[-2])
-        a = np.gradient(v, times, axis=0)
+        a = np.stack([np.gradient(column, times) for column in v.T], axis=-1)
     kept = np.unique(np.linspace(0, len(times) - 1, min(len(times), _most(model))).round().astype(int))
     return Motion(times[kept], path[kept], Robot(model).inverse_dynamics(path[kept], v[kept], a[kept]))
 
