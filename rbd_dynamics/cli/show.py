@@ -32,7 +32,7 @@ def run_show(options: argparse.Namespace) -> int:
     with working("drawing the robot"):
         page = show(
             model,
-            _posture(model, options.position),
+            q=_posture(model, options.position),
             motion=options.motion,
             description=file_or_text(options.urdf),
             meshes=[folder.resolve() for folder in options.meshes],

@@ -58,8 +58,8 @@ class RobotPage:
 
 def show(
     robot: Any,
-    q: ArrayLike | None = None,
     *,
+    q: ArrayLike | None = None,
     motion: str | os.PathLike[str] | Sequence[ArrayLike] | None = None,
     torques: ArrayLike | None = None,
     description: Any = None,

@@ -114,7 +114,7 @@ def test_gravity_torques_and_the_centre_of_mass_are_those_of_the_library(make):
     assert len(single) >= 3
     for seed in range(5):
         q = model.random(seed)
-        page = rbd.show(model, q)
+        page = rbd.show(model, q=q)
         stand = json.dumps({joint.name: q[joint.q_index] for joint in single})
         script = (
             f"(() => {{ const tree = new RobotTree(robot), own = new Gravity(tree, masses); tree.setPositions({stand});"
@@ -176,6 +176,15 @@ def test_a_trajectory_file_is_played_and_joints_that_it_does_not_name_stand(tmp_
     inner = slice(1, -1)  # the robot stands before and after it
     expected = rbd.Robot(model, backend="reference").inverse_dynamics(*(part[inner] for part in exact))
     np.testing.assert_allclose(found.torques[inner], expected, atol=0.03 * np.abs(expected).max())
+
+
+@pytest.mark.skipif(NODE is None, reason="no node on PATH")
+def test_a_joint_that_rests_in_a_motion_stays_where_it_is():
+    path = np.tile([0.25, 0.0234, -1.5], (5, 1))
+    path[:, 0] += np.linspace(0.0, 1.0, 5)
+    page = rbd.show(URDF, motion=(np.arange(5.0), path))
+    script = "Object.fromEntries(Object.entries(motion.positions).map(([name, x]) => [name, unpacked(x)[0]]))"
+    assert in_node(page, script) == pytest.approx({"shoulder": 0.25, "slide": 0.0234, "elbow": -1.5}, abs=1e-12)
 
 
 def test_a_motion_with_quaternions_is_that_of_a_body_which_falls():
@@ -275,7 +284,7 @@ def test_without_trimesh_one_line_says_so(monkeypatch):
 def pages(tmp_path_factory):
     """Files: of the arm, and of its motion."""
     folder = tmp_path_factory.mktemp("pages")
-    rbd.show(URDF, [0.3, 0.1, -0.4]).save(folder / "arm.html")
+    rbd.show(URDF, q=[0.3, 0.1, -0.4]).save(folder / "arm.html")
     t = np.linspace(0.0, 4.0, 41)
     rbd.show(URDF, motion=(t, motion(t)[0])).save(folder / "motion.html")
     return {"arm": folder / "arm.html", "motion": folder / "motion.html"}
@@ -422,7 +431,7 @@ def test_the_command_writes_the_page_and_only_without_a_name_opens_it(arm, tmp_p
     target = tmp_path / "page.html"
     assert main(["show", arm, "-o", str(target), "--position", "slide=0.2"]) == 0
     assert capsys.readouterr().out == f"{target}\n" and not opened
-    assert target.read_text(encoding="utf-8") == rbd.show(arm, [0.0, 0.2, 0.0]).html
+    assert target.read_text(encoding="utf-8") == rbd.show(arm, q=[0.0, 0.2, 0.0]).html
     assert main(["show", arm]) == 0
     path = Path(capsys.readouterr().out.strip())
     assert opened == [path.as_uri()] and path.read_text(encoding="utf-8") == rbd.show(arm).html
