@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import webbrowser
 from pathlib import Path
@@ -38,7 +39,7 @@ def run_show(options: argparse.Namespace) -> int:
             meshes=[folder.resolve() for folder in options.meshes],
         )
     for reason in page.scene.left_out:
-        print(f"not drawn: {reason}")
+        print(f"rbd_dynamics: warning: not drawn: {reason}", file=sys.stderr)
     path = options.output
     if path is None:
         path = Path(tempfile.mkdtemp(prefix="rbd_dynamics-show-"), "robot.html")

@@ -96,8 +96,8 @@ def in_node(page, expression):
     parts = re.findall(r"<script>(.*?)</script>", page.html, re.S)
     code = (
         "const vm = require('vm'), fs = require('fs'), all = JSON.parse(fs.readFileSync(0)), c = {};"
-        "c.self = c; c.matchMedia = () => ({}); vm.createContext(c); for (const part of all.slice(0, -1))"
-        "vm.runInContext(part, c); console.log(JSON.stringify(vm.runInContext(all.at(-1), c)))"
+        "c.self = c; c.matchMedia = () => ({}); c.atob = atob; vm.createContext(c);"
+        "for (const part of all.slice(0, -1)) vm.runInContext(part, c); console.log(JSON.stringify(vm.runInContext(all.at(-1), c)))"
     )
     text = json.dumps([*parts[:2], expression])
     done = subprocess.run([NODE, "-e", code], input=text, capture_output=True, text=True, timeout=120)
@@ -412,6 +412,16 @@ def test_without_webgl_the_torques_are_there(pages, browser):
         assert browser.run("page.gravity.torques().shoulder") == pytest.approx(expected, rel=1e-12)
     finally:
         browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+@needs_browser
+def test_a_notebook_draws_it_in_a_frame(tmp_path, browser):
+    (tmp_path / "cell.html").write_text(f"<!doctype html><body>{rbd.show(URDF)._repr_html_()}</body>", encoding="utf-8")
+    browser.open(tmp_path / "cell.html")
+    inside = "document.querySelector('iframe').contentDocument"
+    assert browser.run(f"{inside}.querySelectorAll('.joint').length") == 3
+    assert browser.run(f"{inside}.querySelector('.view canvas').clientWidth") > 300
+    assert browser.complaints == []
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
