@@ -97,7 +97,8 @@ def in_node(page, expression):
     code = (
         "const vm = require('vm'), fs = require('fs'), all = JSON.parse(fs.readFileSync(0)), c = {};"
         "c.self = c; c.matchMedia = () => ({}); c.atob = atob; vm.createContext(c);"
-        "for (const part of all.slice(0, -1)) vm.runInContext(part, c); console.log(JSON.stringify(vm.runInContext(all.at(-1), c)))"
+        "for (const part of all.slice(0, -1)) vm.runInContext(part, c);"
+        "console.log(JSON.stringify(vm.runInContext(all.at(-1), c)))"
     )
     text = json.dumps([*parts[:2], expression])
     done = subprocess.run([NODE, "-e", code], input=text, capture_output=True, text=True, timeout=120)
@@ -448,6 +449,21 @@ def test_the_command_writes_the_page_and_only_without_a_name_opens_it(arm, tmp_p
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     assert main(["show", arm]) == 2
     assert "no browser could be started" in capsys.readouterr().err
+
+
+def test_a_mesh_that_is_not_found_is_a_warning_until_its_folder_is_given(tmp_path, capsys):
+    path = tmp_path / "meshes.urdf"
+    path.write_text(URDF.replace("<box size='0.1 0.1 0.3'/>", "<mesh filename='package://parts/a.stl'/>"))
+    target = tmp_path / "page.html"
+    assert main(["show", str(path), "-o", str(target)]) == 0
+    warning = "rbd_dynamics: warning: not drawn: package://parts/a.stl was not found\n"
+    assert capsys.readouterr() == (f"{target}\n", warning)
+    import trimesh
+
+    (tmp_path / "elsewhere" / "parts").mkdir(parents=True)
+    trimesh.creation.box().export(tmp_path / "elsewhere" / "parts" / "a.stl")
+    assert main(["show", str(path), "-o", str(target), "--meshes", str(tmp_path / "elsewhere")]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
