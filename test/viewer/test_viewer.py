@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -438,6 +439,7 @@ def test_the_command_writes_the_page_and_only_without_a_name_opens_it(arm, tmp_p
     import webbrowser
 
     opened = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
     target = tmp_path / "page.html"
     assert main(["show", arm, "-o", str(target), "--position", "slide=0.2"]) == 0
