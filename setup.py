@@ -71,7 +71,15 @@ setup(
     maintainer_email="maintainers@rbd-dynamics.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
-        NAME: ["py.typed", "replay/report/page.*", "replay/report/*.js", "scene/*.js", "replay/fleet/fleet.html"]
+        NAME: [
+            "py.typed",
+            "replay/report/page.*",
+            "replay/report/*.js",
+            "scene/*.js",
+            "viewer/*.js",
+            "viewer/page.*",
+            "replay/fleet/fleet.html",
+        ]
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

@@ -10,7 +10,8 @@ Names are imported when they are first used: importing the package costs next to
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
 - `actuators`: motors, elastic joints and rotors;
 - `collisions`: contact between bodies with shapes;
-- `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name.
+- `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name;
+- `show`: the robot in 3-D, as a page and in notebooks.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         screws,
         simulation,
         spatial,
+        viewer,
     )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
     from rbd_dynamics.constraints import Constrained, ConstraintSet
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         save_yaml,
     )
     from rbd_dynamics.robot import Robot
+    from rbd_dynamics.viewer import show
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
@@ -96,6 +99,8 @@ __all__ = [
     "save_yaml",
     "screws",
     "sensitivity",
+    "show",
     "simulation",
     "spatial",
+    "viewer",
 ]

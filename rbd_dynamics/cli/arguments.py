@@ -30,6 +30,7 @@ EXAMPLES = """\
 Examples:
   rbd_dynamics info robot.urdf             what the dynamics see
   rbd_dynamics check robot.urdf            what is wrong with it
+  rbd_dynamics show robot.urdf             how it looks and moves, in a browser
   rbd_dynamics compile robot.urdf          so that nothing waits for a compiler
   rbd_dynamics replay run.mcap -o result   what a recording says of the model
   rbd_dynamics doctor                      what this machine has, and lacks
@@ -68,6 +69,13 @@ Examples:
   rbd_dynamics demo
   rbd_dynamics demo --short --output /tmp/demo
 """
+SHOW_EXAMPLES = """\
+Examples:
+  rbd_dynamics show panda
+  rbd_dynamics show robot.urdf -o robot.html --position elbow=1.2
+  rbd_dynamics show robot.urdf --meshes ~/ws/src
+  rbd_dynamics show robot.urdf --motion excitation.yaml -o motion.html
+"""
 DOCTOR_EXAMPLES = """\
 Examples:
   rbd_dynamics doctor
@@ -86,6 +94,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_info(commands)
     _add_check(commands)
+    _add_show(commands)
     _add_compile(commands)
     _add_doctor(commands)
     add_replay(commands, file_or_text, name_and_position)
@@ -145,6 +154,30 @@ def _add_check(commands: Any) -> None:
         help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
     check.set_defaults(run=_later("rbd_dynamics.cli.check", "run_check"))
+
+
+def _add_show(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "show",
+        text="the robot in 3-D, with sliders and the torques of gravity",
+        description="Write a page with the robot in 3-D and open it in a browser: a slider for each joint, the torque "
+        "that holds it against gravity, its inertia, frames and centre of mass. The page is one file that needs no "
+        "network.",
+        examples=SHOW_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--output", "-o", metavar="FILE", type=Path, help="write the page there, and open no browser")
+    add("--position", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
+        help="where a joint stands at first (rad, m); may be repeated")  # fmt: skip
+    add("--motion", metavar="FILE", type=Path,
+        help="a JointTrajectory as YAML, as `excite` writes it: it is played with its torques")  # fmt: skip
+    add("--meshes", metavar="DIR", action="append", default=[], type=Path,
+        help="where the packages are whose meshes the description names, beside those of ROS; "
+        "may be repeated")  # fmt: skip
+    parser.set_defaults(run=_later("rbd_dynamics.cli.show", "run_show"))
 
 
 def _add_compile(commands: Any) -> None:

@@ -110,6 +110,18 @@ def check(source: Any, *, strict: bool = False) -> list[Finding]:
     return [*told, *preflight(model, strict=strict)]
 
 
+def urdf_text(source: Any, *, packages: Packages | None = None) -> str | None:
+    """The text of a URDF, of a xacro that which it expands to; None for all other formats, and for what is no XML.
+
+    source: as for `load`. Raises ModelError.
+    """
+    read = read_source(source)
+    root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
+    if root is None or local_tag(root) != "robot":
+        return None
+    return expanded(read, folders_of(packages), {}).text if is_to_expand(read, root) else read.text
+
+
 def _built(description: Description, findings: Findings, base: str, gravity: Sequence[float], **options: Any) -> Model:
     check_description(description, findings)
     return checked_model(description, findings, base, gravity, **options, stacklevel=5)

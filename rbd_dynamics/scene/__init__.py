@@ -7,6 +7,6 @@ scripts = scene_scripts()  # three.js and `RobotView`, which takes what is in ro
 
 from rbd_dynamics.scene.mesh_files import MeshFinder
 from rbd_dynamics.scene.scene import Scene, scene_of
-from rbd_dynamics.scene.scripts import scene_scripts
+from rbd_dynamics.scene.scripts import page_script, scene_scripts
 
-__all__ = ["MeshFinder", "Scene", "scene_of", "scene_scripts"]
+__all__ = ["MeshFinder", "Scene", "page_script", "scene_of", "scene_scripts"]

@@ -46,6 +46,7 @@ def scene_of(
     *,
     find: Callable[[str], Path | None] = lambda name: None,
     prefer: Element = "visual",
+    q: Sequence[float] | None = None,
 ) -> Scene:
     """A robot's scene.
 
@@ -54,10 +55,11 @@ def scene_of(
         find: the file of a mesh by its name in the description (`MeshFinder.find`).
         prefer: which elements of a link are drawn where it has both: "collision" is read faster and takes less room.
             The others take the place of those whose meshes cannot be had.
+        q: (nq,), where joints that the page cannot move stand; by default where the model starts.
 
     A body without any shape of its own, though it has mass, is drawn as capsules.
     """
-    posture = model.start_position()
+    posture = model.start_position() if q is None else model.configuration(q)
     findings = Findings()
     drawing = _Drawing(find, MOST // max(1, len(model.bodies) + 1))
     text = (urdf or "").lstrip("\ufeff \t\r\n")
@@ -102,7 +104,12 @@ class _Drawing:
         """Draw these, whose link is placed so in the body; False where none could be."""
         count = len(self.shapes)
         for shape in shapes:
-            entry = {"body": body, "kind": shape.kind, "at": _pose(link @ shape.placement), "size": _list(shape.size)}
+            entry = {
+                "body": body,
+                "kind": shape.kind,
+                "at": _list(matrix_rows(link @ shape.placement)),
+                "size": _list(shape.size),
+            }
             if shape.kind == "mesh":
                 number = self._mesh(shape.file)
                 if number is None:
@@ -138,9 +145,9 @@ def _body(model: Model, index: int, q: Sequence[float], still: list[str]) -> dic
         numbers = [joint.mimic.multiplier * number + joint.mimic.offset for number in numbers]
     if twist is None:
         still.append(joint.name)
-        return {**own, "at": _pose(body.placement @ joint.kind.transform(numbers)), "twist": None}
+        return {**own, "at": matrix_rows(body.placement @ joint.kind.transform(numbers)), "twist": None}
     law = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
-    return {**own, "at": _pose(body.placement), "twist": _list(twist), "multiplier": law[0], "offset": law[1]}
+    return {**own, "at": matrix_rows(body.placement), "twist": list(twist), "multiplier": law[0], "offset": law[1]}
 
 
 def _twist(kind: JointKind) -> tuple[float, ...] | None:
@@ -150,10 +157,10 @@ def _twist(kind: JointKind) -> tuple[float, ...] | None:
     return None
 
 
-def _pose(pose: Transform) -> list[float]:
-    """The upper three rows of its matrix, one after the other."""
+def matrix_rows(pose: Transform) -> list[float]:
+    """The upper three rows of its matrix, one after the other: of bodies exact, since pages compute with them."""
     rows = np.column_stack([np.reshape(np.array(pose.rotation, dtype=float), (3, 3)), np.array(pose.p, dtype=float)])
-    return _list(rows.ravel())
+    return [float(x) for x in rows.ravel()]
 
 
 def _list(values: Any) -> list[float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts of a page that shows robots: three.js as the package trimesh brings it, and `RobotView`."""
+"""The scripts of a page that shows robots: three.js as the package trimesh brings it, `RobotView`, and a player."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ HEAD, LIBRARY, END = "/**\n * @license", ".THREE={}", "\n"
 
 
 def scene_scripts() -> str:
-    """JavaScript for one script element: `THREE`, with its licence, and `RobotView`.
+    """JavaScript for one script element: `THREE`, with its licence, `RobotTree` and `RobotView`.
 
     Raises ValueError where trimesh is missing.
     """
     viewer = (files(__package__) / "viewer.js").read_text(encoding="utf-8")
     return f"{_three()}\n{viewer}"
+
+
+def page_script() -> str:
+    """JavaScript of pages that show something over time: `timeCursor`, `playerOf`, `unpacked`..."""
+    return (files(__package__) / "page_parts.js").read_text(encoding="utf-8")
 
 
 @cache

@@ -1,11 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A robot in 3-D, drawn with three.js (THREE), from what `rbd_dynamics.scene.scene_of` says of it.
-   Drag to turn, two fingers or the wheel (once clicked) to zoom, right button or Shift to move; arrows, + and - on keys.
-   A swipe up or down on a touch screen scrolls the page. */
-class RobotView {
+/* The bodies of a robot and how joints move them (three.js, THREE), from what `rbd_dynamics.scene.scene_of` says of it.
+   Needs no browser. */
+class RobotTree {
+  constructor(robot) {
+    this.robot = robot;
+    this.world = new THREE.Scene();
+    this.bodies = robot.bodies.map((body, k) => this.bodyOf(body, k));
+    this.bodies.forEach((body, k) => (this.bodies[robot.bodies[k].parent] || this.base()).moved.add(body.placed));
+    this.world.add(this.base().placed);
+  }
+
+  base() {
+    if (!this.ground) {
+      this.ground = {placed: new THREE.Group(), moved: new THREE.Group(), material: RobotTree.matt(), tint: null};
+      this.ground.placed.add(this.ground.moved);
+    }
+    return this.ground;
+  }
+
+  bodyOf(body, index) {
+    const placed = new THREE.Group(), moved = new THREE.Group();
+    placed.applyMatrix4(RobotTree.matrixOf(body.at));
+    placed.add(moved);
+    return {placed, moved, material: RobotTree.matt(), tint: null, marker: null, even: index % 2 === 0};
+  }
+
+  static matt() { return new THREE.MeshLambertMaterial({side: THREE.DoubleSide}); }
+
+  static matrixOf(at) { return new THREE.Matrix4().set(...at, 0, 0, 0, 1); }
+
+  /* positions: {joint: rad or m}; joints that are not named stand at zero. poses: {body: the upper three rows of its
+     matrix in its parent}, of bodies that no single screw moves. */
+  setPositions(positions, poses = {}) {
+    for (const index in poses) {
+      const {position, quaternion, scale} = this.bodies[index].placed;
+      RobotTree.matrixOf(poses[index]).decompose(position, quaternion, scale);
+    }
+    this.robot.bodies.forEach((body, k) => {
+      if (!body.twist) return;
+      const q = body.multiplier * (positions[body.joint] || 0) + body.offset;
+      const [wx, wy, wz, vx, vy, vz] = body.twist, moved = this.bodies[k].moved;
+      const axis = new THREE.Vector3(wx, wy, wz), along = new THREE.Vector3(vx, vy, vz);
+      if (axis.lengthSq() === 0) { moved.position.copy(along.multiplyScalar(q)); return; }
+      const point = axis.clone().cross(along), pitch = axis.dot(along);
+      moved.quaternion.setFromAxisAngle(axis, q);
+      moved.position.copy(point).sub(point.clone().applyQuaternion(moved.quaternion)).addScaledVector(axis, pitch * q);
+    });
+    this.draw();
+  }
+
+  /* The point (x, y, z), m, of a body's frame in the world. */
+  originOf(index) {
+    return new THREE.Vector3().setFromMatrixPosition(this.poseOf(index)).toArray();
+  }
+
+  /* The matrix of a body's frame in the world, with -1 that of the world. */
+  poseOf(index) {
+    this.world.updateMatrixWorld(true);
+    return (this.bodies[index] || this.base()).moved.matrixWorld;
+  }
+
+  draw() {}  // where there is nothing to look at
+}
+
+/* A robot in 3-D. Drag to turn, two fingers or the wheel (once clicked) to zoom, right button or Shift to move; arrows,
+   + and - on keys. A swipe up or down on a touch screen scrolls the page. */
+class RobotView extends RobotTree {
   /* host: an element, which the view fills. Throws where the browser has no WebGL. */
   constructor(host, robot) {
-    this.robot = robot;
+    super(robot);
     this.renderer = new THREE.WebGLRenderer({antialias: true, alpha: true});
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.canvas = this.renderer.domElement;
@@ -14,15 +77,12 @@ class RobotView {
     this.canvas.setAttribute("aria-label", "The robot " + robot.name);
     this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:pan-y;cursor:grab";
     host.append(this.canvas);
-    this.world = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(35, 1, 0.01, 100);
     this.camera.up.set(0, 0, 1);
     this.light = new THREE.DirectionalLight(0xffffff, 0.75);
     this.world.add(new THREE.HemisphereLight(0xffffff, 0x667788, 0.6), this.light);
     this.meshes = robot.meshes.map(RobotView.geometryOf);
-    this.bodies = robot.bodies.map((body, k) => this.bodyOf(body, k));
-    this.bodies.forEach((body, k) => (this.bodies[robot.bodies[k].parent] || this.base()).moved.add(body.placed));
-    this.world.add(this.base().placed);
+    this.parts = {shapes: []};
     for (const shape of robot.shapes) this.addShape(shape);
     this.setPositions({});
     this.fit([{}]);
@@ -32,25 +92,6 @@ class RobotView {
     this.resize();
   }
 
-  base() {
-    if (!this.ground) {
-      this.ground = {placed: new THREE.Group(), moved: new THREE.Group(), material: RobotView.matt(), tint: null};
-      this.ground.placed.add(this.ground.moved);
-    }
-    return this.ground;
-  }
-
-  bodyOf(body, index) {
-    const placed = new THREE.Group(), moved = new THREE.Group();
-    placed.applyMatrix4(RobotView.matrixOf(body.at));
-    placed.add(moved);
-    return {placed, moved, material: RobotView.matt(), tint: null, marker: null, even: index % 2 === 0};
-  }
-
-  static matt() { return new THREE.MeshLambertMaterial({side: THREE.DoubleSide}); }
-
-  static matrixOf(at) { return new THREE.Matrix4().set(...at, 0, 0, 0, 1); }
-
   // --- shapes ---------------------------------------------------------------------------------------------------
 
   addShape(shape) {
@@ -58,9 +99,74 @@ class RobotView {
     for (const geometry of this.geometriesOf(shape)) group.add(new THREE.Mesh(geometry, owner.material));
     if (shape.kind === "mesh") group.scale.set(...shape.size);
     const placed = new THREE.Group();
-    placed.applyMatrix4(RobotView.matrixOf(shape.at));
+    placed.applyMatrix4(RobotTree.matrixOf(shape.at));
     placed.add(group);
     owner.moved.add(placed);
+    this.parts.shapes.push(placed);
+  }
+
+  /* Marks in bodies' frames (body -1: the world's), seen through shapes; `show` makes them visible.
+     mark: {body, kind: "frame", at, size: its length} or {body, kind: "ellipsoid", at, size: its semi-axes}. */
+  addMarks(name, marks) {
+    this.parts[name] = marks.map(mark => {
+      const placed = new THREE.Group();
+      placed.applyMatrix4(RobotTree.matrixOf(mark.at));
+      placed.add(...(mark.kind === "frame" ? RobotView.axes(mark.size) : [RobotView.ellipsoid(mark.size)]));
+      placed.visible = false;
+      (this.bodies[mark.body] || this.base()).moved.add(placed);
+      return placed;
+    });
+  }
+
+  static seenThrough(colour, opacity) {
+    return new THREE.MeshBasicMaterial({color: colour, depthTest: false, transparent: true, opacity});
+  }
+
+  /* x red, y green, z blue. */
+  static axes(length) {
+    return ["#d93025", "#1e9e3e", "#2f6fe0"].map((colour, k) => {
+      const size = [0, 1, 2].map(axis => (axis === k ? 1 : 0.05) * length), middle = [0, 0, 0];
+      middle[k] = length / 2;
+      const bar = new THREE.Mesh(new THREE.BoxGeometry(...size).translate(...middle), RobotView.seenThrough(colour, 1));
+      bar.renderOrder = 8;
+      return bar;
+    });
+  }
+
+  static ellipsoid(size) {
+    const look = {color: "#e06a10", depthTest: false, transparent: true, opacity: 0.5};
+    const ball = new THREE.Mesh(new THREE.SphereGeometry(1, 32, 20), new THREE.MeshLambertMaterial(look));
+    ball.scale.set(...size);
+    ball.renderOrder = 7;
+    return ball;
+  }
+
+  /* A ball at a point (x, y, z) of the world, and a line from there to the ground; null for none. */
+  markPoint(point) {
+    if (!this.point) {
+      const ball = new THREE.Mesh(new THREE.SphereGeometry(1, 24, 16), RobotView.seenThrough("#b0006e", 0.9));
+      const line = new THREE.Mesh(new THREE.CylinderGeometry(0.15, 0.15, 1, 8).rotateX(Math.PI / 2), ball.material);
+      this.point = {ball, line};
+      for (const part of [ball, line]) {
+        part.renderOrder = 9;
+        this.world.add(part);
+      }
+    }
+    const {ball, line} = this.point, size = 0.02 * this.size;
+    ball.visible = line.visible = point !== null;
+    if (point) {
+      ball.position.set(...point);
+      ball.scale.setScalar(size);
+      line.position.set(point[0], point[1], point[2] / 2);
+      line.scale.set(size, size, Math.max(Math.abs(point[2]), 1e-6));
+    }
+    this.draw();
+  }
+
+  /* Of "shapes" or the marks of a name. */
+  show(name, visible) {
+    for (const part of this.parts[name]) part.visible = visible;
+    this.draw();
   }
 
   geometriesOf({kind, size, mesh}) {
@@ -118,34 +224,11 @@ class RobotView {
     return [place, normal];
   }
 
-  // --- motion ---------------------------------------------------------------------------------------------------
-
-  /* positions: {joint: rad or m}; joints that are not named stand at zero. */
-  setPositions(positions) {
-    this.robot.bodies.forEach((body, k) => {
-      if (!body.twist) return;
-      const q = body.multiplier * (positions[body.joint] || 0) + body.offset;
-      const [wx, wy, wz, vx, vy, vz] = body.twist, moved = this.bodies[k].moved;
-      const axis = new THREE.Vector3(wx, wy, wz), along = new THREE.Vector3(vx, vy, vz);
-      if (axis.lengthSq() === 0) { moved.position.copy(along.multiplyScalar(q)); return; }
-      const point = axis.clone().cross(along), pitch = axis.dot(along);
-      moved.quaternion.setFromAxisAngle(axis, q);
-      moved.position.copy(point).sub(point.clone().applyQuaternion(moved.quaternion)).addScaledVector(axis, pitch * q);
-    });
-    this.draw();
-  }
-
-  /* The point (x, y, z), m, of a body's frame in the world. */
-  originOf(index) {
-    this.world.updateMatrixWorld(true);
-    return new THREE.Vector3().setFromMatrixPosition(this.bodies[index].moved.matrixWorld).toArray();
-  }
-
-  /* Look so that all of these positions are in sight. */
-  fit(postures) {
+  /* Look so that all of these are in sight: arguments of `setPositions`, one posture after the other. */
+  fit(postures, poses = []) {
     const box = new THREE.Box3();
-    for (const positions of postures) {
-      this.setPositions(positions);
+    for (const [k, positions] of postures.entries()) {
+      this.setPositions(positions, poses[k]);
       this.world.updateMatrixWorld(true);
       box.union(new THREE.Box3().setFromObject(this.base().placed));
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
+import numpy as np
 import pytest
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -184,3 +186,37 @@ class Browser:
             self.complaints.append(about["entry"]["text"])
         elif event == "Runtime.consoleAPICalled" and about["type"] in ("warning", "error", "assert"):
             self.complaints.append(" ".join(str(part.get("value", part)) for part in about["args"]))
+
+
+#: script: what is written on a page, in which colour, on which
+TEXTS = """[...document.querySelectorAll("body *")].flatMap(element => {
+  const own = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+  if (!own || element.closest("script, style") || !element.getClientRects().length) return [];
+  const style = getComputedStyle(element), ink = element.closest("svg") ? style.fill : style.color;
+  let below = element, paper = "";
+  for (; below && !paper; below = below.parentElement) {
+    const colour = getComputedStyle(below).backgroundColor;
+    if (colour !== "rgba(0, 0, 0, 0)" && !below.closest("svg")) paper = colour;
+  }
+  return [[element.textContent.trim().slice(0, 40), ink, paper]];
+})"""
+
+
+def rgb(text):
+    """Of "#rrggbb", "rgb(r, g, b)" and "#rgb"."""
+    if text.startswith("#"):
+        return tuple(int(text[k : k + 2], 16) for k in (1, 3, 5))
+    parts = re.findall(r"[\d.]+", text)
+    assert len(parts) == 3 or float(parts[3]) == 1.0, text
+    return tuple(int(part) for part in parts[:3])
+
+
+def contrast(one, other):
+    """As WCAG 2 defines it, 1 to 21."""
+
+    def luminance(colour):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+        return np.dot(parts, (0.2126, 0.7152, 0.0722))
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -27,6 +27,7 @@ COMMANDS = {
     "info": ["info"],
     "check": ["check"],
     "compile": ["compile"],
+    "show": ["show", "-o", "page.html"],
     "excite": ["excite"],
     "rehearse": ["rehearse", "--known-load", "hand=1"],
     "replay": ["replay"],

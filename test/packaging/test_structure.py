@@ -103,7 +103,7 @@ def order() -> list[str]:
 
 
 def room_of(name: str) -> str:
-    """The folder or file below the package; "" for the package itself, which gathers all up to replay."""
+    """The folder or file below the package; "" for the package itself, which gathers all up to viewer."""
     return f"{name}.".split(".")[1]
 
 
@@ -134,9 +134,9 @@ def test_lower_rooms_never_import_higher_ones():
             if room in ONLY:
                 right = used in ONLY[room] or used == room
             elif room in ("", "__main__"):
-                right = room == "__main__" or used in free or rank[used] <= rank["replay"]
+                right = room == "__main__" or used in free or rank[used] <= rank["viewer"]
             elif used == "":
-                right = rank[room] > rank["replay"]
+                right = rank[room] > rank["viewer"]
             else:
                 right = used in free - {"__main__"} or rank[used] <= rank[room]
             wrong += [] if right or used == "on_demand" else [f"{name} imports {other}"]

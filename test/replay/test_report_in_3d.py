@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
-from helpers.browser import needs_browser
+from helpers.browser import TEXTS, contrast, needs_browser, rgb
 from helpers.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf
@@ -203,19 +203,6 @@ def test_the_page_asks_for_nothing_and_may_not(made, browser):
     assert len(browser.complaints) >= 2 and all("Content Security Policy" in text for text in browser.complaints)
 
 
-TEXTS = """[...document.querySelectorAll("body *")].flatMap(element => {
-  const own = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
-  if (!own || element.closest("script, style") || !element.getClientRects().length) return [];
-  const style = getComputedStyle(element), ink = element.closest("svg") ? style.fill : style.color;
-  let below = element, paper = "";
-  for (; below && !paper; below = below.parentElement) {
-    const colour = getComputedStyle(below).backgroundColor;
-    if (colour !== "rgba(0, 0, 0, 0)" && !below.closest("svg")) paper = colour;
-  }
-  return [[element.textContent.trim().slice(0, 40), ink, paper]];
-})"""
-
-
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_text_stands_out_from_what_is_behind_it(made, browser, dark):
@@ -272,26 +259,6 @@ def test_without_webgl_the_page_says_so_and_is_whole(made, browser):
 
 
 # --- the page itself ----------------------------------------------------------------------------------------------
-
-
-def rgb(text):
-    """Of "#rrggbb", "rgb(r, g, b)" and "#rgb"."""
-    if text.startswith("#"):
-        return tuple(int(text[k : k + 2], 16) for k in (1, 3, 5))
-    parts = re.findall(r"[\d.]+", text)
-    assert len(parts) == 3 or float(parts[3]) == 1.0, text
-    return tuple(int(part) for part in parts[:3])
-
-
-def contrast(one, other):
-    """As WCAG 2 defines it, 1 to 21."""
-
-    def luminance(colour):
-        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
-        return np.dot(parts, (0.2126, 0.7152, 0.0722))
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def palettes():

@@ -3,44 +3,30 @@
    that may have been touched. */
 (() => {
   const side = document.getElementById("side");
-  const make = (tag, properties, ...children) => {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  };
   for (const joint of Object.values(motion.joints)) joint.residual = unpacked(joint.residual);
   for (const name in motion.positions) motion.positions[name] = unpacked(motion.positions[name]);
   const names = Object.keys(motion.joints), events = motion.contacts;
   const host = make("div", {className: "view"});
-  const play = make("button", {type: "button", className: "play", textContent: "▶"});
-  const slider = make("input", {type: "range", min: 0, max: cursor.steps.length - 1, value: 0});
-  slider.setAttribute("aria-label", "time");
-  const clock = make("output", {});
+  const player = playerOf(cursor, times);
   const bar = make("div", {className: "bar"});
   bar.style.background = `linear-gradient(90deg, ${motion.scale.join(", ")})`;
   const ticks = ["0", "1", "2 ×"].map(text => make("span", {}, text));
   const legend = make("div", {className: "legend"}, make("span", {}, "Joints: residual ÷ " + motion.level[0]),
     make("div", {className: "scale"}, bar, make("div", {className: "ticks"}, ...ticks)));
   const touch = make("div", {className: "touch"});
-  const zoom = [["+", 1.25, "closer"], ["−", 0.8, "farther"]].map(([sign, factor, label]) => {
-    const button = make("button", {type: "button", textContent: sign, onclick: () => view.zoom(factor)});
-    button.setAttribute("aria-label", label);
-    return button;
-  });
   const cells = names.map(name => ({swatch: make("i", {}), value: make("td", {}), share: make("td", {})}));
   const rows = names.map((name, k) => make("tr", {}, make("th", {}, cells[k].swatch, name), cells[k].value, cells[k].share));
   const heads = ["joint", "residual", "÷ " + motion.level[1]].map(text => make("th", {}, text));
   const list = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
   const key = make("div", {className: "key"}, list);
-  const seen = make("div", {className: "seen"}, host, make("div", {className: "zoom"}, ...zoom),
-    make("div", {className: "player"}, play, slider, clock), legend, touch);
+  const seen = make("div", {className: "seen"}, host, zoomButtons(() => view), player.element, legend, touch);
   side.append(seen, key);
 
   let view;
   try {
     view = new RobotView(host, robot);
   } catch (error) {
-    host.replaceChildren(make("p", {className: "note"}, "This browser draws nothing in 3-D: it has no WebGL."));
+    host.replaceChildren(noWebGL());
   }
 
   const number = x => x.toFixed(Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2).replace(/^-(?=[0.]*$)/, "");
@@ -57,9 +43,7 @@
 
   function update() {
     const sample = cursor.steps[cursor.step], t = cursor.t;
-    slider.value = cursor.step;
-    clock.textContent = t.toFixed(2) + " s";
-    slider.setAttribute("aria-valuetext", clock.textContent);
+    player.show();
     if (view) view.setPositions(positionsAt(sample));
     names.forEach((name, k) => {
       const {residual, level, unit} = motion.joints[name], value = residual[sample];
@@ -88,43 +72,10 @@
   }
 
   function recolour() {
-    if (view) view.colour({link: css("--link"), other: css("--other-link"), line: css("--axis"), outline: css("--outline")});
+    if (view) view.colour(viewColours());
     update();
   }
 
-  // at most a minute for all; gaps between stretches are passed over
-  const end = cursor.steps.length - 1, whole = times[cursor.steps[end]] - times[cursor.steps[0]];
-  const speed = Math.max(1, whole / 60), gap = Math.max(1, 0.02 * whole);
-  let before = 0, at = 0;
-  function tick(now) {
-    if (!cursor.playing) return;
-    at += Math.min(now - before, 100) / 1000 * speed;
-    before = now;
-    const next = times[cursor.steps[Math.min(cursor.step + 1, end)]];
-    if (next - at > gap) at = next;
-    const step = cursor.near(at);
-    if (step > cursor.step) cursor.set(step);
-    if (cursor.step >= end) return stop();
-    requestAnimationFrame(tick);
-  }
-  function stop() {
-    cursor.playing = false;
-    play.textContent = "▶";
-    play.setAttribute("aria-label", speed > 1 ? `play, ${speed.toFixed(1)} times as fast` : "play");
-  }
-  play.addEventListener("click", () => {
-    if (cursor.playing) return stop();
-    cursor.playing = cursor.moved = true;
-    play.textContent = "❚❚";
-    play.setAttribute("aria-label", "pause");
-    if (cursor.step >= end) cursor.set(0);
-    before = performance.now();
-    at = cursor.t;
-    requestAnimationFrame(tick);
-  });
-  slider.addEventListener("input", () => { cursor.moved = true; cursor.set(Number(slider.value)); at = cursor.t; });
-
-  stop();
   if (view) {
     const some = Array.from({length: 24}, (_, k) => cursor.steps[Math.round(k / 23 * (cursor.steps.length - 1))]);
     view.fit(some.map(positionsAt));

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MISSING = 65535  # in place of NaN; steps are below
+SMALLEST = 1e-12  # step of numbers that are all the same, which pages show with as many digits
 
 
 def packed(values: NDArray[np.float64]) -> dict[str, Any]:
@@ -19,6 +20,6 @@ def packed(values: NDArray[np.float64]) -> dict[str, Any]:
     """
     known = np.isfinite(values)
     low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 0.0)
-    step = float(f"{(high - low) / (MISSING - 1):.9g}") or 1.0
+    step = float(f"{(high - low) / (MISSING - 1):.9g}") or SMALLEST
     codes = np.where(known, np.clip(np.rint((np.where(known, values, low) - low) / step), 0, MISSING - 1), MISSING)
     return {"low": low, "step": step, "codes": b64encode(codes.astype("<u2").tobytes()).decode("ascii")}

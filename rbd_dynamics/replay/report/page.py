@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,9 +12,10 @@ from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.drives import drives_section
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
-from rbd_dynamics.replay.report.tables import estimate_cell, folded, number, script, table, template
+from rbd_dynamics.replay.report.tables import estimate_cell, folded, json_text, number, script, table, template
 from rbd_dynamics.replay.series import Series
 from rbd_dynamics.replay.whole_files import write_whole
+from rbd_dynamics.scene import page_script
 
 Summary = Mapping[str, Any]
 
@@ -60,16 +60,16 @@ def write_html(
             contacts=_contacts(summary.get("external_torque")),
             energy=_energy(summary.get("energy")),
             settings=_details(summary),
-            times=_json([None if t != t else round(t, 6) for t in series.t.tolist()]),
-            figures=_json(list(drawn.values())),
-            darker=_json(figures.DARK),
+            times=json_text([None if t != t else round(t, 6) for t in series.t.tolist()]),
+            figures=json_text(list(drawn.values())),
+            darker=json_text(figures.DARK),
             plotly=get_plotlyjs(),
-            robot=_json(shown and shown.scene.content),
-            motion=_json(shown and shown.motion),
+            robot=json_text(shown and shown.scene.content),
+            motion=json_text(shown and shown.motion),
             drawing=drawing_note(robot, series) if drawn else "",
             stage="with-robot" if shown else "",
             scene=shown.scripts if shown else "",
-            script=script("plots.js") + (script("motion.js") if shown else "") + script("tables.js"),
+            script=page_script() + script("plots.js") + (script("motion.js") if shown else "") + script("tables.js"),
         ),
     )
 
@@ -312,8 +312,3 @@ def _short(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
     return "automatic" if value is None else str(value) if value != {} else "none"
-
-
-def _json(content: Any) -> str:
-    """Inside of a script element, where nothing may look like its end."""
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -2,38 +2,9 @@
 /* The plots, a tab each, in the page's colours; and the cursor, a time that plots show and set. */
 const place = document.getElementById("figure");
 const tabs = [...document.querySelectorAll("[role=tab]")];
-const dark = matchMedia("(prefers-color-scheme: dark)");
 let shown = 0, range = null;
 
-const cursor = {
-  step: 0,
-  steps: times.map((t, k) => k).filter(k => times[k] !== null),
-  listeners: [],
-  get t() { return times[this.steps[this.step]]; },
-  /* The number of the sample next to a time. */
-  near(t) {
-    let low = 0, high = this.steps.length - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (times[this.steps[middle]] <= t) low = middle; else high = middle;
-    }
-    return t - times[this.steps[low]] < times[this.steps[high]] - t ? low : high;
-  },
-  set(step) {
-    this.step = Math.max(0, Math.min(this.steps.length - 1, step));
-    this.listeners.forEach(listener => listener());
-  },
-};
-
-function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
-
-/* Numbers as `packing` has them; null where there is none. */
-function unpacked({low, step, codes}) {
-  const bytes = Uint8Array.from(atob(codes), letter => letter.charCodeAt(0));
-  const digits = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step))));
-  return Array.from(new Uint16Array(bytes.buffer),
-    code => code === 65535 ? null : Number((low + code * step).toFixed(digits)));
-}
+const cursor = timeCursor(times);
 
 /* A colour of a figure, "#rrggbb" or with an alpha, as it is in the dark. */
 function shade(colour) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -23,6 +24,11 @@ def template(package: str, name: str) -> tuple[Template, str]:
 def script(name: str) -> str:
     """JavaScript of the report."""
     return (files("rbd_dynamics.replay.report") / name).read_text(encoding="utf-8")
+
+
+def json_text(content: Any) -> str:
+    """Inside of a script element, where nothing may look like its end."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def number(value: float | None) -> str:

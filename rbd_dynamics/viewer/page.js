@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The page of a robot: its view, a slider for each joint, and bars of the torques that hold and that move it. */
+const page = (() => {
+  const PARTS = ["shapes", "inertia", "frames"];
+  const host = make("div", {className: "view"}), seen = document.getElementById("seen");
+  if (motion) {
+    for (const group of ["positions", "torques"])
+      for (const name in motion[group]) motion[group][name] = unpacked(motion[group][name]);
+    for (const index in motion.poses) motion.poses[index] = motion.poses[index].map(unpacked);
+  }
+  const cursor = motion && timeCursor(motion.times), player = motion && playerOf(cursor, motion.times);
+  let tree, view = null;
+  try {
+    tree = view = new RobotView(host, robot);
+  } catch (error) {
+    tree = new RobotTree(robot);
+    host.replaceChildren(noWebGL());
+  }
+  const gravity = new Gravity(tree, masses), positions = {...posture};
+  let followed = Boolean(motion);  // whether the robot stands where the motion has it
+
+  // --- numbers ----------------------------------------------------------------------------------------------------
+
+  const text = (x, digits) => x.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+  const number = x => text(x, Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2);
+  const place = (x, unit) => text(x, 3) + " " + unit + (unit === "rad" ? " (" + text(x * 180 / Math.PI, 0) + "°)" : "");
+
+  /* What a bar has at its end: the limit of the effort, else the largest torque at many postures and in the motion. */
+  const scales = Object.fromEntries(joints.map(joint => [joint.name, joint.effort || (motion && motion.largest[joint.name]) || 0]));
+  const free = joints.filter(joint => !joint.effort);
+  for (let k = 0; free.length && k < 200; k++) {
+    // steps of the roots of primes, which are evenly spread in all directions
+    const some = {...positions};
+    joints.forEach((joint, j) => { some[joint.name] = joint.low + (joint.high - joint.low) * ((k * Math.sqrt(j + 2)) % 1); });
+    tree.setPositions(some);
+    const found = gravity.torques();
+    for (const {name} of free) scales[name] = Math.max(scales[name], Math.abs(found[name]));
+  }
+
+  // --- joints -----------------------------------------------------------------------------------------------------
+
+  const rows = joints.map((joint, k) => {
+    const slider = make("input", {type: "range", min: joint.low, max: joint.high, step: "any", id: "joint" + k});
+    const where = make("output", {}), bars = make("div", {className: motion ? "bars two" : "bars"});
+    const held = make("div", {className: "gravity"}), taken = make("div", {className: "torque"});
+    bars.append(held, ...(motion ? [taken] : []));
+    const told = make("span", {}), moving = make("span", {}), limit = make("span", {});
+    limit.textContent = joint.effort ? "limit " + number(joint.effort) : "";
+    const label = make("label", {htmlFor: slider.id}, joint.name);
+    const element = make("div", {className: "joint"}, make("div", {className: "name"}, label, where),
+      make("div", {className: "both"}, slider, bars),
+      make("div", {className: "effort"}, told, ...(motion ? [moving] : []), limit));
+    slider.addEventListener("input", () => {
+      leave();
+      positions[joint.name] = Number(slider.value);
+      update();
+    });
+    return {element, slider, where, held, taken, told, moving};
+  });
+
+  function fill(bar, value, joint) {
+    const share = Math.min(1, Math.abs(value) / (scales[joint.name] || 1));
+    bar.style.width = 50 * share + "%";
+    bar.style.left = (value < 0 ? 50 - 50 * share : 50) + "%";
+    bar.classList.toggle("over", over(value, joint));
+  }
+  function over(value, joint) { return Boolean(joint.effort) && Math.abs(value) > joint.effort; }
+
+  function say(where, what, value, joint) {
+    where.textContent = value === null ? "" : what + " " + number(value) + " " + joint.torque_unit;
+    where.classList.toggle("over", value !== null && over(value, joint));
+  }
+
+  // --- what is shown ----------------------------------------------------------------------------------------------
+
+  const labels = {shapes: "Shapes", inertia: "Inertia ellipsoids", frames: "Frames", centre: "Centre of mass"};
+  const toggles = Object.fromEntries(Object.keys(labels).map(name =>
+    [name, make("input", {type: "checkbox", checked: name === "shapes", onchange: mark})]));
+  const reset = make("button", {type: "button", className: "reset", textContent: "Reset"});
+  reset.addEventListener("click", () => {
+    Object.assign(positions, posture);
+    if (motion) { player.stop(); followed = true; cursor.set(0); } else update();
+    if (view) view.resetView();
+  });
+
+  function mark() {
+    if (!view) return;
+    for (const name of PARTS) view.show(name, toggles[name].checked);
+    view.markPoint(toggles.centre.checked ? gravity.centre() : null);
+  }
+
+  const positionsAt = sample => Object.fromEntries(
+    Object.entries(motion.positions).map(([name, values]) => [name, values[sample]]));
+  const posesAt = sample => Object.fromEntries(
+    Object.entries(motion.poses).map(([index, columns]) => [index, columns.map(column => column[sample])]));
+
+  function leave() {
+    if (!motion) return;
+    player.stop();
+    followed = false;
+  }
+
+  function update() {
+    const sample = followed ? cursor.steps[cursor.step] : null;
+    if (sample !== null) Object.assign(positions, positionsAt(sample));
+    if (motion) player.show();
+    tree.setPositions(positions, sample === null ? {} : posesAt(sample));
+    const found = gravity.torques();
+    joints.forEach((joint, k) => {
+      const row = rows[k], value = found[joint.name], torque = sample === null ? null : motion.torques[joint.name][sample];
+      row.slider.value = positions[joint.name];
+      row.where.textContent = place(positions[joint.name], joint.unit);
+      row.slider.setAttribute("aria-valuetext", row.where.textContent);
+      fill(row.held, value, joint);
+      say(row.told, "gravity", value, joint);
+      if (motion) { fill(row.taken, torque || 0, joint); say(row.moving, "motion", torque, joint); }
+    });
+    if (view && toggles.centre.checked) view.markPoint(gravity.centre());
+  }
+
+  function recolour() {
+    if (view) view.colour(viewColours());
+    update();
+  }
+
+  // --- together ---------------------------------------------------------------------------------------------------
+
+  const swatch = (name, said) => make("span", {}, make("i", {className: name}), said);
+  const legend = make("div", {className: "legend"}, swatch("gravity", "holds against gravity"),
+    ...(motion ? [swatch("torque", "of the motion")] : []));
+  seen.append(host, zoomButtons(() => view), ...(motion ? [player.element] : []), make("div", {className: "toggles"},
+    ...Object.keys(toggles).map(name => make("label", {}, toggles[name], labels[name])), reset));
+  document.getElementById("joints").append(legend, ...rows.map(row => row.element));
+  if (view) {
+    const some = motion ? Array.from({length: 24}, (_, k) => Math.round(k / 23 * (cursor.steps.length - 1))) : [];
+    view.fit(motion ? some.map(positionsAt) : [posture], some.map(posesAt));
+    view.addMarks("inertia", marks.inertia);
+    view.addMarks("frames", marks.frames.map(frame => ({...frame, size: frame.size * view.size})));
+  }
+  if (motion) cursor.listeners.push(() => { followed = true; update(); });
+  dark.addEventListener("change", recolour);
+  recolour();
+  return {tree, view, gravity, positions, cursor, update};
+})();

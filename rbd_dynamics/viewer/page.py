@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: one file of HTML that needs no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from rbd_dynamics.example_robots import shares
+from rbd_dynamics.formats import load
+from rbd_dynamics.formats.load import urdf_text
+from rbd_dynamics.formats.source import read_source
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.shown import in_a_line
+from rbd_dynamics.replay.report.tables import folded, json_text, template
+from rbd_dynamics.replay.whole_files import write_whole
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.scene import MeshFinder, Scene, page_script, scene_of, scene_scripts
+from rbd_dynamics.scene.scene import matrix_rows
+from rbd_dynamics.viewer.masses import ellipsoids_of, masses_of, sliders_of
+from rbd_dynamics.viewer.motion import motion_of
+
+HEIGHT = 640  # pixels of the page in a notebook
+
+
+@dataclass(frozen=True, repr=False)
+class RobotPage:
+    """A robot as a page; a notebook shows it where it is the value of a cell.
+
+    Attributes:
+        html: all of it.
+        scene: what is drawn, and what could not be: `stand_ins`, `left_out`, `still`.
+    """
+
+    html: str
+    scene: Scene
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page. Raises OSError that names the file."""
+        write_whole(Path(path), self.html)
+
+    def __repr__(self) -> str:
+        return f"<RobotPage of {self.scene.content['name']!r}, {len(self.html) / 1e6:.1f} MB; save(path) writes it>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="robot" '
+            f'style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
+        )
+
+
+def show(
+    robot: Any,
+    *,
+    q: ArrayLike | None = None,
+    motion: str | os.PathLike[str] | Sequence[ArrayLike] | None = None,
+    torques: ArrayLike | None = None,
+    description: Any = None,
+    meshes: Sequence[str | os.PathLike[str]] = (),
+) -> RobotPage:
+    """The robot in 3-D, with a slider for each joint, and the torques that hold it against gravity.
+
+    Parameters:
+        robot: a Model, a Robot, or whatever `load` takes: a path, a text, the name of an example.
+        q: (nq,), where it stands at first; by default where the model starts.
+        motion: times (n,), s, with positions (n, nq), or the path of a JointTrajectory as YAML: it is played.
+        torques: (n, nv), of these times; by default those of inverse dynamics, without friction.
+        description: of a Model or Robot the URDF, for its shapes: a path or a text. Without it bodies are capsules.
+        meshes: folders with the packages that the description names, beside those of ROS and the examples.
+
+    Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
+    """
+    model, text, near = _read(robot, description)
+    posture = model.start_position() if q is None else model.configuration(q)
+    if posture.shape != (model.nq,):
+        raise ValueError(f"q has shape {posture.shape}, expected {(model.nq,)}")
+    if motion is None and torques is not None:
+        raise ValueError("torques are of a motion: give motion=(t, q), too")
+    scripts = page_script() + scene_scripts()
+    played = None if motion is None else motion_of(model, posture, motion, torques)
+    if played is not None:
+        posture = played.q[0]
+    finder = MeshFinder(folders=meshes, near=near, packages=shares())
+    scene = scene_of(model, text, find=finder.find, q=posture.tolist())
+    bodies = scene.content["bodies"]
+    moved = {body["joint"] for body in bodies if body["twist"] is not None}
+    still = [k for k, body in enumerate(bodies) if body["twist"] is None]
+    stand = {joint.name: float(posture[joint.q_index]) for joint in model.joints if joint.kind.nq == joint.kind.nv == 1}
+    movable = {name: x for name, x in stand.items() if name in moved and name not in scene.still}
+    page, style = template(__package__, "page.html")
+    html = page.substitute(
+        title=escape(model.name),
+        style=style + _own("page.css"),
+        about=escape(in_a_line(model)),
+        note=_note(model, scene),
+        scripts=scripts + _own("gravity.js"),
+        robot=json_text(scene.content),
+        masses=json_text(masses_of(model)),
+        joints=json_text(sliders_of(model, movable)),
+        posture=json_text(stand),
+        marks=json_text({"inertia": ellipsoids_of(model), "frames": _frames(model)}),
+        motion=json_text(None if played is None else played.to_page(model, still)),
+        script=_own("page.js"),
+    )
+    return RobotPage(html, scene)
+
+
+def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]:
+    """The model, the text of its URDF, and the file of that."""
+    if isinstance(robot, Robot):
+        robot = robot.model
+    if isinstance(robot, Model):
+        source, model = description, robot
+    elif description is not None:
+        raise ValueError("a description is given for a Model or a Robot: a file is its own")
+    else:
+        source, model = robot, load(robot)
+    if source is None:
+        return model, None, None
+    if hasattr(source, "read"):
+        raise ValueError("give a path or a text: an open file cannot be read twice")
+    return model, urdf_text(source), read_source(source).path
+
+
+def _frames(model: Model) -> list[dict[str, Any]]:
+    """Marks for `RobotView`: frames of links, their size in shares of the robot's."""
+    links = [frame for frame in model.frames if frame.element == "link"]
+    return [{"kind": "frame", "body": frame.body, "at": matrix_rows(frame.placement), "size": 0.12} for frame in links]
+
+
+def _note(model: Model, scene: Scene) -> str:
+    """What is to be known of the drawing."""
+    parts = []
+    if scene.stand_ins:
+        parts.append(f"Drawn as capsules, since their shapes are not at hand: {', '.join(scene.stand_ins)}.")
+    if scene.left_out:
+        parts.append(f"Left out: {'; '.join(scene.left_out)}. Folders with meshes are given by --meshes, or meshes=.")
+    if scene.still:
+        parts.append(f"Without a slider, since they move along no single screw: {', '.join(scene.still)}.")
+    follow = [f"{body.joint.name} ({body.joint.mimic.leader})" for body in model.bodies if body.joint.mimic]
+    if follow:
+        parts.append(f"Follow another joint: {', '.join(follow)}.")
+    if model.loops:
+        parts.append("Sliders do not close the robot's loops.")
+    return f"<p class='note'>{folded(' '.join(parts))}</p>" if parts else ""
+
+
+def _own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
