@@ -28,7 +28,7 @@ from rbd_dynamics.simulation import BatchSimulation, Simulation, SimulationOptio
 STEP = 1e-3  # s
 ROBOTS = {"UR5": ("ur5_robot", "fixed"), "Panda": ("panda", "fixed"), "Talos": ("talos_reduced", "fixed"),
           "Talos, floating": ("talos_reduced", "floating")}  # fmt: skip
-BLOCK = 200  # steps of one call
+BLOCK = 2000  # steps of one call
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class BoundModel:
         return self._kernels.get(name) or self._evaluation(name)
 
     @property
-    def ready(self) -> frozenset[str]:
+    def ready_kernels(self) -> frozenset[str]:
         """Names of the kernels of the catalog that need no compiling any more."""
         return frozenset(self._kernels)
 

@@ -61,7 +61,7 @@ class QuickSteps:
     @property
     def ready(self) -> bool:
         """Nothing has to be compiled."""
-        return self._repeat is not None or KERNEL in self.robot.ready
+        return self._repeat is not None or KERNEL in self.robot.ready_kernels
 
     def _bound(self) -> Callable[[int], int]:
         state = (self._q, self._v, self._a)
