@@ -23,7 +23,7 @@ GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a b
 SETTLED = 5.0  # s after which a state counts as not answered
 MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
 KNOWN = 3  # s for which the node's commands are remembered, to be told from the guard's own
-TURN = 0.2  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
+TURN = 0.05  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
 
 
 class Watch:

@@ -244,6 +244,8 @@ def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
 class TestCampaign:
     pytestmark = [*needs_ros, pytest.mark.slow]
 
+    # on a machine that is far too busy a thread stands still between its last look at the clock and the write
+    @pytest.mark.flaky(reruns=1, only_rerun=["its threads were kept waiting", "waited .* in vain"])
     def test_no_effort_is_wrong(self, tmp_path):
         report = tmp_path / "report.json"
         options = ["--seconds", str(SECONDS), "--rate", str(RATE), "--seed", "7", "--report", str(report)]

@@ -266,11 +266,17 @@ def test_a_folder_that_is_read_only_is_told(files, capsys):
 # --- interrupted, faulty -------------------------------------------------------------------------------
 
 
+def heeds_ctrl_c():
+    """For a new process: what a shell starts in the background does not, and neither do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_a_command_in_a_line(tmp_path):
     pipe = tmp_path / "robot.urdf"
     os.mkfifo(pipe)
     words = [sys.executable, "-m", "rbd_dynamics", "info", str(pipe)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, preexec_fn=heeds_ctrl_c, **pipes) as process:
         with open(pipe, "w"):  # it reads now
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
@@ -281,7 +287,8 @@ def test_ctrl_c_ends_a_command_in_a_line(tmp_path):
 def test_ctrl_c_during_the_imports_is_the_command_s_alone(name, quiet, tmp_path):
     script = tmp_path / name
     script.write_text("import os, signal, rbd_dynamics\nos.kill(os.getpid(), signal.SIGINT)\n")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    words = [sys.executable, str(script)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, preexec_fn=heeds_ctrl_c)
     assert ("KeyboardInterrupt" in done.stderr) is not quiet
     if quiet:
         assert (done.returncode, done.stderr) == (130, "interrupted\n")

@@ -142,7 +142,7 @@ def test_a_design_keeps_all_limits_between_samples_and_uses_them(robot, designed
     unaware = excitation.random_motion(robot, limits, BASES[0], options=excitation.Options(noise=0.2))
     there = sampled(unaware.trajectory, t)[0]
     assert obstacles.clearance(robot, there)[0].min() < 0.0, "the box should be in the way"
-    limits.motion.check(found.trajectory)
+    limits.motion.check(found.trajectory, found.trajectory.sample(found.trajectory.times[0]))
     assert 0.95 < found.tightest[0] <= 1.0
     efforts = found.peaks.effort / limits.effort
     assert efforts.max() > 0.9, "the effort limit should be felt"
@@ -301,7 +301,7 @@ def test_periods_follow_each_other(robot):
         np.testing.assert_allclose(
             sampled(three.trajectory, 3.0 + 5.0 * k + t), sampled(one.trajectory, 3.0 + t), atol=1e-9
         )
-    limits.motion.check(three.trajectory)
+    limits.motion.check(three.trajectory, three.trajectory.sample(three.trajectory.times[0]))
     errors = np.array([[estimate.error for estimate in found.expected] for found in (one, three)])
     np.testing.assert_allclose(errors[0] / errors[1], np.sqrt(3.0), rtol=0.02)
 
