@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step of time of a robot that touches nothing, semi-implicit: v' = v + h a, q' = q + h v' (theory.md section 5).
+"""A step of time of a robot that touches nothing, semi-implicit: v' = v + h a, q' = q + h v' (theory.md section 12).
 
 Friction acts as it is at v', position limits stop joints without rebound. Which joints stand at a limit is found by
 repetition: one evaluation either ends a step, or finds other joints at their limits and leaves the state as it is. So
