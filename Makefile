@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# make setup      fill .venv/ and build the packages (done once, then only what has changed)
+# make setup      fill .venv/ and build the packages (done once, then only what has changed); make test adds what it needs
 # make demo       the main job on a simulated Franka Panda; results in demo_output/
 # make test       lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
 # make lint       ruff and mypy
@@ -14,7 +14,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 export PYTHON
 
-.PHONY: help setup demo test lint coverage docs clean
+.PHONY: help setup setup-tests demo test lint coverage docs clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -22,16 +22,19 @@ help:
 setup:
 	@$(PYTHON) scripts/setup_environment.py
 
+setup-tests:
+	@$(PYTHON) scripts/setup_environment.py --tests
+
 demo: setup
 	@scripts/run rbd_dynamics demo --output demo_output
 
-test: setup
+test: setup-tests
 	@scripts/test $(PYTEST_ARGS)
 
-lint: setup
+lint: setup-tests
 	@scripts/lint
 
-coverage: setup
+coverage: setup-tests
 	@scripts/coverage $(PYTEST_ARGS)
 
 docs:

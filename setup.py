@@ -31,7 +31,9 @@ EXECUTABLES = [
     "simulator = rbd_dynamics.nodes.simulator:main",
     "monitor = rbd_dynamics.nodes.monitor:main",
     "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
+    "cartesian_controller = rbd_dynamics.nodes.cartesian_controller:main",
     "guard = rbd_dynamics.nodes.guard:main",
+    "trajectory_proxy = rbd_dynamics.nodes.trajectory_proxy:main",
     "replay = rbd_dynamics.cli:replay",
 ]
 # colcon and the Debian and RPM builds of ROS run `setup.py install` or `develop`, whose scripts setup.cfg puts where

@@ -16,8 +16,43 @@ from rbd_dynamics.constraints import Plane, Sphere
 Array = NDArray[np.float64]
 
 
-class MujocoPlant:
-    """Joint torques in; joint states and contact force out.
+class Plant:
+    """Joint torques in, joint states out; the joints have neither friction nor damping.
+
+    Parameters:
+        spec: the scene. joints: that move, in the order of torques and states. step: of MuJoCo's integration, s.
+    """
+
+    def __init__(self, spec: mujoco.MjSpec, joints: Sequence[str], step: float) -> None:
+        self.model = spec.compile()
+        self.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC  # a pyramid lifts what slides
+        self.model.opt.timestep = step
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        self.data = mujoco.MjData(self.model)
+        self._q = np.array([self.model.joint(name).qposadr[0] for name in joints])
+        self._v = np.array([self.model.joint(name).dofadr[0] for name in joints])
+        self.model.dof_damping[self._v] = self.model.dof_frictionloss[self._v] = 0.0
+
+    def reset(self, q: Array) -> None:
+        """At rest at q, and all else where it begins."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[self._q] = q
+        mujoco.mj_forward(self.model, self.data)
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """q and v, copies."""
+        return self.data.qpos[self._q].copy(), self.data.qvel[self._v].copy()
+
+    def advance(self, tau: Array, seconds: float) -> None:
+        """Hold the torque for that long."""
+        self.data.qfrc_applied[self._v] = tau
+        for _ in range(round(seconds / self.model.opt.timestep)):
+            mujoco.mj_step(self.model, self.data)
+
+
+class MujocoPlant(Plant):
+    """Joint torques in; joint states and the contact force of a ball against a surface out.
 
     Parameters:
         urdf: of the robot. Its collision shapes are left out.
@@ -50,25 +85,7 @@ class MujocoPlant:
             geomname1="ball", geomname2="surface", condim=3 if friction else 1,
             friction=[friction, friction, 0.005, 0.0001, 0.0001], solreffriction=[1.0, 1.0],
         )  # fmt: skip
-        self.model = spec.compile()
-        self.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC  # a pyramid lifts what slides
-        self.model.opt.timestep = step
-        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        self.model.dof_damping[:] = self.model.dof_frictionloss[:] = 0.0
-        self.data = mujoco.MjData(self.model)
-        self._q = np.array([self.model.joint(name).qposadr[0] for name in joints])
-        self._v = np.array([self.model.joint(name).dofadr[0] for name in joints])
-
-    def reset(self, q: Array) -> None:
-        """At rest at q, with the ball where that puts it."""
-        mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[self._q] = q
-        mujoco.mj_forward(self.model, self.data)
-
-    @property
-    def state(self) -> tuple[Array, Array]:
-        """q and v, copies."""
-        return self.data.qpos[self._q].copy(), self.data.qvel[self._v].copy()
+        super().__init__(spec, joints, step)
 
     @property
     def normal_force(self) -> float:
@@ -78,12 +95,6 @@ class MujocoPlant:
             mujoco.mj_contactForce(self.model, self.data, k, wrench)
             total += wrench[0]
         return total
-
-    def advance(self, tau: Array, seconds: float) -> None:
-        """Hold the torque for that long."""
-        self.data.qfrc_applied[self._v] = tau
-        for _ in range(round(seconds / self.model.opt.timestep)):
-            mujoco.mj_step(self.model, self.data)
 
 
 def bare_description(urdf: Path, joints: Sequence[str] | None = None) -> str:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round trip of the feedforward node and hybrid_controller against a node that only relays, in one run.
+"""Round trip of the nodes that give torques against a node that only relays, in one run.
 
     scripts/run python -m benchmarks.node_latency [--rate 1000] [--seconds 1.5] [--rounds 12] [--executor auto]
 
 All nodes run all the time, in processes of their own, under the same executor, with the same quality of
 service. This process sends joint states to one of them and then to the next, in turns, and measures the time
 until the Float64MultiArray that answers each. All have a Panda. The feedforward node has a running trajectory,
-PD and all terms; hybrid_controller presses with 10 N, and gets a wrench with each joint state. Their named
-efforts have no subscriber.
+PD and all terms; hybrid_controller presses with 10 N, and gets a wrench with each joint state;
+cartesian_controller is on the way to a pose. Their named efforts have no subscriber.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.turns import ProcessTime, TurnDriver, Turns, processes, relay, robot
 
-NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press"}  # and what they should do
+#: and what they should do
+NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press", "cartesian_controller": "pose"}
 TOOL = "panda_hand_tcp"
 FORCE = 10.0  # N
 SETTLING = 0.5  # s before and after the tool touches
@@ -131,6 +132,35 @@ def start_trajectory(driver: Driver, seconds: float) -> None:
     driver.node.destroy_publisher(publisher)
 
 
+def go_to_a_pose(driver: Driver) -> None:
+    """Let cartesian_controller be on its way to a pose: so slowly that it is during the whole turn."""
+    from geometry_msgs.msg import PoseStamped
+
+    space = "cartesian_controller"
+    publisher = driver.node.create_publisher(PoseStamped, f"/{space}/{space}/target_pose", 1)
+    message = PoseStamped()
+    pose = tool_pose()
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = (pose[:3, 3] + [0.0, 0.0, 0.1]).tolist()
+    turned = message.pose.orientation
+    turned.x, turned.y, turned.z, turned.w = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+    while not publisher.get_subscription_count():
+        driver._spin(0.05)
+    for _ in range(20):
+        driver.send(space)
+        driver._spin(0.005)
+    publisher.publish(message)
+    driver._spin(0.1)
+    driver.node.destroy_publisher(publisher)
+
+
+def tool_pose() -> np.ndarray:
+    """(4, 4) where the robot is."""
+    from rbd_dynamics.robot import Robot
+
+    _, model, position = robot()
+    return np.asarray(Robot(model, backend="reference").pose(position, TOOL))
+
+
 def engage(driver: Driver) -> None:
     """Let hybrid_controller press during its turn: it stopped when the last one ended."""
     from std_srvs.srv import SetBool
@@ -158,10 +188,8 @@ def engage(driver: Driver) -> None:
 
 def parameters(executor: str) -> dict[str, dict[str, Any]]:
     """Of each node. hybrid_controller's surface is where the tool is."""
-    from rbd_dynamics.robot import Robot
-
-    description, model, position = robot()
-    pose = Robot(model, backend="reference").pose(position, TOOL)
+    description, _, _ = robot()
+    pose = tool_pose()
     # the pauses between turns are no silence
     common = {"robot_description": description, "executor": executor, "state_timeout": 60.0}
     return {
@@ -174,6 +202,7 @@ def parameters(executor: str) -> dict[str, dict[str, Any]]:
             "task_orientation": Rotation.from_matrix(pose[:3, :3]).as_euler("xyz").tolist(),
             "tool_orientation": [0.0, 0.0, 0.0], "desired_force": [FORCE],
         },
+        "cartesian_controller": {**common, "tool_frame": TOOL, "velocity_limits": [0.01], "path_tolerance": [0.0]},
     }  # fmt: skip
 
 
@@ -203,6 +232,8 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
                         start_trajectory(driver, seconds)
                     elif node == "hybrid_controller":
                         engage(driver)
+                    elif node == "cartesian_controller":
+                        go_to_a_pose(driver)
                     driver.modes.clear()
                     used = ProcessTime(running[node].pid)
                     timed = driver.turn(node, rate, seconds if turn else WARM_UP)
@@ -222,7 +253,8 @@ def table(title: str, results: dict[str, Turns]) -> None:
         print("| " + " | ".join((name, *result.row())) + " |")
     print(
         f"\nfeedforward / relay: {ratio(results, 'feedforward'):.3f} (bound {BOUND}), "
-        f"hybrid_controller / relay: {ratio(results, 'hybrid_controller'):.3f} (medians of the pairs of turns); "
+        f"hybrid_controller / relay: {ratio(results, 'hybrid_controller'):.3f}, "
+        f"cartesian_controller / relay: {ratio(results, 'cartesian_controller'):.3f} (medians of the pairs of turns); "
         f"load of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}"
     )
 

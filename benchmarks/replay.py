@@ -6,7 +6,7 @@
 Joint states of a 7-joint arm at 1 kHz, with positions, velocities and efforts. Each measurement is a new process on one
 core, after the recording was thrown out of the cache of the operating system; two workers are compared with one where
 it is cached, so that they do not wait for the same disk. "everything" has friction, a load, inertias, external torques,
-energy and the report, for which the recording is read three times. Needs rosbags and example-robot-data.
+energy and the report; the recording is read once for all of it. Needs rosbags and example-robot-data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ARM = [f"panda_joint{k}" for k in range(1, 8)]
 RATE = 1000  # Hz
 START = 1_700_000_000 * 10**9  # ns
 FORMATS = ("sqlite3", "mcap", "ros1")
-WANTED = {"per_second": 100_000, "dynamics": 0.05, "two_workers": 1.7}
+WANTED = {"per_second": 400_000, "everything": 200_000, "dynamics": 0.05, "two_workers": 1.7}
 BLOCK = 20_000  # messages made at a time
 
 
@@ -68,11 +68,11 @@ def main() -> None:
             f"| {kind} | {found['per_second']:,.0f}{missed(found, 'per_second')} "
             f"| {100 * found['dynamics']:.1f} %{missed(found, 'dynamics')} | {found['memory'] / 1e6:.0f} MB "
             f"| {found['two_workers']:.2f} x{missed(found, 'two_workers')} "
-            f"| {found['everything']:,.0f} | {found['everything_memory'] / 1e6:.0f} MB |",
+            f"| {found['everything']:,.0f}{missed(found, 'everything')} | {found['everything_memory'] / 1e6:.0f} MB |",
             flush=True,
         )
-    wanted = f"{WANTED['per_second']:,} messages per second, of the time at most {WANTED['dynamics']:.0%} dynamics"
-    print(f"\nWanted: {wanted},")
+    print(f"\nWanted: {WANTED['per_second']:,} messages per second, with everything {WANTED['everything']:,},")
+    print(f"of the time at most {WANTED['dynamics']:.0%} dynamics,")
     print(f"two workers {WANTED['two_workers']} times as fast as one; (!) marks what is not.")
     if arguments.json:
         arguments.json.write_text(json.dumps({"processor": processor(), "results": results}, indent=1))

@@ -12,7 +12,6 @@ largest are told. Ratios to numpy hold on other machines, seconds do not.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.timing import processor_time
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.processes import Processes, isolated_environment
 
@@ -54,12 +54,6 @@ def command_time(arguments: list[str], urdf: str) -> float:
     subprocess.run([sys.executable, *filled], stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-
-
-def processor_time(pid: int) -> float:
-    """Of a process, and of its children that have ended, s."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Watcher:

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.timing import processor_time
 from rbd_dynamics.demo.ros_domain import own_domain
 from rbd_dynamics.model.model import Model
 
@@ -184,12 +184,6 @@ def processes(commands: Callable[[str], Mapping[str, Sequence[str]]]) -> Iterato
                 process.send_signal(signal.SIGINT)
             for process in found.values():
                 process.wait(30.0)
-
-
-def processor_time(pid: int) -> float:
-    """Seconds that a process has used so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def robot() -> tuple[str, Model, np.ndarray]:

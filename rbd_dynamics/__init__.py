@@ -11,6 +11,7 @@ Names are imported when they are first used: importing the package costs next to
 - `actuators`: motors, elastic joints and rotors;
 - `collisions`: contact between bodies with shapes;
 - `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name;
+- `trajectories`: checked against limits, and retimed to the fastest motion;
 - `show`: the robot in 3-D, as a page and in notebooks.
 """
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         screws,
         simulation,
         spatial,
+        trajectories,
         viewer,
     )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
@@ -102,5 +104,6 @@ __all__ = [
     "show",
     "simulation",
     "spatial",
+    "trajectories",
     "viewer",
 ]

@@ -16,5 +16,9 @@ wheels*) # the virtual environment is the ROS 2 installation
     ;;
 esac
 export COLCON_DEFAULTS_FILE=$VIRTUAL_ENV/colcon_defaults.yaml
+# what tests need of packages that this ROS 2 does not have, once `make test` has built it
+if [ -f "$VIRTUAL_ENV/stamps/stand_ins" ]; then
+    COLCON_CURRENT_PREFIX=$VIRTUAL_ENV/stand_ins . "$VIRTUAL_ENV/stand_ins/local_setup.bash"
+fi
 COLCON_CURRENT_PREFIX=$_rbd_root/install . "$_rbd_root/install/local_setup.bash"
 unset _rbd_root

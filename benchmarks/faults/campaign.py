@@ -24,15 +24,16 @@ import numpy as np
 import yaml
 
 from benchmarks.faults.faults import Client, Faults
+from benchmarks.faults.memory import Memory
 from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
 from benchmarks.faults.sender import RING, send
 from benchmarks.faults.watching import watch
 
 NODES = ("feedforward", "hybrid_controller")
 AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001}  # rad; the latter's tool stays where the surface is
-ENDING = 600.0  # s for the judge to come to an end
+ENDING = 400.0  # s for the judge to come to an end
 START = 120.0  # s for a node to come up, its kernels compiled
-RSS_PERIOD, WARM_UP = 10.0, 60.0  # s
+MEASURED = 10.0  # s between two looks at the memory
 LIVES = 10  # of a node in a campaign, at most
 BAD = ("wrong", "non_finite", "above_limits", "stale")
 
@@ -56,6 +57,14 @@ def parameters(kind: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def start_parameters(kind: str) -> dict[str, Any]:
+    """All that a node has when it begins."""
+    from rbd_dynamics.nodes.interface import INTERFACES
+
+    (interface,) = (each for each in INTERFACES if each.executable == kind)
+    return {each.name: each.default for each in interface.parameters} | parameters(kind)
+
+
 class Node:
     """A node's process, which may be ended and started again; and how much memory it takes."""
 
@@ -68,7 +77,7 @@ class Node:
         self._file = folder / f"{guarding}{kind}.yaml"
         self._file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters(kind)}}))
         self._log = folder / f"{guarding}{kind}.log"
-        self.memory: list[list[tuple[float, float]]] = []  # of each life: time, MB
+        self.memory = Memory()
         self.lock = threading.Lock()
         self.start()
 
@@ -82,8 +91,7 @@ class Node:
         with self.lock, self._log.open("ab") as log:
             self._from = log.tell()
             self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
-            self._begin = time.monotonic()
-            self.memory.append([])
+            self.memory.begin()
         self._started(self._process.pid)
 
     def wait_until_active(self) -> None:
@@ -117,27 +125,15 @@ class Node:
     @property
     def age(self) -> float:
         """s"""
-        return time.monotonic() - self._begin
+        return self.memory.age
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
     def measure(self) -> None:
-        with contextlib.suppress(OSError, StopIteration), self.lock:
-            lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-            rss = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-            self.memory[-1].append((time.monotonic() - self._begin, rss / 1024.0))
-
-    def slope(self) -> float | None:
-        """MB an hour after the warm-up, of all lives together."""
-        x, y = [], []
-        for life in self.memory:
-            late = np.array([row for row in life if row[0] > WARM_UP])
-            if len(late) > 2:
-                x += (late[:, 0] - late[:, 0].mean()).tolist()
-                y += (late[:, 1] - late[:, 1].mean()).tolist()
-        return float(3600.0 * np.dot(x, y) / np.dot(x, x)) if x else None
+        with self.lock:
+            self.memory.measure(self.pid)
 
 
 def run(
@@ -218,7 +214,8 @@ class _Campaign:
                 rng = random.Random(f"{self._seed} {kind}")
                 faults[kind] = Faults(
                     kind, client, nodes[kind], self._motions[kind], self._controls[kind], cache, rng,
-                    lambda event, value, kind=kind: self._tell(kind, event, value), shortest_life=seconds / LIVES,
+                    lambda event, value, kind=kind: self._tell(kind, event, value), parameters=start_parameters(kind),
+                    shortest_life=seconds / LIVES,
                 )  # fmt: skip
             for node in (*nodes.values(), *guards.values()):
                 node.wait_until_active()
@@ -277,7 +274,7 @@ class _Campaign:
             if not self._judge.is_alive():
                 raise RuntimeError("the judge has died")
             if time.monotonic() >= due:
-                due += RSS_PERIOD
+                due += MEASURED
                 for node in nodes:
                     node.measure()
             with contextlib.suppress(queue.Empty):
@@ -300,19 +297,23 @@ class _Campaign:
         counts = None
         limit = time.monotonic() + ENDING
         while counts is None:
+            lives = self._judge.is_alive()  # asked first: what it has said before its end is taken
             if time.monotonic() > limit:
                 raise RuntimeError("the judge does not come to an end")
-            with contextlib.suppress(queue.Empty):
+            try:
                 counts = self._take(self._results.get(timeout=1.0))
+            except queue.Empty:
+                if not lives:
+                    raise RuntimeError(f"the judge has died, exit code {self._judge.exitcode}") from None
         for kind, node in nodes.items():
-            lives = [[round(mb, 1) for _, mb in life] for life in node.memory]
             counts[kind] |= {
-                "memory, MB": lives[-5:], "memory slope, MB/h": node.slope(), "lives": len(node.memory),
+                **_memory_of(node), "lives": len(node.memory.lives),
                 "faults": dict(sorted(faults[kind].done.items())), "notes": faults[kind].notes[:100],
             }  # fmt: skip
+            if node.memory.flat is False:
+                self._problems.append(f"{kind}: its memory grows: {node.memory.growths()} MB in the last thirds")
             if kind in guards:
-                counts[kind]["guard's memory, MB"] = [round(mb, 1) for _, mb in guards[kind].memory[-1]][-50:]
-                counts[kind]["guard's memory slope, MB/h"] = guards[kind].slope()
+                counts[kind] |= {f"guard's {what}": value for what, value in _memory_of(guards[kind]).items()}
                 if not guards[kind].alive:
                     self._problems.append(f"the guard of {kind} died; it said:\n{guards[kind].said()[-3000:]}")
         good = all(counts[kind][bad] == 0 for kind in nodes for bad in BAD) and not self._problems
@@ -320,3 +321,12 @@ class _Campaign:
             "good": good, "seed": self._seed, "seconds": round(elapsed, 1), "rate": self._rate, "nodes": counts,
             "problems": self._problems, "violations": self._violations[:400],
         }  # fmt: skip
+
+
+def _memory_of(node: Node) -> dict[str, Any]:
+    """For the report."""
+    lives = [[round(sample.private, 1) for sample in life] for life in node.memory.lives]
+    return {
+        "private memory, MB": lives[-5:], "memory slope, MB/h": node.memory.slope(), "memory flat": node.memory.flat,
+        "memory growth in last thirds, MB": [round(growth, 2) for growth in node.memory.growths()],
+    }  # fmt: skip

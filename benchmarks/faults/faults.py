@@ -9,7 +9,8 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ import numpy as np
 
 from benchmarks.faults import hostile
 from benchmarks.faults.desired import Points, SetPoint, Wanted
+from benchmarks.faults.judge import Settings
 from benchmarks.faults.robot import FRAME, JOINTS, MIDDLE, Motion, description
 from benchmarks.faults.sender import OTHER
 
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service
+ATTEMPTS = 10  # to set a parameter back
+JUDGED = {field.name for field in fields(Settings)}
+CONFIGURED = 60.0  # s for a configuration, which may have to compile
 
 
 class Client:
@@ -59,15 +64,15 @@ class Client:
             self._services["set_payload"] = node.create_client(SetPayload, f"{prefix}/set_payload")
             self._services["guard's set_payload"] = node.create_client(SetPayload, f"/{kind}/guard/set_payload")
 
-    def call(self, service: str, request: Any) -> Any:
-        """The response, None where none came."""
+    def call(self, service: str, request: Any, patience: float = ANSWER) -> Any:
+        """The response, None where none came within so many s."""
         client = self._services.get(service)
         if client is None or not client.wait_for_service(0.0 if service in ("resume", "guard's set_payload") else 2.0):
             return None
         future = client.call_async(request)
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
-        if not done.wait(ANSWER):
+        if not done.wait(patience):
             client.remove_pending_request(future)
             return None
         return future.result()
@@ -76,17 +81,17 @@ class Client:
 class Faults:
     """All faults of one node.
 
-    tell: kind and value of an event for the judge, see `Judge.event`. shortest_life: s that a process lives at least,
-    so that its memory can be watched.
+    tell: kind and value of an event for the judge, see `Judge.event`. parameters: at the start, by name.
+    shortest_life: s that a process lives at least, so that its memory can be watched.
     """
 
     def __init__(
         self, kind: str, client: Client, process: Any, motion: Motion, control: Any, cache: Path, rng: random.Random,
-        tell: Callable[[str, Any], None], *, shortest_life: float = 0.0,
+        tell: Callable[[str, Any], None], *, parameters: Mapping[str, Any], shortest_life: float = 0.0,
     ) -> None:  # fmt: skip
         self.kind, self.client, self.process, self.motion, self.control = kind, client, process, motion, control
         self.cache, self.rng, self._tell = cache, rng, tell
-        self._shortest_life = shortest_life
+        self._start, self._parameters, self._shortest_life = parameters, dict(parameters), shortest_life
         self.done: dict[str, int] = {}
         self.notes: list[str] = []
         self._loaded = False
@@ -234,13 +239,33 @@ class Faults:
         answer = self._set({name: value})
         if answer is not None and not all(result.successful for result in answer.results):
             self.tell("refused", ("settings", sent))
+        else:
+            self._parameters[name] = value
 
     def absurd_parameters(self) -> None:
         values = self.rng.choice(hostile.PARAMETERS)
         self.tell("note", f"parameters {values}")
         answer = self._set(values)
-        if answer is not None and all(result.successful for result in answer.results):
+        if answer is None:
+            self._set_back(values)
+        elif all(result.successful for result in answer.results):
             self.notes.append(f"taken: parameters {values}")
+            if "robot_description" not in values:  # a node without a robot cannot know; a description goes by itself
+                self._set_back(values)
+
+    def _set_back(self, names: Iterable[str]) -> None:
+        """These parameters were taken, or may have been or will be; they would count for all that follows."""
+        before = {name: self._parameters[name] for name in names if name in self._parameters}
+        if not before:
+            return
+        judged = {name: tuple(v) if isinstance(v, list) else v for name, v in before.items() if name in JUDGED}
+        if judged and self.kind == "feedforward":
+            self.tell("settings", judged)
+        for _ in range(ATTEMPTS):
+            answer = self._set(before)
+            if answer is not None and all(result.successful for result in answer.results):
+                return
+        self.notes.append(f"not set back: parameters {before}")
 
     def _attach(self, load: Any) -> Any:
         from rbd_dynamics_interfaces.srv import SetPayload
@@ -331,12 +356,14 @@ class Faults:
         self.control[1] = 0.0
         self._excused(begin)
 
-    def _transition(self, number: int) -> None:
+    def _transition(self, number: int, patience: float = ANSWER) -> bool:
+        """Whether it is known to have succeeded."""
         from lifecycle_msgs.srv import ChangeState
 
         request = ChangeState.Request()
         request.transition.id = number
-        self.client.call("change_state", request)
+        answer = self.client.call("change_state", request, patience)
+        return answer is not None and bool(answer.success)
 
     def deactivated(self) -> None:
         begin = self._begins()
@@ -351,8 +378,12 @@ class Faults:
     def cleaned_up(self) -> None:
         begin = self._begins()
         self.tell("unsettled")
-        for number in (4, 2, 1, 3):
+        for number in (4, 2):
             self._transition(number)
+        for _ in range(2):  # a description that fails here is set back
+            if self._transition(1, CONFIGURED):
+                break
+        self._transition(3)
         self.tell("anew")
         self._excused(begin, 4.0)
 
@@ -406,6 +437,7 @@ class Faults:
         code = self.process.end(number)
         if number == signal.SIGTERM and code != 0:
             self.notes.append(f"exit code {code} at SIGTERM")
+        self._parameters = dict(self._start)
         self.process.start()
         self.process.wait_until_active()
         self._excused(begin, 2.0)

@@ -477,7 +477,7 @@ class Judge:
         """
         if not tau.any():
             return True
-        for stamp in [published, self._last_good, *list(self._answered)[::8]]:
+        for stamp in self._states_of_the_guard(published):
             q, v = self.motion.state(stamp)
             # the guard keeps its load when the node starts anew
             for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:
@@ -487,6 +487,15 @@ class Judge:
                 if (np.abs(tau - part * gravity) <= LARGEST_DAMPING * np.abs(model.mass_matrix(q) @ v) + 0.5).all():
                     return True
         return False
+
+    def _states_of_the_guard(self, published: int) -> Iterator[int]:
+        """Stamps at which it may hold the robot: the likeliest first, then all that are not stale yet.
+
+        A guard that had to wait for a processor answers what has come meanwhile.
+        """
+        yield from (published, self._last_good, *list(self._answered)[::8])
+        sent = self._latest(published, SEARCHED)
+        yield from sent[sent > published - int((STATE_TIMEOUT + ALLOWANCE) * 1e9)][::-1].tolist()
 
     # --- violations -------------------------------------------------------------------------------
 

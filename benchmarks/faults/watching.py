@@ -34,6 +34,8 @@ class Watch:
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
+        from rbd_dynamics_interfaces.msg import TaskState
+
         self.kind = kind
         self.judge = (HybridJudge if kind == "hybrid_controller" else Judge)(motion, ring, tell)
         qos = QoSProfile(depth=5000)
@@ -47,7 +49,7 @@ class Watch:
         self._guarded = node.create_subscription(Float64MultiArray, f"/{kind}/guard/commands", ignore, qos)
         self._guards: deque[tuple[int, np.ndarray]] = deque()  # its commands
         self._sent: dict[bytes, int] = {}  # the node's, and when
-        self._tasks = node.create_subscription(JointState, f"{prefix}/task_state", ignore, qos)
+        self._tasks = node.create_subscription(TaskState, f"{prefix}/task_state", ignore, qos)
         self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
         self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
         self._ring, self._seen = ring, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `rbd_dynamics info`, `check`, `compile`, `doctor`, `replay`, `excite`, `rehearse`, `play`, `demo`.
+"""The command line: `rbd_dynamics info`, `check`, `show`, `compile`, `export`, `doctor`, `replay`, `excite`...
 
 Only `arguments` is imported at once; what a command needs is imported when it runs.
 """

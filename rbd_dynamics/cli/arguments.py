@@ -32,6 +32,7 @@ Examples:
   rbd_dynamics check robot.urdf            what is wrong with it
   rbd_dynamics show robot.urdf             how it looks and moves, in a browser
   rbd_dynamics compile robot.urdf          so that nothing waits for a compiler
+  rbd_dynamics export robot.urdf -o code   the same dynamics in C
   rbd_dynamics replay run.mcap -o result   what a recording says of the model
   rbd_dynamics doctor                      what this machine has, and lacks
 
@@ -58,6 +59,13 @@ Examples:
   rbd_dynamics compile talos_full_v2 --floating --kernels inverse_dynamics,bias
   rbd_dynamics compile panda --lock panda_finger_joint1=0 --frame panda_hand
   rbd_dynamics compile robot.urdf --kernels all --json
+"""
+EXPORT_EXAMPLES = """\
+Examples:
+  rbd_dynamics export robot.urdf -o robot_c
+  rbd_dynamics export panda --kernels inverse_dynamics,pose:panda_hand -o arm
+  rbd_dynamics export ur5_robot --friction --target aarch64 -o ur5_c
+  rbd_dynamics export robot.urdf --single --target thumbv7em,wasm32 -o small
 """
 PLAY_EXAMPLES = """\
 Examples:
@@ -96,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_show(commands)
     _add_compile(commands)
+    _add_export(commands)
     _add_doctor(commands)
     add_replay(commands, file_or_text, name_and_position)
     for made in (
@@ -201,6 +210,33 @@ def _add_compile(commands: Any) -> None:
     add("--friction", action="store_true", help="for Robot(model, friction=True)")
     add("--json", action="store_true", help="print JSON in place of a table")
     parser.set_defaults(run=_later("rbd_dynamics.cli.compile", "run_compile"))
+
+
+def _add_export(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "export",
+        text="a robot's dynamics in C, for real-time loops and small processors",
+        description="Write kernels of a robot as a package in C99: one header, no dependency but math.h, no "
+        "allocation, no globals; payloads are an input. With it a header for C++, CMake files, and a self-test with "
+        "reference vectors; with --target also object files for other processors.",
+        examples=EXPORT_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a new or empty folder")
+    add("--kernels", metavar="NAMES", type=names,
+        help="these (comma-separated), as Robot.compile names them, those of a frame as pose:tool0, and feedforward; "
+        "default: inverse and forward dynamics, mass matrix, bias, gravity and feedforward")  # fmt: skip
+    add("--target", metavar="NAMES", type=names, action="extend", default=[],
+        help="also object files for these: aarch64, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, riscv64, thumbv7em "
+        "(Cortex-M7), wasm32; may be repeated")  # fmt: skip
+    add("--single", action="store_true", help="single precision")
+    add("--friction", action="store_true", help="with the joints' friction, as Robot(model, friction=True)")
+    add("--name", metavar="NAME", help="what names in C begin with; default: the robot's name")
+    add("--json", action="store_true", help="print JSON in place of a list")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.export", "run_export"))
 
 
 def _add_doctor(commands: Any) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import logging
 import sys
 import sysconfig
@@ -104,7 +105,8 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
     from rbd_dynamics.compiler import native
 
     with compiler_lock:
-        target = f"{native.target_name()} {compiler_digest('llvm_code', 'llvm_ir', 'kernel_entry', 'native')}"
+        parts = ("precision", "llvm_code", "llvm_ir", "kernel_entry", "llvm_machine", "native")
+        target = f"{native.target_name()} {compiler_digest(*parts)}"
         code = _made(target, ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)
 
@@ -134,9 +136,15 @@ def _source(program: Program) -> bytes:
 def _llvm_problem() -> str | None:
     """Why machine code cannot be used here, or None."""
     try:
-        import llvmlite.binding  # noqa: F401
+        if importlib.util.find_spec("llvmlite") is None:
+            raise ModuleNotFoundError("No module named 'llvmlite'")
+        from rbd_dynamics.compiler import native
+
+        native.target_name()  # loads it, unless it is known what it says
     except ImportError as error:
         return f"llvmlite is not installed ({error})"
+    except OSError as error:
+        return f"llvmlite cannot be loaded ({error})"
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "it needs CPython with its global interpreter lock"
     probe = np.zeros((2, 3))

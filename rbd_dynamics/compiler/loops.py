@@ -44,7 +44,7 @@ class Loops:
     def __init__(self, *functions: Callable[..., int], machine_code: bool) -> None:
         self._function = functions[-1]
         self._entry: Any = None
-        if machine_code and _available():
+        if machine_code:
             self._entry = _load(functions)
 
     def bind(self, *arguments: int | Array) -> Bound:
@@ -83,13 +83,9 @@ class Bound:
 
 
 @functools.cache
-def _available() -> bool:
-    from rbd_dynamics.compiler import native
-
-    problem = native.loops_problem()
-    if problem is not None:
-        _log.warning("no machine code for loops, Python runs them: %s", problem)
-    return problem is None
+def _warn(problem: str) -> None:
+    """Once per process."""
+    _log.warning("no machine code for loops, Python runs them: %s", problem)
 
 
 def _load(functions: tuple[Callable[..., int], ...]) -> Any:
@@ -97,11 +93,15 @@ def _load(functions: tuple[Callable[..., int], ...]) -> Any:
 
     source = "\n".join(emit_loops(functions))
     name = functions[-1].__name__
-    made_by = compiler_digest("loops_ir", "loops_entry", "native")
+    made_by = compiler_digest("loops_ir", "loops_entry", "llvm_machine", "native")
     key = f"{native.target_name()} {made_by} {hashlib.sha256(source.encode()).hexdigest()}"
     with backends.compiler_lock:
         code = cache.load(f"{name}.o", key)
         if code is None:
+            problem = native.loops_problem()
+            if problem is not None:
+                _warn(problem)
+                return None
             about_to_compile(name)
             code = native.compile_text(source)
             cache.store(f"{name}.o", key, code)

@@ -3,6 +3,7 @@
 
 - `Feedforward`: M a_d + C v + N + PD along a `Trajectory` of `Waypoints`; `DesiredMotion` follows them as they come;
 - `HybridController`: hybrid position/force control; `HybridTask` describes it, `HybridSupervisor` engages and stops it;
+- `CartesianController`: impedance and operational-space control of a tool, which `CartesianMotion` moves;
 - `MomentumObserver`, `ContactDetector`, `ResidualMonitor`: what touches the robot, and what the model gets wrong;
 - `SafeStop`: what is commanded once nothing else is; `CommandCheck` and `CommandGate`: which commands pass to a robot;
 - `inverse_dynamics_terms`: inverse dynamics of some of its `TERMS`.
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from rbd_dynamics.control.cartesian_control import CartesianController, CartesianOutput, Compliance
+    from rbd_dynamics.control.cartesian_gains import CartesianGains
+    from rbd_dynamics.control.cartesian_motion import CartesianMotion
     from rbd_dynamics.control.command_gate import CommandCheck, CommandGate, GateOptions
     from rbd_dynamics.control.contact_detector import ContactDetector
     from rbd_dynamics.control.desired_motion import DesiredMotion
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.motion_limits import MotionLimits
     from rbd_dynamics.control.motion_options import MotionOptions
     from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
+    from rbd_dynamics.control.pose_chart import PoseChart
     from rbd_dynamics.control.residual_monitor import ResidualMonitor
     from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.state_filter import StateFilter
@@ -39,8 +44,13 @@ else:
 
 __all__ = [
     "TERMS",
+    "CartesianController",
+    "CartesianGains",
+    "CartesianMotion",
+    "CartesianOutput",
     "CommandCheck",
     "CommandGate",
+    "Compliance",
     "ContactDetector",
     "DesiredMotion",
     "Feedforward",
@@ -58,6 +68,7 @@ __all__ = [
     "NormalEstimator",
     "NormalOptions",
     "Point",
+    "PoseChart",
     "ResidualMonitor",
     "SafeStop",
     "StateFilter",

@@ -2,14 +2,22 @@
 """Contact from external torques, sample by sample: what rises faster than a model's errors drift, beyond friction.
 
 Each joint has a baseline, which follows its external torque while nothing touches it: offsets of sensors and slow
-errors of the model. Near rest friction can be anything up to breakaway: torques within that band around the baseline
-tell nothing, and the baseline stays. What is beyond is compared with a threshold.
+errors of the model. Before it first moves that is the mean of all it has shown, in the last minute at most, which
+leans on the first value as long as little was seen. Near rest friction can be anything up to breakaway: torques within
+that band around the baseline tell nothing, and the baseline of a joint that has moved stays. What is beyond is compared
+with a threshold.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.compiler.backends import best_backend
+from rbd_dynamics.compiler.loops import Loops
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -21,6 +29,7 @@ BREAKAWAY = 1.3  # times Coulomb friction: as much may hold a joint at rest
 STANDS = 0.06  # rad/s, m/s: slower, friction is anything up to breakaway: it stands, or is about to
 HOLD = 0.25  # s after rest in which it may still be: estimates lag and are smoothed
 FOLLOWS = 2.0  # s: time constant of the baselines
+SETTLES = 0.5  # s: so long the mean before the first motion leans on its first value: a press may follow at once
 LONGEST = 60.0  # s: what stays for longer is a load, or an offset
 
 
@@ -36,7 +45,7 @@ class ContactDetector:
             knows: such a joint counts while it moves only.
         duration: s.
         follows: time constant of the baselines, s.
-        longest: s.
+        longest: s; also what the mean before the first motion is over, at most.
 
     Raises ValueError for numbers that are not positive (`breakaway`, `duration`: negative).
 
@@ -78,6 +87,7 @@ class ContactDetector:
         self.baseline = np.zeros(count)
         self._seen = np.zeros(count, dtype=bool)
         self._followed = np.zeros(count)  # s in motion
+        self._watched = np.zeros(count)  # s before the first of them
         self.lasted = 0.0
         self.pause()
 
@@ -126,7 +136,7 @@ class ContactDetector:
                 self._under[:] = 0.0
         else:
             self._over[:] = 0.0
-        self._follow(~(self.touched | over) if self.contact else ~over, dt)
+        self._follow(~(self.touched | over) if self.contact else ~over, known, dt)
         return self.contact
 
     def advance_free(self, external: Array, slow: Mask, dt: float) -> tuple[Array, Mask]:
@@ -137,44 +147,39 @@ class ContactDetector:
         """
         if self.contact or dt <= 0.0 or not len(external):
             return np.zeros((0, len(self.baseline))), np.zeros((0, len(self.baseline)), dtype=bool)
-        count = len(external)
-        since, followed = self._clocks(slow, dt)
-        moving, known = since[1:] >= HOLD, followed[:-1] > 0.0
+        external = np.ascontiguousarray(external, dtype=float)
         there = ~np.isnan(external)
+        since = _since_rest(self._since_rest, slow, dt)
+        moving = since[1:] >= HOLD
+        followed = np.add.accumulate(np.concatenate([self._followed[None], dt * (moving & self._seen)]), axis=0)
+        known = followed[:-1] > 0.0
         first = (there & (~self._seen | (~known & moving))).any(axis=1)
-        count = int(first.argmax()) if first.any() else count
-        gain = -np.expm1(-dt / np.clip(followed[1 : count + 1], dt, self.follows))
-        band = np.where(moving[:count], 0.0, np.where(known[:count], self.breakaway, 2.0 * self.breakaway))
-        baseline, beyond = np.empty((count + 1, len(self.baseline))), np.empty((count, len(self.baseline)))
+        count = int(first.argmax()) if first.any() else len(external)
+        resting = dt * (there & ~known & ~moving)
+        watched = np.add.accumulate(np.concatenate([self._watched[None], resting]), axis=0)
+        band = np.where(moving, 0.0, np.where(known, self.breakaway, 2.0 * self.breakaway))
+        baseline, beyond = np.empty((len(external) + 1, len(self.baseline))), np.empty_like(external)
         baseline[0] = self.baseline
-        away, excess = np.empty((2, len(self.baseline)))
-        rows = zip(external, band, gain, beyond, baseline, baseline[1:])
-        with np.errstate(invalid="ignore"):
-            for seen, held, part, found, before, after in rows:
-                np.subtract(seen, before, out=away)
-                np.abs(away, out=excess)
-                np.subtract(excess, held, out=excess)
-                np.fmax(excess, 0.0, out=excess)
-                np.copysign(excess, away, out=found)
-                np.multiply(part, found, out=excess)
-                np.add(before, excess, out=after)
-            over = (np.abs(beyond) / self.thresholds > 1.0).any(axis=1)
-        count = int(over.argmax()) if over.any() else count
+        numbers = (
+            external,
+            band,
+            self._gain(followed[1:], dt) * known,
+            resting / np.clip(watched[1:], max(dt, SETTLES), self.longest),
+        )
+        bound = _loop(follow).bind(*numbers, self.thresholds, baseline, beyond, count, len(self.baseline))
+        bound.run()
+        count = bound.result
         if count:
-            self.baseline, self._since_rest, self._followed = baseline[count], since[count], followed[count]
-            self.away, self.beyond = external[count - 1] - baseline[count - 1], beyond[count - 1]
-            self.moving = moving[count - 1]
+            self.baseline, self._since_rest = baseline[count].copy(), since[count].copy()
+            self._followed, self._watched = followed[count].copy(), watched[count].copy()
+            self.away, self.beyond = external[count - 1] - baseline[count - 1], beyond[count - 1].copy()
+            self.moving = moving[count - 1].copy()
             self._over[:] = 0.0
         return beyond[:count], moving[:count]
 
-    def _clocks(self, slow: Mask, dt: float) -> tuple[Array, Array]:
-        """(N + 1, nv), from now on: s since rest, and s in motion where no joint is beyond its threshold."""
-        since, followed = np.empty((2, len(slow) + 1, len(self.baseline)))
-        since[0], followed[0] = self._since_rest, self._followed
-        for before, after, stands in zip(since, since[1:], slow):
-            np.multiply(before + dt, ~stands, out=after)
-        followed[1:] = dt * ((since[1:] >= HOLD) & self._seen)
-        return since, np.add.accumulate(followed, axis=0)
+    def _gain(self, followed: Array, dt: float) -> Array:
+        """Of a mean of all that was seen in motion at first, of the last seconds then."""
+        return np.asarray(-np.expm1(-dt / np.clip(followed, dt, self.follows)))
 
     def _begin(self, external: Array, known: Mask) -> None:
         """What a joint shows first is taken for free, and once more what it shows first in motion."""
@@ -183,12 +188,19 @@ class ContactDetector:
         self.baseline = np.where(first, external, self.baseline)
         self._seen = self._seen | there
 
-    def _follow(self, which: Mask, dt: float) -> None:
-        """A mean of all that was seen at first, of the last seconds then; at rest of what is beyond friction only."""
+    def _follow(self, which: Mask, known: Mask, dt: float) -> None:
+        """In motion a mean, at rest of what is beyond friction only; before the first motion of all that was watched.
+
+        which: joints (nv,) that nothing touches; known: that had moved before.
+        """
+        if not dt > 0.0:
+            return
         self._followed = self._followed + dt * (which & self.moving & self._seen)
-        window = np.clip(self._followed, dt, self.follows)
-        gain = which * -np.expm1(-dt / window) if dt > 0.0 else 0.0
-        self.baseline = self.baseline + gain * self.beyond
+        resting = which & ~known & ~self.moving & ~np.isnan(self.away)
+        self._watched = self._watched + dt * resting
+        follows = self._gain(self._followed, dt) * self.beyond
+        mean = dt / np.clip(self._watched, max(dt, SETTLES), self.longest) * np.where(resting, self.away, 0.0)
+        self.baseline = self.baseline + which * np.where(known | self.moving, follows, mean)
 
     def _in_contact(self, size: Array, share: Array, over: Mask, dt: float) -> None:
         self.lasted += dt
@@ -205,3 +217,54 @@ class ContactDetector:
                 self.baseline = np.where(held, self.baseline + self.beyond, self.baseline)
             self.contact = False
             self._over[:] = 0.0
+
+
+@functools.cache
+def _loop(function: Callable[..., int]) -> Loops:
+    return Loops(function, machine_code=best_backend() == "llvm")
+
+
+def _since_rest(before: Array, slow: Mask, dt: float) -> Array:
+    """(N + 1, nv): s since rest, from now on."""
+    since = np.empty((len(slow) + 1, len(before)))
+    since[0] = before
+    _loop(run_clocks).bind(since, slow.astype(float), np.array([dt]), *slow.shape).run()
+    return since
+
+
+def run_clocks(since: Array, slow: Array, dt: Array, ticks: int, joints: int) -> int:
+    """Clocks that begin anew while a joint is slow, one row after the other."""
+    for place in range(ticks * joints):
+        if slow[place] > 0.0:
+            since[place + joints] = 0.0
+        else:
+            since[place + joints] = since[place] + dt[0]
+    return 0
+
+
+def follow(
+    external: Array, band: Array, gain: Array, mean: Array, thresholds: Array, baseline: Array, beyond: Array,
+    ticks: int, joints: int,
+) -> int:  # fmt: skip
+    """Baselines and what is beyond them, up to the first tick in which some joint passes its threshold: its number.
+
+    gain: of what is beyond friction, mean: of all that is away from the baseline, as much goes into it.
+    """
+    for tick in range(ticks):
+        for joint in range(joints):
+            place = tick * joints + joint
+            away = external[place] - baseline[place]
+            excess = abs(away) - band[place]
+            found = 0.0
+            if excess > 0.0:  # not if it is NaN
+                found = excess
+                if away < 0.0:
+                    found = -excess
+            beyond[place] = found
+            if abs(found) / thresholds[joint] > 1.0:
+                return tick
+            step = gain[place] * found
+            if mean[place] > 0.0:
+                step = mean[place] * away
+            baseline[place + joints] = baseline[place] + step
+    return ticks

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.motion_options import MotionOptions
 from rbd_dynamics.control.motion_tolerances import MotionTolerances, difference
@@ -18,6 +19,7 @@ from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoin
 
 Array = NDArray[np.float64]
 NANOSECOND = 1e-9
+FOR_EVER = 1 << 62  # ns
 SAME = 1e-6  # rad, m: rounding
 
 
@@ -29,7 +31,8 @@ class DesiredMotion:
     held. Times are integer nanoseconds of one clock.
 
     A motion ends, and the robot is held where it is measured, when it gets too far from where it is wanted, or when
-    states were silent for too long; `problem` then says why, until the next motion begins.
+    states were silent for too long; `problem` then says why, until the next motion begins. A trajectory may have a
+    `MotionGoal`, which is told how it ended.
     """
 
     def __init__(
@@ -45,16 +48,18 @@ class DesiredMotion:
         self.since = np.zeros(1)
         self.problem = ""  # why the last motion ended before its time
         self.number = 0  # of the motion, counted: what is planned on one does not fit another
+        self.goal: MotionGoal | None = None  # of the trajectory, until it has ended
         self.limits = MotionLimits.of(self.joints)  # of what begins from now on
-        self._continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
+        self.continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
         self.options = options or MotionOptions()
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
         self._seen = 0  # time of the last update, ns
-        self._next: tuple[int, Trajectory, int] | None = None  # takes over at, trajectory, its start
+        # takes over at, trajectory, its start, who waits for it
+        self._next: tuple[int, Trajectory, int, MotionGoal | None] | None = None
         self._goal_due = 0  # when the robot must have come to the end of the trajectory, ns
         self._follow_measured = (False, False)  # position, velocity: not in the set-point
-        self._steps = StepAllowance(self.joints, self._continuous)  # of set-points
+        self._steps = StepAllowance(self.joints, self.continuous)  # of set-points
 
     @property
     def options(self) -> MotionOptions:
@@ -63,8 +68,8 @@ class DesiredMotion:
     @options.setter
     def options(self, options: MotionOptions) -> None:
         """Raises ValueError for tolerances of another number of joints, and then changes nothing."""
-        self._tolerances, self._options = MotionTolerances(self.joints, self._continuous, options), options
-        self._gap = round(options.longest_gap / NANOSECOND) if options.longest_gap else 1 << 62
+        self._tolerances, self._options = MotionTolerances(self.joints, self.continuous, options), options
+        self._gap = round(options.longest_gap / NANOSECOND) if options.longest_gap else FOR_EVER
 
     def update(self, now: int, q: Array, v: Array) -> None:
         """Bring `motion` and `since` to the time `now` (ns), given the measured state of `joints`."""
@@ -81,14 +86,14 @@ class DesiredMotion:
             assert self._trajectory is not None
             elapsed = (now - self._start) * NANOSECOND
             self.motion, self.since[0] = self._trajectory.piece(elapsed)
-            if self._tolerances.watches_path:
-                self._check_path(q)
+            if self._watched.watches_path:
+                self._check_path(q, v)
             if self.mode == "trajectory" and elapsed >= self._trajectory.end:
                 self._arrive(now)
         elif mode == "setpoint":
             self._update_set_point(now, q, v)
         elif self._goal_due:
-            self._check_goal(now, q)
+            self._check_goal(now, q, v)
 
     def state(self) -> Array:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
@@ -97,6 +102,7 @@ class DesiredMotion:
     def release(self, *, why: str = "") -> None:
         """Forget everything: hold where the robot is when it is seen next. why: said of a motion that this ends."""
         moving = self.mode == "trajectory" or self._next is not None
+        self._conclude("ended", f"{why or 'the robot is not commanded any more'}: the motion is ended")
         self._begin("none")
         if moving and why:
             self.problem = f"{why} while a trajectory ran: it is ended, the robot held where it is"
@@ -106,10 +112,19 @@ class DesiredMotion:
         if self.mode != "none":
             self._stand(self.state()[0])
 
-    def end(self, q: Array, reason: str) -> None:
+    def end(self, q: Array, reason: str, *, outcome: Outcome = "ended") -> None:
         """Hold the robot where it is, and say why."""
+        self._conclude(outcome, reason)
         self._stand(q)
         self.problem = reason
+
+    def cancel(self, goal: MotionGoal) -> None:
+        """Stand still at the present desired position, if it moves for this goal; forget it, if it is about to."""
+        if self.goal is goal:
+            self._conclude("ended", "cancelled")
+            self.hold()
+        elif self._next is not None and self._next[3] is goal:
+            self._forget_next()
 
     def revoke(self, q: Array, reason: str) -> None:
         """End a motion that is under way or about to be, and hold the robot at q, where it is measured."""
@@ -138,14 +153,16 @@ class DesiredMotion:
             present = np.array([q, v, np.zeros_like(q)])
         options = self.options
         request = PlanRequest(
-            present, elapsed, self.limits, self._continuous, options.interpolation, options.start_tolerance
+            present, elapsed, self.limits, self.continuous, options.interpolation, options.start_tolerance
         )
         return request, self.number
 
-    def follow_from(self, when: int, trajectory: Trajectory, start: int, number: int, q: Array) -> bool:
+    def follow_from(
+        self, when: int, trajectory: Trajectory, start: int, number: int, q: Array, *, goal: MotionGoal | None = None
+    ) -> bool:
         """Let a planned trajectory take over at the time `when` (ns); False: it does not fit any more.
 
-        number: of the motion that it was planned on. q: the measured position.
+        number: of the motion that it was planned on. q: the measured position. goal: with its tolerances.
         """
         if number != self.number or when <= self._seen:
             return False
@@ -154,23 +171,39 @@ class DesiredMotion:
         if jumps:  # it was planned from the measured position: is the robot still there?
             if self.mode == "trajectory" or self._away(begin, q, self.options.start_tolerance):
                 return False
-        self._next = (when, trajectory, start)
+        self._forget_next()
+        self._next = (when, trajectory, start, goal)
         return True
 
     def _take_over(self) -> None:
         assert self._next is not None
-        _, trajectory, start = self._next
+        _, trajectory, start, goal = self._next
+        self._next = None
         self._follow(trajectory, start)
+        self.goal = goal
 
     def _follow(self, trajectory: Trajectory, start: int) -> None:
         self._begin("trajectory")
         self._trajectory, self._start = trajectory, start
 
+    def elapsed(self) -> tuple[float, int]:
+        """Time since the start of the trajectory that is followed, s, and how many of its points are still to come."""
+        time = (self._seen - self._start) * NANOSECOND
+        if self._trajectory is None:
+            return time, 0
+        return time, len(self._trajectory.times) - int(np.searchsorted(self._trajectory.times, time, side="right"))
+
     def _arrive(self, now: int) -> None:
         """The trajectory is over; what was to follow still fits."""
         self.motion, self.since[0] = motion_of(self.state() * [[1.0], [0.0], [0.0]]), 0.0
         self.mode, self._trajectory = "hold", None
-        if self._tolerances.watches_goal:
+        if self.goal is not None:
+            if not self._watched.watches_goal:
+                self._conclude("reached", "")
+                return
+            time = self._watched.goal_time
+            self._goal_due = now + round(time / NANOSECOND) if time else FOR_EVER
+        elif self._tolerances.watches_goal and self.options.goal_time:
             self._goal_due = now + round(self.options.goal_time / NANOSECOND)
 
     # --- set-points -------------------------------------------------------------------------------
@@ -213,23 +246,30 @@ class DesiredMotion:
         if self._follow_measured[0]:
             self.motion[0] = q
         else:
-            self._check_path(q)
+            self._check_path(q, v)
         if self._follow_measured[1]:
             self.motion[1] = v
 
     # --- what ends a motion -----------------------------------------------------------------------
 
-    def _check_path(self, q: Array) -> None:
-        problem = self._tolerances.path_problem(self.motion, float(self.since[0]), q)
-        if problem:
-            self.end(q, problem)
+    @property
+    def _watched(self) -> MotionTolerances:
+        """The goal's own, where it has some."""
+        own = self.goal.tolerances if self.goal is not None else None
+        return self._tolerances if own is None else own
 
-    def _check_goal(self, now: int, q: Array) -> None:
-        problem = self._tolerances.goal_problem(self.motion[0], q)
+    def _check_path(self, q: Array, v: Array) -> None:
+        problem = self._watched.path_problem(self.motion, float(self.since[0]), q, v)
+        if problem:
+            self.end(q, problem, outcome="path")
+
+    def _check_goal(self, now: int, q: Array, v: Array) -> None:
+        problem = self._watched.goal_problem(self.motion[0], q, v)
         if not problem:
             self._goal_due = 0
+            self._conclude("reached", "")
         elif now >= self._goal_due:
-            self.end(q, problem)
+            self.end(q, problem, outcome="goal")
 
     def _after_gap(self, gap: float, q: Array) -> None:
         """States were silent; what the robot did meanwhile is not known."""
@@ -245,9 +285,22 @@ class DesiredMotion:
 
     def _begin(self, mode: str) -> None:
         """Another motion: what was wanted, planned or wrong before is forgotten."""
+        self._conclude("replaced", "another motion has taken its place")
+        self._forget_next()
         self.mode, self.problem = mode, ""
         self.number += 1
-        self._trajectory, self._next, self._goal_due = None, None, 0
+        self._trajectory, self._goal_due = None, 0
+
+    def _conclude(self, outcome: Outcome, reason: str) -> None:
+        """Tell who waits for the trajectory."""
+        if self.goal is not None:
+            self.goal.end(outcome, reason)
+            self.goal = None
+
+    def _forget_next(self) -> None:
+        if self._next is not None and self._next[3] is not None:
+            self._next[3].end("replaced", "another motion has taken its place before it began")
+        self._next = None
 
     def _stand(self, position: Array) -> None:
         self._begin("hold")
@@ -262,4 +315,4 @@ class DesiredMotion:
 
     def _away(self, a: Array, b: Array, most: float) -> bool:
         """Some joint is farther from b in a than `most`."""
-        return bool(np.any(np.abs(difference(a, b, self._continuous)) > most))
+        return bool(np.any(np.abs(difference(a, b, self.continuous)) > most))

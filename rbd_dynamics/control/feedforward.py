@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
-from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.splines import motion_of
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
@@ -209,33 +209,40 @@ class Feedforward:
         return np.asarray(self._last != self._outputs[1])
 
     def _build(self) -> Evaluation:
-        model, count = self.robot.model, len(self.joints)
-        dofs, continuous = tuple(self.index.tolist()), tuple(self.continuous.tolist())
-        own = {
-            argument.name: argument
-            for argument in (
-                Argument("motion", (POWERS, count)),
-                Argument("t", (1,)),
-                Argument("weights", (len(TERMS) + 2,), shared=True),
-                Argument("gains", (2, count), shared=True),
-                Argument("offsets", (count,), shared=True),
-                Argument("limits", (count,), shared=True),
-                Argument("efforts", (count,)),
-                Argument("wanted", (count,)),
-            )
-        }
-        sizes = sizes_of(model)
-        signature = Signature(
-            arguments("q v motion t weights gains offsets limits inertia", sizes, own),
-            arguments("efforts wanted", sizes, own),
-        )
-
-        def law(x: Inputs) -> tuple[Sequence[Scalar], ...]:
-            given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.offsets, x.limits)
-            return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
-
-        function = function_of(model, signature, law)
+        signature, function = feedforward_law(self.robot, self.joints)
         return self.robot.custom_kernel("feedforward", signature, function)
+
+
+def feedforward_law(robot: Robot, joints: Sequence[str] = ()) -> tuple[Signature, Function]:
+    """The whole law as a kernel's function, with what goes in and out, for some joints or all. Raises ValueError."""
+    model, chosen = robot.model, tuple(joints) or tuple(robot.model.joint_names)
+    dofs = tuple(single_freedom_indices(robot, chosen).tolist())
+    continuous = tuple(model.joint(name).kind.name == "continuous" for name in chosen)
+    count = len(chosen)
+    own = {
+        argument.name: argument
+        for argument in (
+            Argument("motion", (POWERS, count)),
+            Argument("t", (1,)),
+            Argument("weights", (len(TERMS) + 2,), shared=True),
+            Argument("gains", (2, count), shared=True),
+            Argument("offsets", (count,), shared=True),
+            Argument("limits", (count,), shared=True),
+            Argument("efforts", (count,)),
+            Argument("wanted", (count,)),
+        )
+    }
+    sizes = sizes_of(model)
+    signature = Signature(
+        arguments("q v motion t weights gains offsets limits inertia", sizes, own),
+        arguments("efforts wanted", sizes, own),
+    )
+
+    def law(x: Inputs) -> tuple[Sequence[Scalar], ...]:
+        given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.offsets, x.limits)
+        return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
+
+    return signature, function_of(model, signature, law)
 
 
 def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0) -> Array:

@@ -111,6 +111,49 @@ class HybridSupervisor:
         self._checks.at_contact = out.theta.copy(), out.h.copy()
         self.mode, self.reason = ("press" if presses else "approach"), ""
 
+    def may_continue(self, now: int, measured: Array | None, sensed: int) -> None:
+        """Raise ValueError where `continue_from` would not press, with the reason."""
+        problem = self._checks.sensor(self.limits, now, measured, sensed)
+        if not problem and not self.last:
+            problem = "no joint state yet"
+        if not problem:
+            problem = self._checks.conditioning(self._hold.q, self._hold.v)
+        if problem:
+            raise ValueError(problem)
+
+    def continue_from(self, now: int, tau: Array, measured: Array | None, sensed: int) -> Array:
+        """Go on where another controller has stopped, at the state that was held last: pressing with what is felt.
+
+        tau (nv): the other's last effort. What of it this one does not go on with (nv): in the end nothing but what
+        moves neither task nor constraints. Where nothing is touched, the robot is held. Raises ValueError as
+        `may_continue`, and ArithmeticError.
+        """
+        self.may_continue(now, measured, sensed)
+        assert measured is not None
+        controller, robot, q, v = self.controller, self.controller.robot, self._hold.q.copy(), self._hold.v.copy()
+        felt = measured - self.offset
+        if not self._touches(felt):
+            return np.asarray(tau - self._hold.torque(q, v, self.limits, self.force, 0.0))
+        controller.reset()
+        zero = np.zeros(controller.k)
+        at = controller.step(q, v, zero)
+        theta, rate, h = at.theta.copy(), at.rate.copy(), at.h.copy()
+        own = controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted.copy()
+        # the difference as multipliers and as acceleration of the task, as the integrals have them
+        A = robot.constraint_rows(q, v, controller.constraints).A
+        moved = robot.constraint_rows(q, v, controller.task).A
+        M = robot.mass_matrix(q)
+        a, Minv_At = np.linalg.solve(M, tau - own), np.linalg.solve(M, A.T)
+        force = -np.linalg.lstsq(A @ Minv_At, A @ a, rcond=None)[0]
+        controller.preset(force=force, acceleration=moved @ (a + Minv_At @ force))
+        self.motion.release()
+        self._posture[:], self.force[:] = q, felt
+        self._approach, self.output = None, None
+        self._checks.at_contact = theta, h
+        self._touched = self.last = now
+        self.mode, self.reason = "press", ""
+        return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
+
     def stop(self, reason: str) -> None:
         """Hold from the next state on."""
         if self.mode != "hold":
@@ -124,6 +167,11 @@ class HybridSupervisor:
         """Hold where the robot is seen next, also where it was held before."""
         self.stop(reason)
         self._hold.at = None
+
+    def begin_anew(self) -> None:
+        """The same, and what stopped it before is over."""
+        self.hold_anew("")
+        self.reason = "activated anew"
 
     def torque(self, now: int, q: Array, v: Array, measured: Array | None, sensed: int) -> Array:
         """Efforts (nv) for the state measured at `now`; the same array each time.

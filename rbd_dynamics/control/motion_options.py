@@ -17,7 +17,8 @@ class MotionOptions:
     setpoint_timeout: s until a set-point counts no longer; 0: never. setpoint_tolerance: between a set-point and what
     was wanted before; 0: any. longest_gap: s without states that end a motion; 0: any. path_tolerance: between the
     robot and where it is wanted, that end a motion; 0: any. goal_tolerance: likewise, after the end of a trajectory;
-    goal_time: s that it then has to get there; 0: as long as it takes.
+    goal_time: s that it then has to get there; 0: as long as it takes. path_velocity, goal_velocity: likewise between
+    velocities, per s.
     """
 
     _: KW_ONLY
@@ -29,3 +30,5 @@ class MotionOptions:
     path_tolerance: Sequence[float] = ()
     goal_tolerance: Sequence[float] = ()
     goal_time: float = 0.0
+    path_velocity: Sequence[float] = ()
+    goal_velocity: Sequence[float] = ()

@@ -28,25 +28,34 @@ class MotionTolerances:
 
     Attributes:
         watches_path, watches_goal: there is one.
+        goal_time: s that the robot has to come to the goal; 0: as long as it takes, and then a goal is not watched.
     """
 
     def __init__(self, joints: Sequence[str], continuous: NDArray[np.bool_], options: MotionOptions) -> None:
-        self._joints, self._continuous, self._goal_time = tuple(joints), continuous, options.goal_time
+        self._joints, self._continuous, self.goal_time = tuple(joints), continuous, options.goal_time
         self._path = _given("path_tolerance", options.path_tolerance, joints)
         self._goal = _given("goal_tolerance", options.goal_tolerance, joints)
         self._least_path = float(self._path.min(initial=math.inf)) ** 2
-        self.watches_path = self._least_path < math.inf
-        self.watches_goal = bool(options.goal_time) and bool(np.isfinite(self._goal).any())
+        self._path_velocity = _given("path_velocity", options.path_velocity, joints)
+        self._goal_velocity = _given("goal_velocity", options.goal_velocity, joints)
+        self._watches_velocity = bool(np.isfinite(self._path_velocity).any())
+        self.watches_path = self._least_path < math.inf or self._watches_velocity
+        self.watches_goal = bool(np.isfinite([self._goal, self._goal_velocity]).any())
 
-    def path_problem(self, motion: Array, t: float, q: Array) -> str:
-        """Why a robot at q (joints) is too far from where polynomials (6, joints) want it at t (s); empty: it is not.
+    def path_problem(self, motion: Array, t: float, q: Array, v: Array) -> str:
+        """Why a robot at q and v (joints) is too far from where polynomials (6, joints) want it at t (s).
 
-        A loop over plain numbers: for so few it takes less than arrays do, and far less where caches are cold.
+        Empty: it is not. A loop over plain numbers: for so few it takes less than arrays do, and far less where caches
+        are cold.
         """
         square = 0.0
         for c0, c1, c2, c3, c4, c5, measured in zip(*motion.tolist(), q.tolist()):
             away = c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5)))) - measured
             square += away * away
+        if self._watches_velocity:
+            problem = self._velocity_problem(state_of(motion, t)[1] - v)
+            if problem:
+                return problem
         if square <= self._least_path:
             return ""
         error = np.abs(difference(state_of(motion, t)[0], q, self._continuous))
@@ -59,17 +68,34 @@ class MotionTolerances:
             f"more than {self._path[k]:g}; the motion is ended, the robot held where it is"
         )
 
-    def goal_problem(self, goal: Array, q: Array) -> str:
-        """Why a robot at q has not come to the goal; empty: it has. Both (joints)."""
-        error = np.abs(difference(goal, q, self._continuous))
-        over = error > self._goal
+    def _velocity_problem(self, difference: Array) -> str:
+        over = np.abs(difference) > self._path_velocity
         if not over.any():
             return ""
         k = int(over.argmax())
         return (
-            f"goal tolerance violated: joint {self._joints[k]!r} is {error[k]:.4g} from the end of the trajectory "
-            f"{self._goal_time:g} s after it, more than {self._goal[k]:g}; the robot is held where it is"
+            f"path tolerance violated: the velocity of joint {self._joints[k]!r} is {abs(difference[k]):.4g} from what "
+            f"is wanted, more than {self._path_velocity[k]:g}; the motion is ended, the robot held where it is"
         )
+
+    def goal_problem(self, goal: Array, q: Array, v: Array) -> str:
+        """Why a robot at q and v has not come to rest at the goal; empty: it has. All (joints)."""
+        error = np.abs(difference(goal, q, self._continuous))
+        over = error > self._goal
+        if over.any():
+            k = int(over.argmax())
+            return (
+                f"goal tolerance violated: joint {self._joints[k]!r} is {error[k]:.4g} from the end of the trajectory "
+                f"{self.goal_time:g} s after it, more than {self._goal[k]:g}; the robot is held where it is"
+            )
+        over = np.abs(v) > self._goal_velocity
+        if over.any():
+            k = int(over.argmax())
+            return (
+                f"goal tolerance violated: joint {self._joints[k]!r} moves by {abs(v[k]):.4g} per s {self.goal_time:g} "
+                f"s after the trajectory, more than {self._goal_velocity[k]:g}; the robot is held where it is"
+            )
+        return ""
 
 
 def difference(a: Array, b: Array | float, continuous: NDArray[np.bool_]) -> Array:

@@ -35,7 +35,8 @@ class ResidualMonitor:
 
     The residual is measured less predicted torque, both through the same causal filter, which also gives the
     acceleration: it comes `delay` late, and not before the filter has settled. The external torque is that of a
-    `MomentumObserver`, which needs no acceleration and lags 1 / rate. After a gap, where time goes back or the state
+    `MomentumObserver`, which needs no acceleration and lags 1 / rate; until that has settled (6 / rate) it tells
+    nothing of contact. After a gap, where time goes back or the state
     jumps, and while brakes hold the robot, all begins anew; what contact is compared with (`ContactDetector`) is kept.
     Friction of the model counts where `terms` has it; other terms that the efforts lack are put back.
 
@@ -141,7 +142,8 @@ class ResidualMonitor:
         self.residual = np.where(measured, tau_slow - predicted, np.nan)
         external = self._observer.update(q, v, self._known(q, v, a, signals[2]), dt)
         self.external = np.where(measured, external, np.nan)
-        self.detector.update(self.external, v, dt)
+        settled = time - self._begin >= self._observer.settling
+        self.detector.update(self.external if settled else np.full_like(external, np.nan), v, dt)
         return True
 
     def _is_braked(self, q: Array, v: Array, tau: Array) -> bool:

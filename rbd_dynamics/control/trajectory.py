@@ -29,6 +29,14 @@ class TrajectoryError(ValueError):
         super().__init__(shortened(message))
 
 
+class UnknownJointError(TrajectoryError):
+    """It names a joint that nobody here moves."""
+
+
+class OverError(TrajectoryError):
+    """Its end lies in the past."""
+
+
 class Point(NamedTuple):
     """One point as a message has it: velocities and accelerations may be empty."""
 
@@ -99,7 +107,7 @@ class Waypoints:
         """
         place = {name: column for column, name in enumerate(self.joint_names)}
         for name in place.keys() - set(joints):
-            raise TrajectoryError(f"joint {name!r} is none of {', '.join(joints)}")
+            raise UnknownJointError(f"joint {name!r} is none of {', '.join(joints)}")
         columns = [place.get(name, -1) for name in joints]
         named = np.array([column >= 0 for column in columns])
 
@@ -186,14 +194,18 @@ def plan_from(
     """
     points = waypoints.ordered(joints, present)
     if not abs(elapsed) <= LONGEST_AWAY:
-        raise TrajectoryError(f"the trajectory starts {-elapsed:.6g} s from now: is its stamp right?")
+        kind = OverError if elapsed > 0.0 else TrajectoryError
+        raise kind(f"the trajectory starts {-elapsed:.6g} s from now: is its stamp right?")
     if points.times[-1] <= elapsed:
-        raise TrajectoryError(f"the trajectory is over: its last point was due {elapsed - points.times[-1]:.3f} s ago")
+        raise OverError(f"the trajectory is over: its last point was due {elapsed - points.times[-1]:.3f} s ago")
     if continuous is not None:
         turns = np.round((present[0] - points.positions[0]) / (2.0 * np.pi))
         points.positions[:] += np.where(continuous, 2.0 * np.pi * turns, 0.0)
     if points.times[0] <= elapsed:
         _check_start(points, present[0], elapsed, start_tolerance)
+    if elapsed < 0.0 and points.times[0] == 0.0:  # it waits for its start: until then nothing moves
+        for rates in (points.velocities, points.accelerations):
+            rates[0] = np.where(np.isnan(rates[0]), 0.0, rates[0])
     ahead = points.times > elapsed
     times = np.concatenate([[elapsed], points.times[ahead]])
     positions = np.vstack([present[0], points.positions[ahead]])

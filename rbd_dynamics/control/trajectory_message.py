@@ -9,7 +9,7 @@ at once.
 from __future__ import annotations
 
 import struct
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +30,80 @@ class TrajectoryMessage(NamedTuple):
     waypoints: Waypoints | None
 
 
+class Decoder(Protocol):
+    """Reads a message of at most `largest` points. Raises TrajectoryError. positions: none may be missing."""
+
+    def __call__(self, raw: bytes | bytearray, largest: int, *, positions: bool = False) -> TrajectoryMessage: ...
+
+
 def decoded(raw: bytes | bytearray, largest: int, *, positions: bool = False) -> TrajectoryMessage:
     """A message of at most `largest` points. Raises TrajectoryError.
 
     A single point at time zero may lack positions, unless positions=True.
     """
     try:
-        return _Reader(raw).message(largest, positions)
+        return TrajectoryReader(raw).message(largest, positions)
     except (struct.error, UnicodeDecodeError):
         raise TrajectoryError(f"the message of {len(raw)} bytes is cut off or garbled") from None
 
 
-class _Reader:
-    def __init__(self, raw: bytes | bytearray) -> None:
+class CdrReader:
+    """Goes through the bytes of a message from `begin` on; every count is checked before it is believed.
+
+    Its methods raise struct.error where the bytes end.
+    """
+
+    def __init__(self, raw: bytes | bytearray, *, begin: int = ORIGIN) -> None:
         if bytes(raw[:2]) not in (b"\0\0", b"\0\1"):
             raise TrajectoryError(f"the message's encoding {bytes(raw[:2]).hex()} is not plain CDR")
         self.order: Literal["<", ">"] = "<" if raw[1] else ">"
-        self.raw, self.place = raw, ORIGIN
+        self.raw, self.place = raw, begin
         self._count = struct.Struct(self.order + "I")
         self._time = struct.Struct(self.order + "iI")
 
+    def time(self) -> int:
+        """Of a Time or Duration, ns."""
+        self.align(4)
+        seconds, rest = self._time.unpack_from(self.raw, self.place)
+        self.place += 8
+        return int(seconds * SECOND + rest)
+
+    def count(self, size: int) -> int:
+        """Of elements of at least so many bytes."""
+        self.align(4)
+        (value,) = self._count.unpack_from(self.raw, self.place)
+        self.place += 4
+        if value * size > len(self.raw) - self.place:
+            raise TrajectoryError(f"the message has a count of {value}, and {len(self.raw)} bytes")
+        return int(value)
+
+    def text(self) -> str:
+        """A string."""
+        size = self.count(1)
+        start, self.place = self.place, self.place + size
+        return bytes(self.raw[start : start + size]).rstrip(b"\0").decode()
+
+    def align(self, size: int) -> None:
+        """Go to where a number of so many bytes may be."""
+        self.place += -(self.place - ORIGIN) % size
+
+    def number(self) -> float:
+        """A double."""
+        return self.numbers(1)[0]
+
+    def numbers(self, count: int) -> tuple[float, ...]:
+        """So many doubles."""
+        self.align(8)
+        found = struct.unpack_from(f"{self.order}{count}d", self.raw, self.place)
+        self.place += 8 * count
+        return found
+
+
+class TrajectoryReader(CdrReader):
+    """Of a JointTrajectory."""
+
     def message(self, largest: int, positions: bool) -> TrajectoryMessage:
+        """What `decoded` returns. Raises TrajectoryError."""
         stamp = self.time()
         self.text()
         names = tuple(self.text() for _ in range(self.count(4)))
@@ -71,29 +124,6 @@ class _Reader:
                 raise TrajectoryError(f"point {int(wrong.argmax())}: {what} of joint {names[0]!r} has the value nan")
             arrays.append(rows)
         return TrajectoryMessage(stamp, Waypoints(names, (1e-9 * times).astype(float), *arrays).checked())
-
-    def time(self) -> int:
-        self.align(4)
-        seconds, rest = self._time.unpack_from(self.raw, self.place)
-        self.place += 8
-        return int(seconds * SECOND + rest)
-
-    def count(self, size: int) -> int:
-        """Of elements of at least so many bytes."""
-        self.align(4)
-        (value,) = self._count.unpack_from(self.raw, self.place)
-        self.place += 4
-        if value * size > len(self.raw) - self.place:
-            raise TrajectoryError(f"the message has a count of {value}, and {len(self.raw)} bytes")
-        return int(value)
-
-    def text(self) -> str:
-        size = self.count(1)
-        start, self.place = self.place, self.place + size
-        return bytes(self.raw[start : start + size]).rstrip(b"\0").decode()
-
-    def align(self, size: int) -> None:
-        self.place += -(self.place - ORIGIN) % size
 
     def points(self, points: int, joints: int) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.intp], Array]]]:
         """Times in ns, and for positions, velocities, accelerations where they are, -1: not given, with the numbers."""

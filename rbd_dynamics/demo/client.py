@@ -144,6 +144,24 @@ class Client:
                 raise DemoError(f"waited {patience:.0f} s in vain for {what}")
             time.sleep(0.01)
 
+    def wait_simulated(self, condition: Callable[[], Any], what: str, seconds: float) -> None:
+        """As `wait`, for at most so many simulated seconds: on a busy machine they take longer.
+
+        Raises DemoError also where simulated time stands still.
+        """
+        begin = latest = self.now()
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self._processes.check()
+            now = self.now()
+            if now != latest:
+                latest, end = now, time.monotonic() + PATIENCE
+            if now - begin > 1e9 * seconds:
+                raise DemoError(f"waited {seconds:g} simulated seconds in vain for {what}")
+            if time.monotonic() > end:
+                raise DemoError(f"waited for {what}, and simulated time has stood still for {PATIENCE:.0f} s")
+            time.sleep(0.01)
+
     def call(self, ros_type: Any, name: str, request: Any, patience: float = PATIENCE) -> Any:
         """The response of a service. Raises DemoError."""
         if name not in self._clients:

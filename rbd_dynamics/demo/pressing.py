@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.client import Client, DemoError
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.processes import Processes
+from rbd_dynamics_interfaces.msg import TaskState
 
 Array = NDArray[np.float64]
 
@@ -96,21 +96,21 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
 def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing:
     """Engage, wait for the force, draw the circle. Raises DemoError where it stops."""
     client.record("/joint_states", JointState)
-    client.record("/hybrid_controller/task_state", JointState)
+    client.record("/hybrid_controller/task_state", TaskState)
     client.record("/simulator/wrench", WrenchStamped)
     client.wait_for_joint_states()
-    answer = _engage(client)
-    if not answer.success:
-        raise DemoError(f"the controller does not engage: {answer.message}")
-    client.wait(lambda: abs(_felt(client) - FORCE) < REACHED, f"{FORCE:g} N on the table", 30.0)
+    _engage(client)
+    client.wait_simulated(lambda: abs(_felt(client) - FORCE) < REACHED, f"{FORCE:g} N on the table", 30.0)
     start_time = client.now() + 200_000_000
     publisher = client.publisher(JointTrajectory, f"/{CONTROLLER}/joint_trajectory")
     mark = client.recording.mark()
     publisher.publish(_circle(start_time))
     end = start_time + round((SECONDS + 0.2) * 1e9)
-    client.wait(lambda: client.recording.stamp("/hybrid_controller/task_state") > end, "the end of the circle")
+    client.wait_simulated(
+        lambda: client.recording.stamp("/hybrid_controller/task_state") > end, "the end of the circle", SECONDS + 10.0
+    )
     states = client.recording.since(mark, "/hybrid_controller/task_state")
-    rows = np.array([(_seconds(m) - 1e-9 * start_time, *m.position[3:5], m.effort[-1]) for m in states])
+    rows = np.array([(_seconds(m) - 1e-9 * start_time, *m.positions[3:5], m.forces[-1]) for m in states])
     rows = rows[(rows[:, 0] >= 0.0) & (rows[:, 0] <= SECONDS)]
     if len(rows) < 0.9 * RATE * SECONDS:
         raise DemoError(f"the controller stopped: see {CONTROLLER}.log")
@@ -124,20 +124,26 @@ def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing
     return result
 
 
-def _engage(client: Client) -> Any:
-    """As soon as the controller has seen a joint state and a wrench."""
-    end = time.monotonic() + 20.0
-    while True:
+def _engage(client: Client) -> None:
+    """As soon as the controller has its robot, and has seen a joint state and a wrench."""
+    reason = ""
+
+    def engaged() -> bool:
+        nonlocal reason
         answer = client.call(SetBool, f"/{CONTROLLER}/engage", SetBool.Request(data=True))
-        if answer.success or time.monotonic() > end:
-            return answer
-        time.sleep(0.1)
+        reason = answer.message
+        return bool(answer.success)
+
+    try:
+        client.wait_simulated(engaged, "the controller to engage", 60.0)
+    except DemoError as error:
+        raise DemoError(f"{error}: {reason}") from None
 
 
 def _felt(client: Client) -> float:
     """The latest force on the table, N."""
     latest = client.recording.latest("/hybrid_controller/task_state")
-    return float(latest.effort[-1]) if latest is not None else 0.0
+    return float(latest.forces[-1]) if latest is not None else 0.0
 
 
 def _seconds(message: Any) -> float:

@@ -92,7 +92,7 @@ class JointSeries:
 def write_bag(recording: Recording, folder: Path, distro: str) -> None:
     """Write all messages as a rosbag2 folder (sqlite3, readable by every ROS 2), in place of an older one."""
     from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     stores = {store.value: store for store in Stores}
     typestore = get_typestore(stores.get(f"ros2_{distro}", Stores.ROS2_HUMBLE))
@@ -101,7 +101,17 @@ def write_bag(recording: Recording, folder: Path, distro: str) -> None:
         entries = []
         for topic, ros_type in recording.types.items():
             package, group, name = ros_type.__module__.split(".")[0], "msg", ros_type.__name__
-            connection = writer.add_connection(topic, f"{package}/{group}/{name}", typestore=typestore)
+            kind = f"{package}/{group}/{name}"
+            if kind not in typestore.types:
+                typestore.register(get_types_from_msg(_definition(package, name), kind))
+            connection = writer.add_connection(topic, kind, typestore=typestore)
             entries += [(stamp, connection, data) for stamp, data in recording.messages[topic]]
         for stamp, connection, data in sorted(entries, key=lambda entry: entry[0]):
             writer.write(connection, stamp, data)
+
+
+def _definition(package: str, name: str) -> str:
+    """Of a message, as its package has installed it."""
+    from ament_index_python import get_package_share_path
+
+    return (get_package_share_path(package) / "msg" / f"{name}.msg").read_text()

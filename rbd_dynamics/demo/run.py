@@ -41,7 +41,6 @@ NEEDED = (
 )
 SETTLE = 0.5  # s after a motion
 SETTLES = (0.5, 2.0, 8.0)  # s before it, in each attempt
-SLOWEST = 30.0  # s for a simulated one, on a machine that has other things to do
 LEAST_ANSWERED = 0.8  # of the joint states, by an effort: less is another experiment
 FILE_WIDTH = 120  # columns, where the output is no terminal
 
@@ -160,6 +159,7 @@ class Demo:
 
     def _play_once(self, client: Client, motion: Motion, name: str, terms: tuple[str, ...], settle: float) -> Run:
         """From the start position, with the brakes on, to the end of the motion."""
+        from rbd_dynamics.demo.client import PATIENCE
         from rbd_dynamics.demo.recording import JointSeries
         from rbd_dynamics.demo.tracking import run_of
 
@@ -171,13 +171,17 @@ class Demo:
             client.activate("feedforward")
             active = client.now()
             # a trajectory is refused as long as there are no states to start from; efforts of before may still come
-            client.wait(lambda: client.recording.stamp("/feedforward/effort") > active, "efforts of feedforward")
+            client.wait_simulated(
+                lambda: client.recording.stamp("/feedforward/effort") > active, "efforts of feedforward", PATIENCE
+            )
             mark, lost = client.recording.mark(), sum(client.recording.lost.values())
             start = client.now() + round(settle * 1e9)
             end = start + round(motion.duration * 1e9)
             client.play(motion, start)
             self._wait_with_bar(client, name, start, motion.duration + SETTLE)
-            client.wait(lambda: client.recording.stamp("/feedforward/effort") >= end, "the last efforts")
+            client.wait_simulated(
+                lambda: client.recording.stamp("/feedforward/effort") >= end, "the last efforts", PATIENCE
+            )
             if lost := sum(client.recording.lost.values()) - lost:
                 raise ValueError(f"{name}: {lost} messages of the recording were lost; is this machine very busy?")
             states = JointSeries.of(client.recording.since(mark, "/joint_states"), ARM)
@@ -194,10 +198,10 @@ class Demo:
         columns = (TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.completed:.0f} s"))
         with Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal) as bar:
             task = bar.add_task(name, total=seconds)
-            client.wait(
+            client.wait_simulated(
                 lambda: self._show_time(bar, task, client.recording.stamp("/joint_states") - start) >= seconds,
                 f"the end of {name}",
-                PATIENCE + SLOWEST * seconds,
+                PATIENCE + seconds,
             )
 
     @staticmethod

@@ -22,6 +22,7 @@ Bytes = NDArray[np.uint8]
 FIELDS = ("position", "velocity", "effort")
 SECOND = 1_000_000_000  # ns
 MOST_JOINTS = 10_000  # a larger count is no count
+CHUNK = 256  # messages that the processor's cache holds
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,13 @@ class JointStateLayout:
 
     def holds(self, messages: Bytes) -> NDArray[np.bool_]:
         """Which messages (N, size) have this layout: (N,)."""
-        difference = messages[:, : len(self.pattern)] ^ self.pattern
-        difference &= self.significant
-        if not difference.size or not difference.max():
-            return np.ones(len(messages), dtype=bool)
-        return np.asarray(~difference.any(axis=1))
+        found = np.ones(len(messages), dtype=bool)
+        for begin in range(0, len(messages), CHUNK):
+            difference = messages[begin : begin + CHUNK, : len(self.pattern)] ^ self.pattern
+            difference &= self.significant
+            if difference.size and difference.max():
+                found[begin : begin + CHUNK] = ~difference.any(axis=1)
+        return found
 
     def stamps(self, messages: Bytes) -> NDArray[np.int64]:
         """Stamps in ns, (N,), of messages (N, size) that have this layout."""

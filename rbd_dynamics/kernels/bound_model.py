@@ -20,7 +20,7 @@ from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
-from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.model.payload import Payload, payload_as_given, payload_inertia
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -52,7 +52,7 @@ class BoundModel:
         self.errors: Errors = errors
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
-        self._payloads: dict[str, tuple[int, RigidInertia]] = {}
+        self._payloads: dict[str, tuple[int, RigidInertia, Payload]] = {}
         self._inertia, self._fixed = self._inertial_parameters(self._payloads)
         self._forget_kernels()
 
@@ -61,7 +61,7 @@ class BoundModel:
         self._constrained_kernels: dict[str, dict[str, Evaluation]] = {}
 
     def __repr__(self) -> str:
-        payloads = ", ".join(f"{load.mass:.4g} kg at {frame!r}" for frame, (_, load) in self._payloads.items())
+        payloads = ", ".join(f"{load.mass:.4g} kg at {frame!r}" for frame, load in self.payloads.items())
         words = [self.backend, *["friction"] * self.friction, *['errors="nan"'] * (self.errors == "nan")]
         words += [f"payload {payloads}"] if payloads else []
         return f"<{type(self).__name__} {in_a_line(self.model)}; {', '.join(words)}>"
@@ -178,15 +178,24 @@ class BoundModel:
         Raises KeyError for an unknown frame, ModelError for an impossible load.
         """
         body, load = payload_inertia(self.model, frame, mass, com=com, inertia=inertia)
+        given = payload_as_given(frame, mass, com=com, inertia=inertia)
         with _payload_lock:  # of two threads none loses the other's load
             payloads = dict(self._payloads)
             payloads.pop(frame, None)
             if load.mass != 0.0:
-                payloads[frame] = (body, load)
+                payloads[frame] = (body, load, given)
             inertia, fixed = self._inertial_parameters(payloads)
             if not (np.isfinite(inertia).all() and np.isfinite(fixed).all()):
                 raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with")
             self._payloads, self._inertia, self._fixed = payloads, inertia, fixed
+
+    @property
+    def payloads(self) -> dict[str, Payload]:
+        """The loads that are attached, by frame, as they were given to `set_payload`."""
+        return {
+            frame: Payload(given.mass, given.com.copy(), given.inertia.copy())
+            for frame, (_, _, given) in self._payloads.items()
+        }
 
     def carrying(
         self: B, frame: str, mass: float, *, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
@@ -202,10 +211,10 @@ class BoundModel:
         """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
         return self._inertia.copy()
 
-    def _inertial_parameters(self, payloads: Mapping[str, tuple[int, RigidInertia]]) -> tuple[Array, Array]:
+    def _inertial_parameters(self, payloads: Mapping[str, tuple[int, RigidInertia, Payload]]) -> tuple[Array, Array]:
         """(bodies, 10), and (10,) of what is fixed to the world, with the payloads."""
         inertias = [*(body.inertia for body in self.model.bodies), self.model.fixed_inertia]  # last: WORLD
-        for body, load in payloads.values():
+        for body, load, _ in payloads.values():
             inertias[body] = inertias[body] + load
         parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
         parameters.flags.writeable = False  # no result may be written there

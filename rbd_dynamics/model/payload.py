@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,14 @@ from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
+
+
+class Payload(NamedTuple):
+    """A load as given: mass (kg), com (3,) in its frame (m), inertia (3, 3) about it, in the frame's axes (kg m^2)."""
+
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
 
 
 def payload_inertia(
@@ -39,9 +48,8 @@ def payload_inertia(
     """
     target = model.frame(frame)
     where = f"payload at {excerpt(frame)}"
-    x, y, z = map(float, _numbers(com, f"{where}: com", (3,)))
-    amount = float(_numbers(mass, f"{where}: mass", ()))
-    rotational = symmetric_matrix(inertia, where)
+    amount, center, rotational = payload_as_given(frame, mass, com=com, inertia=inertia)
+    x, y, z = center.tolist()
     if amount < 0.0:
         raise ModelError(f"{where}: mass {amount:g} is negative")
     if amount == 0.0:
@@ -60,6 +68,16 @@ def payload_inertia(
     if not all(map(math.isfinite, load.parameters)):
         raise ModelError(f"{where}: its numbers are too large to compute with")
     return target.body, load
+
+
+def payload_as_given(
+    frame: str, mass: float, *, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
+) -> Payload:
+    """The numbers of a load; parameters as for `payload_inertia`. Raises ModelError for what is none."""
+    where = f"payload at {excerpt(frame)}"
+    center = np.array(_numbers(com, f"{where}: com", (3,)), dtype=float)
+    amount = float(_numbers(mass, f"{where}: mass", ()))
+    return Payload(amount, center, np.array(symmetric_matrix(inertia, where), dtype=float))
 
 
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))

@@ -34,14 +34,30 @@ class Arrivals:
     ) -> None:
         """Raises what ctypes and rclpy do where this is not possible with this ROS."""
         self._refuse = refuse
-        self._middleware = Middleware()
-        check_form(self._middleware.serialised)
+        self._node = node
+        self.middleware = Middleware()
+        check_form(self.middleware.serialised)
         check_waiting(list(node.services), node.context)
         self._messages, self._answers = Aside(node, "messages"), Aside(node, "requests")
-        self._requests = Requests(self._answers, self._middleware, largest=largest, texts=texts, refused=refuse)
+        self._others: list[Aside] = []
+        self._requests = Requests(self._answers, self.middleware, largest=largest, texts=texts, refused=refuse)
 
     def __contains__(self, entity: object) -> bool:
-        return entity in self._messages or entity in self._answers
+        return any(entity in each for each in self._all)
+
+    @property
+    def _all(self) -> tuple[Aside, ...]:
+        return self._messages, self._answers, *self._others
+
+    def another(self, name: str) -> Aside:
+        """A thread for entities that are taken from by what is given with them."""
+        self._others.append(Aside(self._node, name))
+        return self._others[-1]
+
+    def drop(self, aside: Aside) -> None:
+        """End such a thread, once its entities are removed."""
+        aside.close()
+        self._others.remove(aside)
 
     def serve(self, service: Service) -> None:
         """A service whose requests are taken here."""
@@ -53,16 +69,16 @@ class Arrivals:
 
     def remove(self, entity: Service | Subscription) -> None:
         """Before it is destroyed."""
-        self._messages.remove(entity)
-        self._answers.remove(entity)
+        for each in self._all:
+            each.remove(entity)
 
     def close(self) -> None:
         """Take nothing more."""
-        self._messages.close()
-        self._answers.close()
+        for each in self._all:
+            each.close()
 
     def _take(self, subscription: Subscription, largest: Callable[[], int]) -> None:
-        with self._middleware.message(subscription.handle) as message:
+        with self.middleware.message(subscription.handle) as message:
             if message is None:
                 return
             size, most = message.length, largest()

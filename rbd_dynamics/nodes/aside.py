@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from rclpy.exceptions import InvalidHandle
@@ -56,6 +58,7 @@ class Aside:
     def __init__(self, node: Node, name: str) -> None:
         self._node = node
         self._takers: dict[Any, Callable[[], None]] = {}
+        self._soon: deque[Callable[[], None]] = deque()
         self._wake = GuardCondition(None, None, context=node.context)
         self._closed = threading.Event()
         self._piece: _Piece[Any] | None = None
@@ -75,8 +78,17 @@ class Aside:
         if self._takers.pop(entity, None) is not None:
             self._wake.trigger()
 
+    def soon(self, work: Callable[[], None]) -> None:
+        """Have it done in this thread, after what it is doing now; returns at once. Nothing after `close`."""
+        if self._closed.is_set():
+            return
+        self._soon.append(work)
+        self._wake.trigger()
+
     def close(self) -> None:
         """Take nothing more, and end; what is already done is still answered."""
+        if self._closed.is_set():
+            return
         self._closed.set()
         self._wake.trigger()
         if (piece := self._piece) is not None:
@@ -116,7 +128,15 @@ class Aside:
                 self._node.get_logger().error(traceback.format_exc(), throttle_duration_sec=1.0)
                 self._closed.wait(PAUSE)
 
+        with suppress(InvalidHandle):
+            self._do_soon()
+
+    def _do_soon(self) -> None:
+        while self._soon:
+            self._soon.popleft()()
+
     def _take(self) -> None:
+        self._do_soon()
         for entity in ready(list(self._takers), self._wake, WAIT, self._node.context):
             take = self._takers.get(entity)
             if take is not None and not self._closed.is_set():

@@ -25,6 +25,7 @@ class BuildQueue(Generic[P, E]):
         self._make = make
         self.under_way: Build[P, E] | None = None
         self._waiting: str | bytes | None = None
+        self._dropped = False  # what is under way
 
     def take(self, text: str | bytes) -> None:
         """Begin with a description, or as soon as what is out of date by it has ended."""
@@ -41,14 +42,22 @@ class BuildQueue(Generic[P, E]):
         if build is None or not build.done:
             return None
         self.under_way = None
+        dropped, self._dropped = self._dropped, False
         if self._waiting is not None:
             text, self._waiting = self._waiting, None
             self.take(text)
             return None
-        return build
+        return None if dropped else build
+
+    def drop(self) -> None:
+        """Nobody wants any of it. Does not wait for its end."""
+        self._waiting = None
+        if self.under_way is not None:
+            self._dropped = True
+            self.under_way.cancel()
 
     def abandon(self) -> None:
         """Nobody wants any of it; waits until nothing of it runs."""
-        build, self.under_way, self._waiting = self.under_way, None, None
+        build, self.under_way, self._waiting, self._dropped = self.under_way, None, None, False
         if build is not None:
             build.abandon()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic
 
 from std_msgs.msg import String
@@ -30,8 +31,10 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
         self._builds: BuildQueue[P, E] = BuildQueue(self._build_of)
         self._description: str | bytes = ""  # the latest
         self._adopted_description: str | bytes = ""  # what the engine was made of
+        self._topic_description: str | bytes = ""  # the topic's latest, whether it counted or not
         self._description_problem = NONE_YET
         self._texts: LargeTexts | None = None  # of the topic
+        self._tellers: list[Callable[[], None]] = []
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -46,6 +49,10 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
     def set_back(self) -> list[str]:
         """A build has failed: parameters are again what the engine works with. Names of those that were not."""
         return []
+
+    def when_adopted(self, tell: Callable[[], None]) -> None:
+        """Call it after each `adopt`, until the node is cleaned up."""
+        self._tellers.append(self.keep(tell, self._tellers.remove))
 
     # --- descriptions -----------------------------------------------------------------------------
 
@@ -67,6 +74,7 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
         self._take_published(message.data)
 
     def _take_published(self, text: str | bytes) -> None:
+        self._topic_description = text
         if self.params.robot_description:
             self.refuse("topic robot_description ignored: the parameter of that name has been set")
         else:
@@ -76,6 +84,16 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
         """Begin to use another description; the old one stays in use until the new one is ready."""
         self._description = text
         self._builds.take(text)
+
+    def return_to_topic(self) -> None:
+        """The parameter is empty again: the topic's latest text counts, which came while it was not."""
+        if self._topic_description and self._topic_description is not self._adopted_description:
+            self.take_description(self._topic_description)
+            return
+        self._description = self._adopted_description
+        self._builds.drop()
+        if self.engine is None:
+            self._description_problem = NONE_YET
 
     def use_description(self, text: str) -> None:
         """Wait until this one is in use. Raises BuildError."""
@@ -109,6 +127,7 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
         self.destroy_entities()
         self._texts = None
         self.engine = None
+        self._description = self._adopted_description = self._topic_description = ""
         self._description_problem = NONE_YET
 
     def report_robot(self, status: Status, *, wanted: bool) -> None:
@@ -125,6 +144,8 @@ class DescribedNode(EntityNode[P], Generic[P, E]):
         self.engine = engine
         self._adopted_description = self._description
         self._description_problem = ""
+        for tell in self._tellers:
+            tell()
         self.get_logger().info(f"ready for {engine.model.name!r}: {', '.join(engine.model.joint_names)}")
 
     def _build_of(self, text: str | bytes) -> Build[P, E]:

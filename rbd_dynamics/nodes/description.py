@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from typing import TypeVar
+from xml.parsers import expat
 
 from rbd_dynamics.compiler.cached_only import NotCached
 from rbd_dynamics.model.excerpt import excerpt, shortened
@@ -83,6 +84,17 @@ def check_text(text: str, what: str = "") -> None:
         begin = text.strip()[:40]
         path = "; is that a path? It has to be the content of the file" if text.strip().endswith(".urdf") else ""
         raise ValueError(f"{what}it is not XML; it begins with {begin!r}{path}")
+
+
+def check_whole_text(text: str, most: int, what: str = "") -> None:
+    """The same, and all of the text: that it is well-formed, and has at most `most` bytes. Raises ValueError."""
+    check_text(text, what)
+    if len(text) > most:
+        raise ValueError(f"{what}it has {len(text)} bytes, more than parameter 'largest_description' ({most})")
+    try:
+        expat.ParserCreate().Parse(text.lstrip("\ufeff \t\r\n"), True)
+    except (expat.ExpatError, ValueError) as error:
+        raise ValueError(f"{what}it is not well-formed XML: {message_of(error)}") from None
 
 
 def message_of(error: Exception) -> str:

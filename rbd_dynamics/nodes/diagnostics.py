@@ -9,6 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from rbd_dynamics.nodes.messages import COMMANDS
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 1.0  # s
 
@@ -40,7 +42,7 @@ class Diagnostics:
 
     def __init__(self, node: Node, executable: str, report: Callable[[Status], None]) -> None:
         self._node, self._executable, self._report = node, executable, report
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", COMMANDS)
         self._timer = node.create_timer(PERIOD, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:

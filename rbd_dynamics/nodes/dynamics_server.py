@@ -14,6 +14,7 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import constrained_services, contact_services, dynamics_services, process
+from rbd_dynamics.nodes.apart import Begin
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
@@ -21,12 +22,14 @@ from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, Dynami
 from rbd_dynamics.nodes.interface.tables import Service
 from rbd_dynamics.nodes.known_sets import KnownSets
 from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES
+from rbd_dynamics.nodes.messages import LATEST
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.server_engine import Engine, build_engine
 
 #: fills the response to a request, whose types are the service's
 Answer = Callable[[Engine, Any, Any], None]
+#: looks at a request and gives what fills the response, in another thread
+Plan = Callable[[Engine, DynamicsServerParameters, Any, Any], Callable[[], None]]
 
 
 class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
@@ -36,6 +39,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         super().__init__(DYNAMICS_SERVER, **options)
         self._payloads = Payloads()
         self._counts = {"answered": 0, "refused": 0}
+        self.work_apart(
+            "trajectories", largest=self._largest_trajectory, bound="parameter 'most_trajectory_points' allows"
+        )
 
     @staticmethod
     def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
@@ -62,12 +68,17 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             engine.terms = params.terms
 
     def open(self) -> None:
+        from rbd_dynamics.nodes import trajectory_services
         from rbd_dynamics_interfaces import srv
 
-        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
+        self.subscribe(JointState, "joint_states", self._on_joint_state, LATEST)
         for service in DYNAMICS_SERVER.services:
-            if service is not SET_PAYLOAD:
-                self.serve(getattr(srv, service.kind.rpartition("/")[2]), service.name, self._guard(self._of(service)))
+            kind = getattr(srv, service.kind.rpartition("/")[2])
+            long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
+            if long is not None:
+                self.serve_apart(kind, service.name, self._begin(long, kind.Response))
+            elif service is not SET_PAYLOAD:
+                self.serve(kind, service.name, self._guard(self._of(service)))
         PayloadService(self, self._payloads, lambda engine: engine.robots)
 
     def _of(self, service: Service) -> Answer:
@@ -86,23 +97,58 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         """A service callback that turns every exception into success = false and its message."""
 
         def callback(request: Any, response: Any) -> Any:
-            self.poll()
-            try:
-                if self.engine is None or not self.active:
-                    raise ValueError("the server is not active" if self.engine else self._description_problem)
-                answer(self.engine, request, response)
-                response.success = True
-                self._counts["answered"] += 1
-                return response
-            except (ValueError, KeyError, ArithmeticError) as error:
-                message, fields = message_of(error), getattr(error, "fields", {})
-            except Exception as error:  # a fault of ours: say so, and live on
-                self.get_logger().error(traceback.format_exc())
-                message, fields = f"internal error: {type(error).__name__}: {error}", {}
-            self._counts["refused"] += 1
-            return type(response)(success=False, message=message, **fields)
+            return self._answered(response, lambda: answer(self._ready_engine(), request, response))
 
         return callback
+
+    def _begin(self, plan: Plan, kind: type) -> Begin:
+        """The same of a service that computes apart: the request is looked at here, the rest is done elsewhere."""
+
+        def begin(request: Any) -> Callable[[], Any]:
+            response = kind()
+            try:
+                work = plan(self._ready_engine(), self.params, request, response)
+            except Exception as error:
+                refusal = self._refusal(kind, error)
+                return lambda: refusal
+            return lambda: self._answered(response, work)
+
+        return begin
+
+    def _ready_engine(self) -> Engine:
+        """Raises ValueError where there is none now."""
+        self.poll()
+        if self.engine is None or not self.active:
+            raise ValueError("the server is not active" if self.engine else self._description_problem)
+        return self.engine
+
+    def _answered(self, response: Any, work: Callable[[], None]) -> Any:
+        """The response, filled by the work; or another one with why it is not."""
+        try:
+            work()
+        except Exception as error:
+            return self._refusal(type(response), error)
+        response.success = True
+        self._counts["answered"] += 1
+        return response
+
+    def _refusal(self, kind: type, error: Exception) -> Any:
+        """A response that says what is wrong."""
+        self._counts["refused"] += 1
+        if isinstance(error, (ValueError, KeyError, ArithmeticError)):
+            return kind(success=False, message=message_of(error), **getattr(error, "fields", {}))
+        self.get_logger().error("".join(traceback.format_exception(error)))  # a fault of ours: say so, and live on
+        return kind(success=False, message=f"internal error: {type(error).__name__}: {error}")
+
+    def _largest_trajectory(self) -> int:
+        """Bytes of a request with as many points as there may be, each with all that it may hold."""
+        engine = self.engine
+        joints = len(engine.model.joints) if engine is not None else 1
+        return self.params.largest_message + self.params.most_trajectory_points * (64 + 4 * 8 * joints)
+
+    def finish(self) -> None:
+        self.close_aside()
+        super().finish()
 
     def _constrained(self, answer: constrained_services.Answer) -> Answer:
         """A service that has its constraints ready; a form of rows that is new waits for the compiler."""

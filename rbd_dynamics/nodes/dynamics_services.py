@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.nodes.fill_trajectory import filled_trajectory
+from rbd_dynamics.nodes.held_joints import held_positions
 from rbd_dynamics.nodes.samples import Layout, flat, wrenches
 from rbd_dynamics.nodes.server_engine import Engine
 
@@ -22,7 +24,12 @@ Array = NDArray[np.float64]
 def inverse_dynamics(
     engine: Engine, request: srv.InverseDynamics.Request, response: srv.InverseDynamics.Response
 ) -> None:
-    layout = Layout(engine.model, request.joint_names, engine.prefix)
+    def held(moving: Sequence[str]) -> Array:
+        return held_positions(
+            engine.frictionless, engine.reader, engine.prefix, moving, request.other_joints, "joint_names"
+        )
+
+    layout = Layout(engine.model, request.joint_names, engine.prefix, held)
     q = layout.positions(request.positions)
     v = layout.per_freedom("velocities", request.velocities, len(q))
     a = layout.per_freedom("accelerations", request.accelerations, len(q))

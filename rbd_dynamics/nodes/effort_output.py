@@ -33,9 +33,10 @@ class EffortOutput:
         self._named_numbers = np.frombuffer(self._named.effort)
         self._saturated, self._rate_limited = np.zeros((2, len(joints)), dtype=bool)
 
-    def named(self, time: int) -> JointState:
-        """The same efforts with names, in answer to the state of this time (ns)."""
+    def named(self, time: int, mark: str = "") -> JointState:
+        """The same efforts with names, in answer to the state of this time (ns). mark: what the header says of them."""
         self._named_numbers[:] = self.numbers
+        self._named.header.frame_id = mark
         stamp = self._named.header.stamp
         stamp.sec, stamp.nanosec = divmod(time, SECOND)
         return self._named

@@ -16,10 +16,11 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from rbd_dynamics.nodes.answering import always, answer_always
+from rbd_dynamics.nodes.apart import Apart, Begin, at_once
 from rbd_dynamics.nodes.arrivals import Arrivals
 from rbd_dynamics.nodes.description import P
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.messages import SERVICES
+from rbd_dynamics.nodes.messages import COMMANDS, WISHES, queue_of
 from rbd_dynamics.nodes.refusals import Refusals
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class EntityNode(LifecycleNode, Generic[P]):
 
     params: P
     _arrivals: Arrivals | None = None  # what takes messages and requests instead of the executor
+    _apart: Apart | None = None  # what takes those requests whose answers take long
 
     def __init__(self, executable: str, **options: Any) -> None:
         super().__init__(executable, **options)
@@ -37,7 +39,7 @@ class EntityNode(LifecycleNode, Generic[P]):
         self._entities: list[tuple[Callable[[Any], object], Any]] = []
         self._refused = Refusals(lambda reason: self.get_logger().warning(reason))
 
-    def publish_on(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
+    def publish_on(self, kind: type, topic: str, qos: QoSProfile = COMMANDS) -> Publisher:
         return self.keep(self.create_publisher(kind, topic, qos), self.destroy_publisher)
 
     def subscribe(
@@ -45,7 +47,7 @@ class EntityNode(LifecycleNode, Generic[P]):
         kind: type,
         topic: str,
         callback: Callable[[Any], None],
-        qos: QoSProfile | int = 10,
+        qos: QoSProfile = WISHES,
         raw: bool = False,
         largest: Callable[[], int] | None = None,
         urgent: bool = False,
@@ -94,9 +96,16 @@ class EntityNode(LifecycleNode, Generic[P]):
 
     def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
         answer = always(self, callback, faults=True)
-        service = self.keep(self.create_service(kind, name, answer, qos_profile=SERVICES), self.destroy_service)
+        service = self.keep(self.create_service(kind, name, answer, qos_profile=queue_of(kind)), self.destroy_service)
         if self._arrivals is not None:
             self._arrivals.serve(service)
+
+    def serve_apart(self, kind: type, name: str, begin: Begin) -> None:
+        """A service whose answers take long: computed in a thread of their own, once `work_apart` has been called."""
+        answer = always(self, at_once(begin), faults=True)
+        service = self.keep(self.create_service(kind, name, answer, qos_profile=queue_of(kind)), self.destroy_service)
+        if self._apart is not None:
+            self._apart.serve(service, begin)
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
         """A timer of wall time, whatever use_sim_time says."""
@@ -142,15 +151,29 @@ class EntityNode(LifecycleNode, Generic[P]):
             for service in list(self.services):
                 self._arrivals.serve(service)
 
+    def work_apart(self, name: str, *, largest: Callable[[], int], bound: str) -> None:
+        """From now on `serve_apart` does what it says, where that is possible with this ROS.
+
+        largest: bytes that a request may have, as set by `bound`.
+        """
+        try:
+            self._apart = Apart(self, name, largest=largest, bound=bound)
+        except (OSError, ImportError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+            self.get_logger().warning(f"long requests may delay other answers here: {error}")
+
     def close_aside(self) -> None:
         """Nothing is taken any more."""
-        if self._arrivals is not None:
-            self._arrivals.close()
+        for taker in self._takers:
+            taker.close()
+
+    @property
+    def _takers(self) -> list[Arrivals | Apart]:
+        return [taker for taker in (self._arrivals, self._apart) if taker is not None]
 
     @property
     def services(self) -> Iterator[Service]:
         """Those of the executor."""
-        return (each for each in super().services if self._arrivals is None or each not in self._arrivals)
+        return (each for each in super().services if not any(each in taker for taker in self._takers))
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
@@ -158,8 +181,8 @@ class EntityNode(LifecycleNode, Generic[P]):
         return (each for each in super().subscriptions if self._arrivals is None or each not in self._arrivals)
 
     def destroy_service(self, service: Service) -> bool:
-        if self._arrivals is not None:
-            self._arrivals.remove(service)
+        for taker in self._takers:
+            taker.remove(service)
         return bool(super().destroy_service(service))
 
     def destroy_subscription(self, subscription: Subscription) -> bool:

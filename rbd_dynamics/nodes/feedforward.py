@@ -10,22 +10,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.qos import QoSProfile
+from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
 from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
 from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.safe_stop import SafeStop
+from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, Progress
+from rbd_dynamics.nodes.description import Prefix, Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.replay.corrections import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.robot import Robot
 
+SET_POINTS = QoSProfile(depth=1)  # the newest counts
 NARROWER = "the limits became narrower than those of the motion: it is ended, the robot held where it is"
 
 
@@ -75,8 +79,25 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         controlled = slice(None) if whole else controller.index
         return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits, offsets)
 
+    def open(self) -> None:
+        super().open()
+        self.subscribe(Float64MultiArray, "~/set_points", self._on_set_points, SET_POINTS)
+        self.offer_action()
+
+    def _on_set_points(self, message: Float64MultiArray) -> None:
+        """Positions of all joints, as a forward_position_controller takes them."""
+        self.poll()
+        try:
+            engine, now, fresh = self.ready_to_move()
+            points = Waypoints.of(engine.motion.joints, [Point(0.0, message.data)])
+            self._motions.take_set_point(points, self.scene(engine), now, fresh)
+        except TrajectoryError as error:
+            self.refuse(f"set-point refused: {message_of(error)}")
+
     def adopt(self, engine: Engine) -> None:
         old = self.engine
+        if old is not None and old.motion.joints != engine.motion.joints:
+            old.motion.release(why="the joints have changed")
         if old is not None and old.motion.joints == engine.motion.joints:
             engine.motion = old.motion  # the same joints: go on with what they do
             if engine.limits.given.narrower_than(old.limits.given):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
@@ -16,6 +15,7 @@ from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.control.trajectory import Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.held_joints import held_positions
 from rbd_dynamics.nodes.messages import points_of
 from rbd_dynamics.nodes.samples import flat, wrenches
 from rbd_dynamics.robot import Robot
@@ -38,7 +38,7 @@ def filled_trajectory(
     names = [prefix.inside(name) for name in trajectory.joint_names]
     index = single_freedom_indices(robot, names)
     waypoints = Waypoints.of(trajectory.joint_names, points_of(trajectory)).completed()
-    held = _held_positions(robot, reader, prefix, names, request.other_joints)
+    held = held_positions(robot, reader, prefix, names, request.other_joints, "the trajectory")
     q = np.repeat(held[None], len(waypoints.times), axis=0)
     v, a = np.zeros_like(q), np.zeros_like(q)
     q[:, index], v[:, index], a[:, index] = waypoints.positions, waypoints.velocities, waypoints.accelerations
@@ -48,27 +48,3 @@ def filled_trajectory(
         point.velocities, point.accelerations = flat(waypoints.velocities[k]), flat(waypoints.accelerations[k])
         point.effort = flat(efforts[k])
     return trajectory
-
-
-def _held_positions(
-    robot: Robot, reader: JointStateReader | None, prefix: Prefix, moving: Sequence[str], others: JointState
-) -> Array:
-    """Where the joints stand that the trajectory does not move: as told, else as last seen."""
-    given = dict(zip(map(prefix.inside, others.name), others.position))
-    if len(others.name) != len(others.position):
-        raise ValueError(f"other_joints has {len(others.position)} positions for {len(others.name)} joints")
-    single_freedom_indices(robot, list(given))  # are they all known?
-    held = robot.model.neutral()
-    for joint in robot.model.joints:
-        if joint.name in moving:
-            continue
-        if joint.name in given:
-            held[joint.q_index] = given[joint.name]
-        elif reader is not None and reader.seen[joint.v_index]:
-            held[joint.q_index] = reader.q[joint.v_index]
-        else:
-            raise ValueError(
-                f"joint {joint.name!r} is neither in the trajectory nor in other_joints, and no joint state has "
-                "told where it is"
-            )
-    return held

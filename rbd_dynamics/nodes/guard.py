@@ -24,7 +24,7 @@ from rbd_dynamics.nodes.commanding_node import CommandingNode
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
-from rbd_dynamics.nodes.messages import staleness
+from rbd_dynamics.nodes.messages import COMMANDS, staleness
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.robot import Robot
 
@@ -32,6 +32,8 @@ WATCH = 0.01  # s: how often it is looked whether commands still come
 QUEUE = (
     50_000_000  # ns: after a standstill of this process, commands, and states without a stamp, may be old for so long
 )
+RESTART = 0.2  # s: no process begins to command so soon after another one's last command
+KNOWN = 0.3  # s: how long after its first command the middleware may not yet tell of a process
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
 PARTICIPANT = 12  # bytes of an endpoint's identifier that are its process's
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
@@ -63,6 +65,8 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         self._gate = CommandGate()
         self._sources: frozenset[bytes] = frozenset()  # processes whose commands pass
         self._stranger = ""  # why those of another one do not
+        self._latest = 0.0  # monotonic, of the last command
+        self._whose = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
         super().__init__(GUARD, **options)
@@ -98,7 +102,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
 
     def open(self) -> None:
         super().open()
-        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, raw=True, urgent=True)
+        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, COMMANDS, raw=True, urgent=True)
         self.serve(Trigger, "~/resume", self._on_resume)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
         self.every(WATCH, self._watch)
@@ -127,8 +131,14 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             self._bad = (now, problem)
             self.refuse(f"command not passed on: {problem}")
             return
-        if self._gate.good(now) and self._is_another():
-            self._keep_out()
+        begins, gap = self._gate.good(now), now - self._latest
+        self._latest = now
+        if gap > RESTART:  # it may be another process, of which the middleware does not tell yet
+            self._whose = now + KNOWN
+        elif begins:
+            self._whose = now
+        if self._whose and not self._is_known(now):
+            return
         if silence.reason and not (silence.returns and self._gate.opens(now)):
             return
         self._commands.publish(raw)
@@ -172,16 +182,24 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
 
     # --- whose commands ---------------------------------------------------------------------------
 
-    def _is_another(self) -> bool:
-        """Commands begin: do they come from a process that was not there before, while there is a load?
+    def _is_known(self, now: float) -> bool:
+        """Commands have begun: while there is a load they pass from no process that was not there before.
 
-        A torque node that was started again has no loads, and would let the robot sink under one.
+        A torque node that was started again has no loads, and would let the robot sink under one. That it is there
+        the middleware tells later than its first command comes.
         """
-        publishers = self._commanders()
-        if self._payloads.loads and self._sources and not publishers <= self._sources:
-            return True
-        self._sources = publishers
-        return False
+        if self._payloads.loads and self._sources:
+            if now < self._whose:
+                return False
+            publishers = self._commanders()
+            if not publishers:
+                return False
+            if not publishers <= self._sources:
+                self._keep_out()
+        else:
+            self._sources = self._commanders()
+        self._whose = 0.0
+        return True
 
     def _commanders(self) -> frozenset[bytes]:
         """Of commands: what their identifiers have in common that are of one process."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
+from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool, Trigger
 
 from rbd_dynamics.control.motion_limits import MotionLimits
@@ -30,16 +30,16 @@ from rbd_dynamics.nodes.hybrid_engine import (
     task_of,
 )
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
-from rbd_dynamics.nodes.messages import JOINT_STATES, nanoseconds
-from rbd_dynamics.nodes.task_state import task_state
-from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.nodes.messages import LATEST, nanoseconds
+from rbd_dynamics.nodes.task_state import fill_task_state
+from rbd_dynamics.nodes.tool_node import ToolNode
 from rbd_dynamics.nodes.wrench_input import WrenchInput, desired_force, numbers_of
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
 
-class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
+class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
 
     def __init__(self, **options: Any) -> None:
@@ -69,16 +69,25 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     def open(self) -> None:
         super().open()
-        self._task_state = self.publish_on(JointState, "~/task_state")
-        self.subscribe(WrenchStamped, "wrench", self._on_wrench, JOINT_STATES, urgent=True)
+        self._open_task_state()
+        self.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
         self.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
         self.serve(SetBool, "~/engage", self._on_engage)
         self.serve(Trigger, "~/tare", self._on_tare)
 
+    def _open_task_state(self) -> None:
+        self._task_state: Publisher | None = None
+        try:
+            from rbd_dynamics_interfaces.msg import TaskState
+        except ImportError:  # the node works without it
+            self.get_logger().warning("rbd_dynamics_interfaces is not built: no topic task_state")
+        else:
+            self._task_state = self.publish_on(TaskState, "~/task_state")
+
     def activated(self) -> None:
         super().activated()
         if self.engine is not None:
-            self.engine.supervisor.hold_anew("activated anew")
+            self.engine.supervisor.begin_anew()
 
     def needs_another(self, new: HybridControllerParameters) -> bool:
         old = self.params
@@ -101,15 +110,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
-        return held[engine.joints], engine.controller.effort_limits[engine.joints]
+        return held[engine.joints], self.effort_limits(engine)
 
     # --- the hot path -----------------------------------------------------------------------------
-
-    def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
-        return engine.joints
-
-    def effort_limits(self, engine: Engine) -> Array:
-        return engine.controller.effort_limits[engine.joints]
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v
@@ -130,12 +133,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         self._errors[0] = max(self._errors[0], float(np.abs(felt - engine.supervisor.force).max()))
         error = out.theta - engine.supervisor.motion.state()[0]
         self._errors[1] = max(self._errors[1], float(np.abs(error).max()))
-        if self._task_state.get_subscription_count():
-            self._task_state.publish(task_state(engine, felt, tilt=self.params.estimate_normal))
-
-    def saturated(self, engine: Engine) -> NDArray[np.bool_]:
-        out = engine.supervisor.output
-        return np.zeros(len(engine.joints), dtype=bool) if out is None else (out.tau != out.wanted)[engine.joints]
+        topic = self._task_state
+        if topic is not None and topic.get_subscription_count():
+            topic.publish(fill_task_state(topic.msg_type(), engine, felt, tilt=self.params.estimate_normal))
 
     def silent(self, engine: Engine, reason: str) -> None:
         super().silent(engine, reason)
@@ -144,6 +144,27 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.supervisor.stop("the clock was set back")
         self._wrench.stamp = 0
+
+    # --- taking over from another node ------------------------------------------------------------
+
+    def may_take_over(self) -> None:
+        engine = self.engine
+        if engine is None or not self.active:
+            raise ValueError("the node is not active or has no robot")
+        measured = self._wrench.multipliers(engine, engine.reader.q)
+        engine.supervisor.may_continue(engine.reader.stamp, measured, self._wrench.stamp)
+
+    def stands_by(self, engine: Engine) -> None:
+        engine.supervisor.hold_anew("standing by")
+
+    def continue_from(self, engine: Engine, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+        """Where the tool touches, it goes on to press."""
+        other = np.zeros(engine.model.nv)
+        other[engine.joints] = last
+        measured = self._wrench.multipliers(engine, reader.q)
+        rest = engine.supervisor.continue_from(reader.stamp, other, measured, self._wrench.stamp)
+        self._say_mode(engine)
+        return np.asarray(rest[engine.joints])
 
     # --- wrenches, engaging -----------------------------------------------------------------------
 
@@ -170,6 +191,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         try:
             if engine is None or not self.active:
                 raise ValueError("the node is not active or has no robot")
+            if self.lets_another_command:
+                raise ValueError("another node commands: call ~/hand_over")
             if request.data:
                 now = engine.reader.stamp
                 if abs(self.now() - now) > 1e9 * self.params.state_timeout > 0.0:
@@ -199,7 +222,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def _say_mode(self, engine: Engine) -> None:
         supervisor = engine.supervisor
         text = supervisor.mode + (f": {supervisor.reason}" if supervisor.reason else "")
-        if supervisor.engaged or supervisor.reason == "by request":
+        if supervisor.engaged or supervisor.reason in ("by request", "standing by"):
             self.get_logger().info(text)
         else:  # a line of its own: a logger keeps to one severity a line
             self.get_logger().error(text)
@@ -233,7 +256,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             status.values["desired motion"] = supervisor.motion.mode
             status.values["largest force error"] = f"{self._errors[0]:.3g}"
             status.values["largest tracking error"] = f"{self._errors[1]:.3g}"
-        elif supervisor.reason not in ("not engaged", "by request", "activated anew"):
+        elif supervisor.reason not in ("not engaged", "by request", "activated anew", "standing by"):
             status.error(f"stopped: {supervisor.reason}")
         self._errors = [0.0, 0.0]
 

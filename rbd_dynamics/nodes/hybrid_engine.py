@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_limits import HybridLimits
 from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
-from rbd_dynamics.control.hybrid_position_force import HybridController
+from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid_stability import Plant, contact_problem, hold_problem, task_problem
 from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
@@ -26,6 +26,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
+from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of
 from rbd_dynamics.robot import Robot
 
 
@@ -52,6 +53,10 @@ class Engine:
     def motion(self) -> DesiredMotion:
         return self.supervisor.motion
 
+    @property
+    def output(self) -> HybridOutput | None:
+        return self.supervisor.output
+
 
 def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
     """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
@@ -60,11 +65,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     given = task_of(params, prefix)
     constraints, task = given.sets(model)
     check_gains(params)
-    inside = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
-    joints = single_freedom_indices(robot, inside)
-    missing = [name for name in model.joint_names if name not in inside]
-    if missing:
-        raise ValueError(f"parameter 'joints' lacks {missing[0]!r}: lock joints that are not controlled")
+    inside, joints = controlled_joints(robot, params, prefix)
     progress("hybrid_position_force", 1, 2)
     controller = HybridController(robot, constraints, task, law=params.law, gains=_gains(params))
     progress("multiplier_sensor", 2, 2)
@@ -73,10 +74,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     motion = DesiredMotion(task.row_names, options=params.motion_options)
     supervisor = HybridSupervisor(controller, motion, _limits(params))
     normal = NormalEstimator(supervisor, sensor_frame) if params.surface != "none" else None
-    outside = [prefix.outside(name) for name in model.joint_names]
-    reader = JointStateReader(
-        outside, outside, missing_velocity=params.missing_velocity, initial=model.start_position()
-    )
+    reader = reader_of(model, params, prefix)
     safe_stop = SafeStop(robot, joints=inside)
     engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints)
     _tune(engine, params)

@@ -14,6 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from rbd_dynamics.nodes.interface.every import INTERFACES
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 
 PACKAGE = "rbd_dynamics"
@@ -27,27 +28,45 @@ ARGUMENTS = {
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
     "log_level": ("info", "debug, info, warn, error or fatal"),
 }
-#: of nodes that command a robot
-COMMANDS = {"commands": ("", "topic of the effort controller. Empty: the node's own, NODE/commands")}
-#: of those that the node `guard` can stand behind
-GUARDED = {"guard": ("false", "true: start the node guard, between this node and the effort controller"), **COMMANDS}
+#: topics that arguments of the same name rename, where a node has them
+TOPICS = {
+    "joint_states": ("", "topic of the joint states. Empty: joint_states"),
+    "commands": ("", "topic of the effort controller. Empty: the node's own, NODE/commands"),
+    "wrench": ("", "topic of the force-torque sensor. Empty: the node's own"),
+    "unguarded_commands": ("feedforward/commands", "topic of the torque node's commands"),
+}
+#: of torque nodes that the node `guard` can stand behind
+GUARDED = {"guard": ("false", "true: start the node guard, between this node and the effort controller")}
 OWN_ARGUMENTS = {
     "feedforward": GUARDED,
     "hybrid_controller": GUARDED,
-    "guard": {**COMMANDS, "unguarded_commands": ("feedforward/commands", "topic of the torque node's commands")},
+    "cartesian_controller": GUARDED,
+    "trajectory_proxy": {
+        "controller": ("joint_trajectory_controller", "the controller behind it, in whose name space it is started")
+    },
 }
+
+
+def topics_named(executable: str) -> dict[str, str]:
+    """{argument: topic} of those of TOPICS that a node has."""
+    (interface,) = (each for each in INTERFACES if each.executable == executable)
+    names = [topic.name for topic in interface.topics]
+    return {name.removeprefix("~/"): name for name in names if name.removeprefix("~/") in TOPICS}
 
 
 def launch_node(executable: str, config: str) -> LaunchDescription:
     """A launch description with one node and the usual arguments; `config` is the default of params_file."""
     default = os.path.join(share_folder(), "config", config)
-    own = OWN_ARGUMENTS.get(executable, {})
+    topics = topics_named(executable)
+    own = {**OWN_ARGUMENTS.get(executable, {}), **{name: TOPICS[name] for name in topics}}
 
     def start(context: LaunchContext) -> list[Any]:
         value = {name: context.launch_configurations.get(name, default) for name, (default, _) in own.items()}
         if value.get("guard", "").lower() in ("true", "1"):
-            return guarded(context, executable, value["commands"])
-        return [node_action(context, executable, topics_of(value))]
+            return guarded(context, executable, value)
+        if executable == "trajectory_proxy":
+            return [beside_controller(context, executable, value)]
+        return [node_action(context, executable, renamed(topics, value))]
 
     return LaunchDescription(
         [
@@ -62,22 +81,40 @@ def launch_node(executable: str, config: str) -> LaunchDescription:
     )
 
 
-def topics_of(value: Mapping[str, str]) -> list[tuple[str, str]]:
+def renamed(topics: Mapping[str, str], value: Mapping[str, str]) -> list[tuple[str, str]]:
     """The remappings that the arguments say."""
-    return [(f"~/{name}", value[name]) for name in ("commands", "unguarded_commands") if value.get(name)]
+    return [(topic, value[name]) for name, topic in topics.items() if value.get(name)]
 
 
-def guarded(context: LaunchContext, executable: str, commands: str = "") -> list[Any]:
+def beside_controller(context: LaunchContext, executable: str, value: Mapping[str, str]) -> Any:
+    """A node in the name space of a controller, CONTROLLER/NODE, with the topics of the controller's name space.
+
+    So clients of CONTROLLER/follow_joint_trajectory find it by one more word, whatever the controller is called.
+    """
+    outer = context.launch_configurations.get("namespace", "").strip("/")
+    controller = value["controller"]
+    if not controller.startswith("/"):
+        controller = f"/{outer}/{controller}" if outer else f"/{controller}"
+    around = controller.rpartition("/")[0]
+    states = value.get("joint_states") or f"{around}/joint_states"
+    topics = [("joint_states", states), ("robot_description", f"{around}/robot_description")]
+    return node_action(context, executable, topics, {"controller": controller}, namespace=controller)
+
+
+def guarded(context: LaunchContext, executable: str, value: Mapping[str, str]) -> list[Any]:
     """A torque node and its guard, whose commands go where the torque node's would without it.
 
     What renames `~/commands` for both, such as SetRemap around the launch file, counts for the guard alone.
     """
+    inputs = {name: topic for name, topic in topics_named(executable).items() if name != "commands"}
+    own = renamed(inputs, value)
+    states = [rule for rule in own if rule[0] == "joint_states"]
     return [
-        node_action(context, executable, first=[("~/commands", "guard/unguarded_commands")]),
+        node_action(context, executable, own, first=[("~/commands", "guard/unguarded_commands")]),
         node_action(
             context,
             "guard",
-            [("~/commands", commands or f"{executable}/commands")],
+            [("~/commands", value["commands"] or f"{executable}/commands"), *states],
             defaults=shared_parameters(context, executable),
         ),
     ]
@@ -114,11 +151,13 @@ def node_action(
     *,
     defaults: Mapping[str, Any] | None = None,
     first: Iterable[tuple[str, str]] = (),
+    namespace: str | None = None,
 ) -> Any:
     """The action that starts a node as the arguments say.
 
     defaults: parameters that the parameter file may change; `parameters` it may not. first: remappings that come before
-    those of a SetRemap around the launch file: the first that fits a name counts.
+    those of a SetRemap around the launch file: the first that fits a name counts. namespace: in place of the
+    argument's.
     """
     value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
     text = robot_description(value) if description is None else description
@@ -137,7 +176,7 @@ def node_action(
         package=PACKAGE,
         executable=executable,
         name=executable,
-        namespace=value["namespace"],
+        namespace=value["namespace"] if namespace is None else namespace,
         parameters=[dict(defaults or {}), *files, own, dict(parameters or {})],
         remappings=list(remappings),
         arguments=["--ros-args", *rules, "--log-level", value["log_level"]],

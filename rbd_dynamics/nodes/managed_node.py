@@ -105,9 +105,8 @@ class ManagedNode(TunableNode[P, E]):
         self._agreed = self.params
         try:
             if self.params.robot_description:
-                self.use_description(self.params.robot_description)
+                self._configure_with(self.params.robot_description)
             else:
-                self._description = ""
                 self._listen_to_descriptions()
                 self.get_logger().info("waiting for robot_description")
             self.open()
@@ -116,6 +115,14 @@ class ManagedNode(TunableNode[P, E]):
         except Exception:
             self._clean_up()
             raise
+
+    def _configure_with(self, text: str) -> None:
+        try:
+            self.use_description(text)
+        except BuildError as error:
+            if not (changed := self.set_back_description()):
+                raise
+            raise BuildError(f"{error}; set back: {', '.join(changed)}") from None
 
     def _activate(self) -> None:
         self.activated()

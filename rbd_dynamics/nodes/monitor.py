@@ -24,7 +24,7 @@ from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES, LATCHED, RECORDED, nanoseconds
+from rbd_dynamics.nodes.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.robot import Robot
 
@@ -94,7 +94,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._external = self.publish_on(JointState, "~/external_torque", RECORDED)
         self._contact = self.publish_on(Bool, "~/contact", LATCHED)
         self._said = None
-        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
+        self.subscribe(JointState, "joint_states", self._on_joint_state, OBSERVED_STATES)
         PayloadService(self, self._payloads, lambda engine: [engine.robot])
 
     def needs_another(self, new: MonitorParameters) -> bool:

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_tolerances import MotionTolerances
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
+from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.planning_process import Job, PlanningProcess
 
@@ -23,6 +25,8 @@ HEAD = 4096  # bytes of header and foreign names, at most, of a trajectory
 NOW = 0.1  # s: a single point that is due so soon is a set-point
 LEAD = (0.05, 1e-7)  # s, and for each byte: how far ahead a plan is to take over, first
 ATTEMPTS = 8
+NO_STATES = "there are no joint states to start from"
+REPLACED = "another trajectory has taken its place before it began"
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class _Plan:
     begun: float  # monotonic, s
     number: int  # of the motion that it continues
     size: int  # of the message, bytes
+    goal: MotionGoal | None  # who waits for it
     attempts: int = 1
 
 
@@ -80,28 +85,52 @@ class MotionInput:
             self._planner.close()
             self._planner = None
 
-    def abandon(self) -> None:
+    def abandon(self, why: str = "the node has stopped taking trajectories") -> None:
         """What is being planned is not wanted any more."""
+        if self._plan is not None and self._plan.goal is not None:
+            self._plan.goal.end("ended", why)
         self._plan = None
 
-    def take(self, raw: bytes, scene: Scene, largest: int, clock: int, fresh: bool) -> None:
+    def take_set_point(self, points: Waypoints, scene: Scene, clock: int, fresh: bool) -> None:
+        """One point that counts at once. Raises TrajectoryError, and then changes nothing."""
+        scene.motion.limits = scene.limits
+        scene.motion.set_point(points, scene.now or clock, q=scene.q if fresh else None)
+        self.abandon(REPLACED)
+
+    def cancel(self, goal: MotionGoal) -> None:
+        """Not wanted any more, if it is being planned."""
+        if self._plan is not None and self._plan.goal is goal:
+            self.abandon("cancelled")
+
+    def take(
+        self, raw: bytes, scene: Scene, largest: int, clock: int, fresh: bool, *, decode: Decoder = decoded
+    ) -> None:
         """Do what the message wants, or begin to. Raises TrajectoryError, and then changes nothing.
 
-        largest: number of points. clock: the node's, ns. fresh: the robot has been seen of late.
+        largest: number of points. clock: the node's, ns. fresh: the robot has been seen of late. decode: reads the
+        message.
         """
         joints = len(scene.motion.joints)
         if len(raw) <= SMALL[0] + SMALL[1] * joints:
-            message = decoded(raw, largest)
+            message = decode(raw, largest)
             if message.waypoints is None or len(message.waypoints.times) == 1:
                 if self._take_at_once(message, scene, clock, fresh):
-                    self._plan = None
+                    self.abandon(REPLACED)
                     return
-        most = HEAD + (SMALL[1] + 8) * joints + largest * (32 + 4 * 8 * joints)
-        if len(raw) > most:
+        if len(raw) > most_bytes(joints, largest):
             raise TrajectoryError(f"{len(raw)} bytes are more than {largest} points (largest_trajectory) need")
         if not fresh:
-            raise TrajectoryError("there are no joint states to start from")
-        self._ask(raw, scene, largest)
+            raise TrajectoryError(NO_STATES)
+        self._ask(raw, scene, largest, decode=decode)
+
+    def take_goal(self, raw: bytes, scene: Scene, largest: int, fresh: bool, goal: MotionGoal) -> None:
+        """Begin with a serialised request to follow a trajectory; `goal` is told what becomes of it.
+
+        Raises TrajectoryError, and then changes nothing.
+        """
+        if not fresh:
+            raise TrajectoryError(NO_STATES)
+        self._ask(raw, scene, largest, goal)
 
     @staticmethod
     def _take_at_once(message: TrajectoryMessage, scene: Scene, clock: int, fresh: bool) -> bool:
@@ -119,15 +148,18 @@ class MotionInput:
 
     # --- trajectories -----------------------------------------------------------------------------
 
-    def _ask(self, raw: bytes, scene: Scene, largest: int) -> None:
+    def _ask(
+        self, raw: bytes, scene: Scene, largest: int, goal: MotionGoal | None = None, *, decode: Decoder = decoded
+    ) -> None:
         assert self._planner is not None
+        self.abandon(REPLACED)
         self._ticket += 1
         motion = scene.motion
         motion.limits = scene.limits
         takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
         request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
-        job = Job(self._ticket, request, largest, takes_over)
-        self._plan = _Plan(job, motion, takes_over, time.monotonic(), number, len(raw))
+        job = Job(self._ticket, request, largest, takes_over, goal is not None, decode)
+        self._plan = _Plan(job, motion, takes_over, time.monotonic(), number, len(raw), goal)
         self._planner.ask(job, raw)
 
     def poll(self, scene: Scene) -> None:
@@ -138,22 +170,36 @@ class MotionInput:
         answer, planner.answer = planner.answer, None
         if answer.ticket != plan.job.ticket:
             return
-        self._plan = None
         if plan.motion is not scene.motion:
+            self.abandon("the robot has changed")
             return
-        trajectory = answer.trajectory
+        self._plan = None
+        trajectory, goal = answer.trajectory, plan.goal
         if trajectory is None:
-            self._refuse(f"trajectory refused: {answer.problem}")
+            self._refuse_plan(plan, answer.problem, answer.outcome)
             return
+        if goal is not None:
+            try:
+                options = answer.wishes.options(scene.motion.options, scene.motion.joints)
+            except TrajectoryError as error:
+                self._refuse_plan(plan, str(error))
+                return
+            goal.tolerances = MotionTolerances(scene.motion.joints, scene.motion.continuous, options)
+            goal.points = answer.points
         takes_over, start = plan.takes_over, answer.stamp or plan.takes_over
         if not answer.stamp and scene.motion.mode == "hold":  # it stands: any time will do
             takes_over = start = scene.now + 1
-        if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q):
+        if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q, goal=goal):
             self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s")
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
-            self._refuse("trajectory refused: the motion changed while it was being planned")
+            self._refuse_plan(plan, "the motion changed while it was being planned")
         else:
             self._again(plan, scene)
+
+    def _refuse_plan(self, plan: _Plan, why: str, outcome: Outcome = "refused") -> None:
+        self._refuse(f"trajectory refused: {why}")
+        if plan.goal is not None:
+            plan.goal.end(outcome, why)
 
     def _again(self, plan: _Plan, scene: Scene) -> None:
         """It came too late, or the robot has moved: plan from farther ahead, the message is there already."""
@@ -167,6 +213,11 @@ class MotionInput:
             plan, job=job, takes_over=takes_over, begun=time.monotonic(), number=number, attempts=plan.attempts + 1
         )
         self._planner.ask(job, b"")
+
+
+def most_bytes(joints: int, largest: int) -> int:
+    """Of a message with so many points of so many joints."""
+    return HEAD + (SMALL[1] + 8) * joints + largest * (32 + 4 * 8 * joints)
 
 
 def _is_set_point(waypoints: Waypoints, stamp: int, now: int, timeout: float) -> bool:

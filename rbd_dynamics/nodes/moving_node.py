@@ -3,36 +3,46 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.control.motion_goal import MotionGoal
 from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.trajectory_message import Decoder, decoded
+from rbd_dynamics.nodes import follow_action
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import T
+from rbd_dynamics.nodes.follow_action import Moment
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.motion_input import MotionInput, Scene
+from rbd_dynamics.nodes.motion_input import MotionInput, Scene, most_bytes
 from rbd_dynamics.nodes.watched_node import WatchedNode
 
 P = TypeVar("P", bound=TorqueParameters)
 FRESH = SECOND // 2  # ns without a state after which no trajectory begins
+TOLERANCES = 1024  # bytes of a goal's tolerances, for each joint
 LARGEST = 1 << 62  # bytes: trajectories are measured by their points
 
 
 class MovingNode(WatchedNode[P, T]):
     """Subclasses call `_moved_on` after each answer."""
 
+    #: where trajectories come, and as what
+    trajectories: tuple[type, str] = (JointTrajectory, "~/joint_trajectory")
+
     def __init__(self, interface: Interface[P], **options: Any) -> None:
         super().__init__(interface, **options)
         self._motions = MotionInput(self.get_logger().info, self.refuse)
         self._last_arrival = 0  # of a state that was answered, ns
         self._said = ""  # the problem of the motion
+        self._action: follow_action.FollowAction | None = None
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -43,6 +53,10 @@ class MovingNode(WatchedNode[P, T]):
         """Measured position and velocity of what trajectories move. Raises TrajectoryError where there is none."""
         raise NotImplementedError
 
+    def decoder(self, engine: T) -> Decoder:
+        """What reads trajectories, for a motion that begins now."""
+        return decoded
+
     def motion_limits(self, engine: T, now: int) -> MotionLimits:
         """What trajectories may not exceed."""
         raise NotImplementedError
@@ -51,7 +65,7 @@ class MovingNode(WatchedNode[P, T]):
 
     def open(self) -> None:
         super().open()
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, raw=True, largest=lambda: LARGEST)
+        self.subscribe(*self.trajectories, self._on_trajectory, raw=True, largest=lambda: LARGEST)
         self._motions.open()
         self.keep(self._motions, MotionInput.close)
 
@@ -60,12 +74,12 @@ class MovingNode(WatchedNode[P, T]):
         self._motions.abandon()
 
     def silent(self, engine: T, reason: str) -> None:
-        self._motions.abandon()
+        self._motions.abandon(reason)
 
     def time_source_changed(self, simulated: bool) -> None:
         if simulated != self._simulated_time:
             super().time_source_changed(simulated)
-            self._motions.abandon()
+            self._motions.abandon("the clock has changed")
             if self.engine is not None:
                 self.clock_was_set_back(self.engine)  # what was to come has no time any more
 
@@ -91,31 +105,88 @@ class MovingNode(WatchedNode[P, T]):
 
     def _on_trajectory(self, raw: bytes) -> None:
         self.poll()
-        engine = self.engine
-        if engine is None or not self.active:
-            self.refuse("trajectory ignored: the node is not active or has no robot")
-            return
-        if self.silence.reason:
-            self.refuse(f"trajectory refused: the node is silent: {self.silence.reason}")
-            return
-        now = self.now()
-        fresh = bool(engine.reader.stamp) and now - self._last_arrival <= FRESH
         try:
-            self._motions.take(raw, self._scene(engine), self.params.largest_trajectory, now, fresh)
+            engine, now, fresh = self.ready_to_move()
+            decode = self.decoder(engine)
+            self._motions.take(raw, self.scene(engine), self.params.largest_trajectory, now, fresh, decode=decode)
         except TrajectoryError as error:
             self.refuse(f"trajectory refused: {message_of(error)}")
 
-    def _scene(self, engine: T) -> Scene:
+    def ready_to_move(self) -> tuple[T, int, bool]:
+        """The engine, the time in ns, and whether the robot has been seen of late. Raises TrajectoryError."""
+        engine = self.engine
+        if engine is None or not self.active:
+            raise TrajectoryError("the node is not active or has no robot")
+        if self.lets_another_command:
+            raise TrajectoryError("another node commands")
+        if self.silence.reason:
+            raise TrajectoryError(f"the node is silent: {self.silence.reason}")
+        now = self.now()
+        return engine, now, bool(engine.reader.stamp) and now - self._last_arrival <= FRESH
+
+    def scene(self, engine: T) -> Scene:
         now = engine.reader.stamp
         q, v = self.moved(engine)
         return Scene(engine.motion, self.motion_limits(engine, now), q, v, now)
 
+    # --- goals of an action -----------------------------------------------------------------------
+
+    def offer_action(self) -> None:
+        """Trajectories also come as goals, where control_msgs is installed."""
+        if self._arrivals is None:
+            self.get_logger().warning(f"no action {follow_action.NAME} with this ROS: trajectories come by topic alone")
+            return
+        try:
+            kind = importlib.import_module("control_msgs.action").FollowJointTrajectory
+        except ImportError:
+            self.get_logger().info(f"no action {follow_action.NAME}: control_msgs is not installed")
+            return
+        self._action = follow_action.FollowAction(
+            self, self._arrivals, kind, begin=self._begin_goal, stop=self._stop_goal, moment=self._moment_of,
+            largest=self._largest_goal,
+        )  # fmt: skip
+        self.keep(self._action, follow_action.FollowAction.destroy)
+
+    def _watch(self) -> None:
+        super()._watch()
+        if self._action is not None:
+            self._action.look()
+
+    def _begin_goal(self, raw: bytes, goal: MotionGoal) -> None:
+        """Raises TrajectoryError."""
+        self.poll()
+        engine, _, fresh = self.ready_to_move()
+        self._motions.take_goal(raw, self.scene(engine), self.params.largest_trajectory, fresh, goal)
+
+    def _clean_up(self) -> None:
+        super()._clean_up()
+        self._action = None
+
+    def _stop_goal(self, goal: MotionGoal) -> None:
+        self._motions.cancel(goal)
+        if self.engine is not None:
+            self.engine.motion.cancel(goal)
+
+    def _moment_of(self, goal: MotionGoal) -> Moment | None:
+        engine = self.engine
+        if engine is None or engine.motion.goal is not goal:
+            return None
+        motion, measured = engine.motion, np.array(self.moved(engine))
+        moment = Moment(motion.joints, motion.state(), measured, engine.reader.stamp)
+        moment.time, to_come = motion.elapsed()
+        moment.index = max(0, min(goal.points - to_come, goal.points - 1))
+        return moment
+
+    def _largest_goal(self) -> int:
+        joints = len(self.engine.motion.joints) if self.engine is not None else 0
+        return most_bytes(joints, self.params.largest_trajectory) + TOLERANCES * (joints + 1)
+
     def _take_plan(self, engine: T) -> None:
         """A trajectory was planned aside."""
         try:
-            self._motions.poll(self._scene(engine))
+            self._motions.poll(self.scene(engine))
         except TrajectoryError as error:
-            self._motions.abandon()
+            self._motions.abandon(message_of(error))
             self.refuse(f"trajectory refused: {message_of(error)}")
 
     def _moved_on(self, engine: T, now: int) -> None:

@@ -11,9 +11,11 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from numpy.typing import NDArray
 
+from rbd_dynamics.model.payload import Payload
 from rbd_dynamics.nodes.description import Prefix, message_of
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import LATCHED
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
@@ -105,12 +107,16 @@ class PayloadService(Generic[E]):
         attempt: Callable[[E, Robot], None] = lambda engine, robot: None,
     ) -> None:
         try:
+            from rbd_dynamics_interfaces.msg import Payloads as PayloadsMessage
             from rbd_dynamics_interfaces.srv import SetPayload
         except ImportError:  # the node works without its services
             node.get_logger().warning("rbd_dynamics_interfaces is not built: no service set_payload")
             return
         self._node, self._payloads, self._robots, self._attempt = node, payloads, robots, attempt
+        self._told = node.publish_on(PayloadsMessage, "~/payloads", LATCHED)
         node.serve(SetPayload, "~/set_payload", self._on_request)
+        node.when_adopted(self._tell)
+        self._tell()
 
     def _on_request(self, request: SetPayload.Request, response: SetPayload.Response) -> SetPayload.Response:
         self._node.poll()
@@ -123,11 +129,38 @@ class PayloadService(Generic[E]):
             self._payloads.set(robots, frame, load, lambda robot: self._attempt(engine, robot))
             response.success = True
             response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
-            response.total_mass = robots[0].model.mass + self._payloads.mass
+            response.total_mass = _total_mass(robots[0])
+            self._tell()
         except (ValueError, KeyError, ArithmeticError) as error:
             response.success = False
             response.message = message_of(error)
         return response
+
+    def _tell(self) -> None:
+        """What the robot carries, latched."""
+        engine = self._node.engine
+        if engine is None:
+            return
+        robot = self._robots(engine)[0]
+        message = self._told.msg_type(total_mass=_total_mass(robot))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.payloads = [_message_of(engine.prefix.outside(frame), load) for frame, load in robot.payloads.items()]
+        self._told.publish(message)
+
+
+def _total_mass(robot: Robot) -> float:
+    return float(robot.model.mass + sum(load.mass for load in robot.payloads.values()))
+
+
+def _message_of(frame: str, load: Payload) -> InertiaStamped:
+    message = InertiaStamped()
+    message.header.frame_id = frame
+    message.inertia.m = load.mass
+    message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = load.com.tolist()
+    moments = load.inertia[np.triu_indices(3)].tolist()
+    for name, value in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), moments):
+        setattr(message.inertia, name, value)
+    return message
 
 
 def _load_of(message: InertiaStamped, prefix: Prefix) -> tuple[str, Load]:

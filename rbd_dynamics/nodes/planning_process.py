@@ -23,9 +23,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rbd_dynamics.control.motion_goal import Outcome, Wishes
 from rbd_dynamics.control.planning import PlanRequest
-from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError
-from rbd_dynamics.control.trajectory_message import TrajectoryMessage, decoded
+from rbd_dynamics.control.trajectory import OverError, Trajectory, TrajectoryError, UnknownJointError
+from rbd_dynamics.control.trajectory_goal import GoalMessage, decoded_goal
+from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
 
 #: Imported by its name, not run as __main__: what is pickled there is to be known here. A loop under SCHED_FIFO would
 #: hand that down. Nicer than the loop, but not so nice that a busy machine lets it wait for ever.
@@ -36,18 +38,21 @@ os.nice(2)
 from rbd_dynamics.nodes.planning_process import main
 main()
 """
+AT_ONCE = 0.2  # s: a goal of one point at time zero is one in this time
 HEAD = struct.Struct("=QQ")  # lengths of what follows: pickled, and raw
 ENDED = "the planning process ended: the trajectory is too large for this machine?"
 
 
 @dataclass(frozen=True)
 class Job:
-    """raw: the message; empty: the same as in the job before. ticket: tells answers apart."""
+    """raw: the message; empty: the same as in the job before. ticket: tells answers apart. goal: it is one."""
 
     ticket: int
     request: PlanRequest
     largest: int  # number of points
     takes_over: int  # when, ns: the time from which elapsed counts
+    goal: bool = False
+    decode: Decoder = decoded  # what reads the message of a topic
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,9 @@ class Answer:
     trajectory: Trajectory | None = None
     problem: str = ""
     stamp: int = 0  # of the message, ns
+    outcome: Outcome = "refused"  # of a goal that has a problem
+    wishes: Wishes = Wishes()  # of a goal, with the number of its points
+    points: int = 0
 
 
 class PlanningProcess:
@@ -135,7 +143,7 @@ class PlanningProcess:
             memory = mmap.mmap(descriptors[0], size, access=mmap.ACCESS_COPY)
         finally:
             os.close(descriptors[0])
-        return Answer(answer.ticket, _unpacked(memory, shape, names), stamp=answer.stamp)
+        return replace(answer, trajectory=_unpacked(memory, shape, names))
 
     def _connection(self) -> socket.socket:
         if self._closed:
@@ -174,7 +182,7 @@ def main() -> None:
     importlib.import_module("scipy.linalg")  # now, not with the first job
     connection = socket.socket(fileno=int(sys.argv[1]))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    message: TrajectoryMessage | TrajectoryError = TrajectoryError("there is no message")
+    message: TrajectoryMessage | GoalMessage | TrajectoryError = TrajectoryError("there is no message")
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             length, size = HEAD.unpack(_received(connection, HEAD.size))
@@ -182,23 +190,37 @@ def main() -> None:
             if size:
                 raw = _received(connection, size)
                 try:
-                    message = decoded(raw, job.largest, positions=True)
+                    if job.goal:
+                        message = decoded_goal(raw, job.largest)
+                    else:
+                        message = job.decode(raw, job.largest, positions=True)
                 except TrajectoryError as error:
                     message = error
                 del raw
             _send(connection, *_worked_out(job, message))
 
 
-def _worked_out(job: Job, message: TrajectoryMessage | TrajectoryError) -> tuple[Answer, Trajectory | None]:
+def _worked_out(
+    job: Job, message: TrajectoryMessage | GoalMessage | TrajectoryError
+) -> tuple[Answer, Trajectory | None]:
     try:
         if isinstance(message, TrajectoryError):
             raise message
-        assert message.waypoints is not None
+        points, answer = message.waypoints, Answer(job.ticket, stamp=message.stamp)
+        assert points is not None
+        if isinstance(message, GoalMessage):
+            answer = replace(answer, wishes=message.wishes, points=len(points.times))
+            if points.times[-1] <= 0.0:  # a planner's way of saying that the robot is there already
+                points = replace(points, times=np.array([AT_ONCE]))
         elapsed = 1e-9 * (job.takes_over - message.stamp) if message.stamp else 0.0
-        plan = replace(job.request, elapsed=elapsed).plan(message.waypoints)
-        return Answer(job.ticket, stamp=message.stamp), plan
+        return answer, replace(job.request, elapsed=elapsed).plan(points)
     except TrajectoryError as error:
-        return Answer(job.ticket, problem=str(error)), None
+        outcome: Outcome = "refused"
+        if isinstance(error, UnknownJointError):
+            outcome = "joints"
+        elif isinstance(error, OverError):
+            outcome = "over"
+        return Answer(job.ticket, problem=str(error), outcome=outcome), None
     except MemoryError:
         return Answer(job.ticket, problem="the trajectory needs more memory than there is"), None
 

@@ -35,8 +35,12 @@ def policy(interface: Interface) -> str:
     _rules(profile, "topic", "publish", {*published, *PUBLISHED})
     _rules(profile, "topic", "subscribe", {*subscribed, *SUBSCRIBED})
     _rules(profile, "service", "reply", {*services, *PARAMETER_SERVICES, *LIFE_CYCLE_SERVICES, *OTHER_SERVICES})
+    if interface.used_services:
+        _rules(profile, "service", "request", {service.name for service in interface.used_services})
     if interface.actions:
         _rules(profile, "action", "execute", {action.name for action in interface.actions})
+    if interface.used_actions:
+        _rules(profile, "action", "call", {action.name for action in interface.used_actions})
     ElementTree.indent(root)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n'
     return head + ElementTree.tostring(root, encoding="unicode") + "\n"

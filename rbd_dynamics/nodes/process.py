@@ -24,6 +24,7 @@ from rclpy.utilities import remove_ros_args
 
 from rbd_dynamics.compiler import notice
 from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.nodes import allocator
 from rbd_dynamics.nodes.answering import one_line
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.parameter_files import readable
@@ -49,6 +50,7 @@ def run(
     The exit code: 0; 1 where the node could not start, for one reason in one line; 2 for unknown arguments.
     """
     _handle_signals()
+    allocator.give_back()
     notice.turn_off()  # a node tells of its progress itself
     node, spin, executor = None, None, None
     started = False

@@ -36,6 +36,8 @@ Numbers are finite and at most 1e12; infinity is taken where it means that there
 A joint must have one degree of freedom to be in a `JointState`: lock floating, planar and ball joints
 (`locked_joints`) for `feedforward`; `dynamics_server` takes them in requests; `simulator` moves them, but publishes and
 commands only the others. Mimic joints follow their leader and are neither expected nor commanded.
+
+TF is neither read nor needed: where frames are follows from the description and the joint states.
 """
 
 
@@ -67,6 +69,10 @@ def _section(interface: Interface) -> str:
     ]
     actions = [(f"`{action.name}`", f"`{action.kind}`", action.description) for action in interface.actions]
     services = [(f"`{service.name}`", f"`{service.kind}`", service.description) for service in interface.services]
+    used = [
+        (f"`{each.name}`", f"`{each.kind}`", each.description)
+        for each in (*interface.used_services, *interface.used_actions)
+    ]
     parameters = [
         (
             f"`{parameter.name}`" + (" *" if parameter.dynamic else ""),
@@ -86,6 +92,7 @@ def _section(interface: Interface) -> str:
             _table(("topic", "type", "", "meaning"), topics),
             _table(("service", "type", "meaning"), services),
             *([_table(("action", "type", "meaning"), actions)] if actions else []),
+            *([_table(("used of other nodes", "type", "meaning"), used)] if used else []),
             _table(("parameter", "type", "default", "range", "meaning"), parameters),
         ]
     )

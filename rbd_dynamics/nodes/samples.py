@@ -21,10 +21,20 @@ Array = NDArray[np.float64]
 class Layout:
     """Which numbers of a request belong to which of the robot's, for one list of joint names.
 
+    Parameters:
+        held: where the joints stand that are not named, (nq,) by the names of those that are, as the model has them.
+            None: all have to be named.
+
     Raises ValueError for a name that is unknown, missing or repeated.
     """
 
-    def __init__(self, model: Model, joint_names: Sequence[str], prefix: Prefix) -> None:
+    def __init__(
+        self,
+        model: Model,
+        joint_names: Sequence[str],
+        prefix: Prefix,
+        held: Callable[[Sequence[str]], Array] | None = None,
+    ) -> None:
         robot_names = [prefix.outside(name) for name in model.joint_names]
         self.names = list(joint_names) or robot_names
         counts, known = Counter(self.names), dict.fromkeys(robot_names)
@@ -36,13 +46,16 @@ class Layout:
             if count > 1:
                 raise ValueError(f"joint_names: joint {name!r} is named twice")
         for name in robot_names:
-            if name not in counts:
+            if name not in counts and held is None:
                 raise ValueError(f"joint_names: joint {name!r} is missing")
         by_name = {prefix.outside(joint.name): joint for joint in model.joints}
         joints = [by_name[name] for name in self.names]
-        self.nq, self.nv = model.nq, model.nv
         self.q_columns = _columns(joints, lambda joint: (joint.q_index, joint.kind.nq))
         self.v_columns = _columns(joints, lambda joint: (joint.v_index, joint.kind.nv))
+        self.nq, self.nv = len(self.q_columns), len(self.v_columns)
+        named = len(joints) == len(model.joints)  # all of them: nothing is held, whatever kinds of joints there are
+        self._held = model.neutral() if held is None or named else held([joint.name for joint in joints])
+        self._still = np.zeros(model.nv)
         self.freedoms = [joint.kind.nv for joint in joints]
 
     def positions(self, flat: Sequence[float]) -> Array:
@@ -52,7 +65,7 @@ class Layout:
             raise ValueError(
                 f"positions has {values.size} numbers: expected {self.nq} for each sample ({', '.join(self.names)})"
             )
-        q = np.empty((values.size // self.nq, self.nq))
+        q = np.tile(self._held, (values.size // self.nq, 1))
         q[:, self.q_columns] = values.reshape(-1, self.nq)
         return q
 
@@ -60,13 +73,13 @@ class Layout:
         """(N, nv) in robot order of velocities, accelerations or efforts; empty: zero."""
         values = np.asarray(flat, dtype=float)
         if values.size == 0:
-            return np.zeros((samples, self.nv))
+            return np.tile(self._still, (samples, 1))
         if values.size != samples * self.nv:
             raise ValueError(
                 f"{what} has {values.size} numbers: expected {samples * self.nv}, "
                 f"{self.nv} for each of {samples} samples as in positions"
             )
-        result = np.empty((samples, self.nv))
+        result = np.tile(self._still, (samples, 1))
         result[:, self.v_columns] = values.reshape(samples, self.nv)
         return result
 
@@ -74,12 +87,12 @@ class Layout:
         """(nv,) in robot order of one flag for each joint, or for each degree of freedom."""
         given = np.asarray(flags, dtype=bool)
         if given.size == 0:
-            return np.zeros(self.nv, dtype=bool)
+            return np.zeros(len(self._still), dtype=bool)
         if given.size == len(self.names):
             given = np.repeat(given, self.freedoms)
         if given.size != self.nv:
             raise ValueError(f"{what} has {given.size} flags: expected {len(self.names)}, one for each joint")
-        result = np.empty(self.nv, dtype=bool)
+        result = np.zeros(len(self._still), dtype=bool)
         result[self.v_columns] = given
         return result
 

@@ -13,6 +13,7 @@ from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameter
 from rbd_dynamics.nodes.known_constraints import KnownConstraints
 from rbd_dynamics.nodes.known_contacts import KnownContacts
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.trajectories import interior_point, passes
 
 #: of the robot whose terms are summed
 TERM_KERNELS = (
@@ -56,6 +57,8 @@ def build_engine(model: Model, params: DynamicsServerParameters, progress: Progr
     moving = Robot(model, friction=True) if FRICTION in params.terms else frictionless
     frictionless.compile(*TERM_KERNELS, progress=progress)
     moving.compile(*MOTION_KERNELS, progress=progress)
+    passes.loops()
+    interior_point.loops()
     prefix = Prefix(params.tf_prefix, model)
     reader = None
     if model.nq == model.nv == len(model.joints):

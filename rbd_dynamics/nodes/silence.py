@@ -20,6 +20,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import S
 from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import COMMANDS
 from rbd_dynamics.nodes.samples import flat
 
 TICK = 0.01  # s: between commands where no states come
@@ -53,7 +54,7 @@ class Silence(Generic[S]):
 
     def open(self) -> None:
         """Make the publisher, for `~/commands`. What a stop that is under way has used until now is not needed."""
-        self.publisher = self._node.create_publisher(Float64MultiArray, "~/commands", 10)
+        self.publisher = self._node.create_publisher(Float64MultiArray, "~/commands", COMMANDS)
         self._destroy_left()
         self.keep(self.publisher, self._node.destroy_publisher)
 

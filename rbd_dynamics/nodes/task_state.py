@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tool is and what it feels, as `hybrid_controller` publishes it."""
+"""Where the tool is, what it feels and what is wanted of both, as `hybrid_controller` publishes it."""
 
 from __future__ import annotations
 
+import array
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 
 from rbd_dynamics.nodes.hybrid_engine import Engine
 from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.samples import flat
+
+if TYPE_CHECKING:
+    from rbd_dynamics_interfaces.msg import TaskState
 
 
-def task_state(engine: Engine, felt: NDArray[np.float64], *, tilt: bool) -> JointState:
-    """Task rows: value, velocity; constraint rows: violation, its rate, and multiplier as effort.
+def fill_task_state(message: TaskState, engine: Engine, felt: NDArray[np.float64], *, tilt: bool) -> TaskState:
+    """Of the supervisor's latest output.
 
-    felt (m): multipliers. tilt: with that of a surface whose normal is estimated, as a row of its own.
+    felt (m): multipliers. tilt: with that of a surface whose normal is estimated.
     """
     out, controller = engine.supervisor.output, engine.controller
     assert out is not None
-    message = JointState(name=[*controller.task.row_names, *controller.constraints.row_names])
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, SECOND)
-    message.position = [*out.theta.tolist(), *out.h.tolist()]
-    message.velocity = [*out.rate.tolist(), *out.drift.tolist()]
-    message.effort = [*[0.0] * controller.k, *felt.tolist()]
+    message.controlled_names = [*controller.task.row_names]
+    message.positions, message.velocities = flat(out.theta), flat(out.rate)
+    message.desired_positions = flat(engine.supervisor.motion.state()[0])
+    message.constraint_names = [*controller.constraints.row_names]
+    message.violations, message.violation_rates = flat(out.h), flat(out.drift)
+    message.forces, message.desired_forces = flat(felt), flat(engine.supervisor.force)
     if engine.normal is not None and tilt:
-        message.name = [*message.name, "surface.tilt"]
-        message.position.append(engine.normal.tilt)
-        message.velocity.append(0.0)
-        message.effort.append(0.0)
+        message.surface_tilt = array.array("d", [engine.normal.tilt])
     return message

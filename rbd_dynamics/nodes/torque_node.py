@@ -17,6 +17,7 @@ from rbd_dynamics.nodes.description import BuildError
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.effort_output import EffortOutput
 from rbd_dynamics.nodes.engines import T
+from rbd_dynamics.nodes.hand_over import HandOver
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.messages import RECORDED, SECOND, staleness
@@ -38,6 +39,7 @@ class TorqueNode(MovingNode[P, T]):
         self._payloads = Payloads()
         self._safeguards: Safeguards
         self._output: EffortOutput
+        self.hand_over: HandOver | None = None  # of nodes that take over from each other
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -71,17 +73,40 @@ class TorqueNode(MovingNode[P, T]):
         """
         raise NotImplementedError
 
+    def continue_from(self, engine: T, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+        """Go on with another's last efforts; of them, what the law does not go on with itself (joints).
+
+        efforts: what the law gives for the state that was read. Raises ValueError or ArithmeticError.
+        """
+        return last - efforts
+
+    def stands_by(self, engine: T) -> None:
+        """A state is not answered, because another node commands."""
+
     # --- life cycle -------------------------------------------------------------------------------
 
     def open(self) -> None:
         super().open()
         self._efforts = self.publish_on(JointState, "~/effort", RECORDED)
         PayloadService(self, self._payloads, lambda engine: [engine.robot], self._try_load)
+        if self.hand_over is not None:
+            self.hand_over.open()
 
     def activated(self) -> None:
         super().activated()
         if self.engine is not None:
             self._safeguards.reset()
+            if self.hand_over is not None:
+                self.hand_over.begin(self._output.joints, self.starts_standing_by)
+
+    @property
+    def lets_another_command(self) -> bool:
+        return self.hand_over is not None and self.hand_over.standing_by
+
+    @property
+    def starts_standing_by(self) -> bool:
+        """On activation, by a parameter."""
+        return False
 
     def parameters_changed(self, engine: T, new: P) -> None:
         safeguards = Safeguards(new, self._output.joints)
@@ -126,10 +151,15 @@ class TorqueNode(MovingNode[P, T]):
             self.get_logger().warning(problem)
         self._payloads.forget(dropped)
         self._output = EffortOutput(joints)
+        if self.hand_over is not None:
+            by = self.hand_over.standing_by if self.engine is not None else self.starts_standing_by
+            self.hand_over.begin(self._output.joints, by)
 
     def silent(self, engine: T, reason: str) -> None:
         super().silent(engine, reason)
         self._safeguards.reset()
+        if self.hand_over is not None:
+            self.hand_over.continuation.end()
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -176,6 +206,9 @@ class TorqueNode(MovingNode[P, T]):
         efforts = output.numbers
         try:
             self.respond(engine, reader, now, efforts)
+            if self.hand_over is not None and not self._commands_now(self.hand_over, engine, state_time, efforts):
+                self._last_arrival = now
+                return
         except (ValueError, ArithmeticError) as error:
             self._refuse_state(f"no torque: {error}")
             self.silence.answer(reader)
@@ -198,9 +231,34 @@ class TorqueNode(MovingNode[P, T]):
         safeguards.commanded(efforts, state_time)
         # what the command need not wait for
         if self._efforts.get_subscription_count():
-            self._efforts.publish(output.named(state_time))
+            self._efforts.publish(output.named(state_time, "" if self.hand_over is None else self.hand_over.mark))
         output.cut_off(self.saturated(engine), safeguards.limited)
         self._moved_on(engine, now)
+
+    def _commands_now(self, hand_over: HandOver, engine: T, time: int, efforts: Array) -> bool:
+        """Whether this node commands; changes efforts where it takes over. Raises ValueError or ArithmeticError."""
+        if hand_over.taking:
+            last = hand_over.last()
+            rest = self.continue_from(engine, engine.reader, last, efforts)  # where it raises, the other goes on
+            hand_over.take()
+            hand_over.continuation.begin(rest, time)
+            efforts[:] = np.clip(last, -self.effort_limits(engine), self.effort_limits(engine))
+            self._safeguards.reset()
+            self.get_logger().info("has taken over")
+        elif hand_over.standing_by:
+            self.stands_by(engine)
+            return False
+        elif hand_over.continuation.active:
+            hand_over.continuation.add(efforts, time, self.effort_limits(engine))
+        return True
+
+    def yield_to_another(self) -> None:
+        """Another node has taken over: this one commands nothing, and nothing in place of it."""
+        self.silence.owns = False
+        if self.engine is not None:
+            self._motions.abandon()
+            self._safeguards.reset()
+            self.stands_by(self.engine)
 
     # --- diagnostics ------------------------------------------------------------------------------
 

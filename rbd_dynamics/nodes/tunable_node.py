@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbd_dynamics.nodes import parameters
 from rbd_dynamics.nodes.described_node import DescribedNode
-from rbd_dynamics.nodes.description import P, check_text, message_of
+from rbd_dynamics.nodes.description import P, check_text, check_whole_text, message_of
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.rclpy_private import given_parameters
@@ -36,6 +36,7 @@ class TunableNode(DescribedNode[P, E]):
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.configured = False
         self._agreed = self.params  # what the engine works with: where a build fails, they become so again
+        self._proven_description: str | None = None  # the parameter when an engine was last made
         self._setting_back = False
 
     # --- what a node says about itself ------------------------------------------------------------
@@ -58,9 +59,9 @@ class TunableNode(DescribedNode[P, E]):
             return SetParametersResult(successful=True)
         try:
             new = self.params.changed(changes, self.configured)
-            described = self.configured and new.robot_description != self.params.robot_description
+            described = new.robot_description != self.params.robot_description
             if described:
-                check_text(new.robot_description, "robot_description: ")
+                self._check_description(new)
             if self.engine is not None:
                 self.parameters_changed(self.engine, new)
         except (ValueError, KeyError, ArithmeticError) as error:
@@ -70,7 +71,7 @@ class TunableNode(DescribedNode[P, E]):
             return SetParametersResult(successful=False, reason=f"internal error: {type(error).__name__}: {error}")
         another = self.configured and (self.needs_another(new) or (self.engine is None and not self.building))
         self.params = new
-        if described:
+        if described and self.configured and new.robot_description:
             self.take_description(new.robot_description)
         elif another and self._description:
             self.take_description(self._description)
@@ -79,26 +80,53 @@ class TunableNode(DescribedNode[P, E]):
         else:  # it stays also where the build fails, if it goes with what there is then
             with suppress(ValueError):
                 self._agreed = self._agreed.changed(changes, False)
+        if described and self.configured and not new.robot_description:
+            self.return_to_topic()
         for change in changes:
             if change.name == "use_sim_time":
                 self.time_source_changed(bool(change.value))
         return SetParametersResult(successful=True)
 
+    def _check_description(self, new: P) -> None:
+        """What can be told of another one without keeping torques waiting. Raises ValueError."""
+        text, what = new.robot_description, "robot_description: "
+        if not self.configured:
+            if text:
+                check_whole_text(text, new.largest_description, what)
+        elif text or (self.engine is not None and self._agreed.robot_description):
+            check_text(text, what)
+
     def _adopt(self, engine: E) -> None:
         super()._adopt(engine)
         self._agreed = self.params
+        self._proven_description = self.params.robot_description
 
     def set_back(self) -> list[str]:
+        was = self.params.robot_description
         if self.engine is None:
             new = self.params
             if self._description == new.robot_description:
                 new, self._description = replace(new, robot_description=self._agreed.robot_description), ""
         else:
+            if self._description is self._topic_description:
+                self._topic_description = ""  # it is not tried again
             new, self._description = self._agreed, self._adopted_description
             try:
                 self.parameters_changed(self.engine, new)
             except (ValueError, KeyError, ArithmeticError) as error:  # it keeps what it works with
                 self.get_logger().error(f"parameters are not set back: {message_of(error)}")
+        changed = self._go_back_to(new)
+        if was and not new.robot_description:
+            self.return_to_topic()
+        return changed
+
+    def set_back_description(self) -> list[str]:
+        """The node cannot be configured: the parameter is again what it was when it could, if ever it was."""
+        proven = self._proven_description
+        return [] if proven is None else self._go_back_to(replace(self.params, robot_description=proven))
+
+    def _go_back_to(self, new: P) -> list[str]:
+        """Names of the parameters that were not so."""
         different = [each for each in new.table() if getattr(new, each.name) != getattr(self.params, each.name)]
         self.params = new
         self._setting_back = True

@@ -44,9 +44,14 @@ class WatchedNode(CommandingNode[P, T]):
         super().report(status)
         if self._ended and not self.active:
             status.error(self._ended)
-        if self.engine is not None and self.active and not self._answered:
+        if self.engine is not None and self.active and not self._answered and not self.lets_another_command:
             status.error("no effort published" + ("" if self._refused else ": no joint states arrive"))
         self._answered = 0
+
+    @property
+    def lets_another_command(self) -> bool:
+        """It answers no states, as it should."""
+        return False
 
     # --- states that are not answered -------------------------------------------------------------
 

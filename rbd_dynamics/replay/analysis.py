@@ -15,6 +15,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Comparison, Prediction, predict
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.consequences import (
+    doubted_contacts,
     doubted_drives,
     doubted_friction,
     doubted_inertias,
@@ -111,7 +112,8 @@ def analyse(
     """Compare a recording with a robot, answer the questions, and hand motion and torques to the sinks.
 
     The recording is read once for all that is identified; its segments are gone over again for what needs the result
-    of that: external torques, sinks, which are left open, and series.
+    of that: external torques, sinks, which are left open, and series. Before that, where the friction of some joint is
+    in doubt, to see whether something touches the robot, and if so for a fit that does not take that for friction.
 
     Parameters:
         series: points to be drawn for each signal; 0: none.
@@ -149,19 +151,32 @@ def analyse(
     log, uncertainty = found.log, found.uncertainty()
 
     rubs = friction.results() if friction is not None else None
-    external = None
-    if questions.external_torque:
-        known = None if rubs is None else (lambda v: rubs.torque(names, v, offset=False))
-        external = ExternalTorque(
+
+    def observer(known: FrictionResult | None, *, cautious: bool = True) -> ExternalTorque:
+        return ExternalTorque(
             robot,
             names,
             settings.terms,
             low_pass=found.low_pass,
-            friction=known,
-            breakaway=breakaway_of(robot.model, names, rubs),
+            friction=None if known is None else (lambda v: known.torque(names, v, offset=False)),
+            breakaway=breakaway_of(robot.model, names, known, cautious=cautious),
             thresholds=questions.contact_threshold,
             false_alarms=questions.false_alarms,
         )
+
+    if questions.external_torque and friction is not None and rubs is not None and friction.in_doubt(rubs):
+        first = observer(rubs, cautious=False)
+        passes.one_more()
+        for segment, prediction in passes.over(found, robot, settings):
+            first.add(segment, prediction)
+        touched = [(event.start, event.end) for event in first.results().events]
+        if touched:
+            apart = FrictionIdentifier(robot, **common, touched=touched)
+            passes.one_more()
+            for segment in passes.segments(found):
+                apart.add(segment)
+            rubs = apart.results()
+    external = observer(rubs) if questions.external_torque else None
     why = diagnosis.results() if diagnosis is not None else DiagnosisResult((), ())
     believed = doubted_friction(rubs, why) if rubs is not None else None
     drawn = Series(names, found.rate, points=series) if series else None
@@ -177,7 +192,7 @@ def analyse(
         doubted_drives(drives.results(), why) if drives is not None else None,
         doubted_payload(payload.results(), why) if payload is not None else None,
         doubted_inertias(inertias.results(), why) if inertias is not None else None,
-        external.results() if external is not None else None,
+        doubted_contacts(external.results(), why) if external is not None else None,
         energy.results() if energy is not None else None,
         why if diagnosis is not None else None,
         drawn,
@@ -188,22 +203,30 @@ class _Passes:
     """Goes over a recording several times, with one progress from 0 to 1."""
 
     def __init__(self, count: int, progress: Progress | None) -> None:
-        self._count, self._progress, self._done = count, progress, 0
-        self._spool = Spool()
+        self._left, self._progress, self._done = count, progress, 0.0
+        self._first, self._spool = True, Spool()
+
+    def one_more(self) -> None:
+        """Than there were to be; they share the progress that is left."""
+        self._left += 1
 
     def report(self, fraction: float) -> None:
         if self._progress is not None:
-            self._progress((self._done + fraction) / self._count)
+            self._progress(self._done + fraction * (1.0 - self._done) / self._left)
 
     def over(self, found: Segments, robot: Robot, settings: Settings) -> Iterator[tuple[Segment, Prediction]]:
-        for segment in self._segments(found):
+        for segment in self.segments(found):
             yield segment, predict(robot, segment, terms=settings.terms)
-        self._done += 1
 
-    def _segments(self, found: Segments) -> Iterator[Segment]:
-        if not self._spool.complete:
-            return self._spool.passing(found) if self._done + 1 < self._count else iter(found)
-        return self._spool.segments(self.report)
+    def segments(self, found: Segments) -> Iterator[Segment]:
+        if self._spool.complete:
+            yield from self._spool.segments(self.report, last=self._left == 1)
+        elif self._first and self._left > 1:
+            yield from self._spool.passing(found)
+        else:
+            yield from found
+        self._done += (1.0 - self._done) / self._left
+        self._left, self._first = self._left - 1, False
 
 
 def _signals(

@@ -42,6 +42,7 @@ class ExternalTorqueResult(Plain):
         spread: {joint: N m}, the median deviation from that.
         peak: {joint: N m}, the largest size.
         events: in order; `omitted`: how many more there were.
+        doubt: why none can be told; empty where they can.
     """
 
     threshold: dict[str, float]
@@ -52,6 +53,7 @@ class ExternalTorqueResult(Plain):
     peak: dict[str, float]
     events: tuple[ContactEvent, ...]
     omitted: int
+    doubt: str = ""
 
 
 class ExternalTorque:
@@ -97,7 +99,7 @@ class ExternalTorque:
         self._peak = np.zeros(len(self.names))
         self._squares, self._samples = np.zeros(len(self.names)), 0
         self._measured = np.zeros(len(self.names), dtype=bool)
-        self._number = -1
+        self._number, self._settled = -1, 0.0  # of the segment, and when the observer is in it
 
     def _named(self, thresholds: float | Mapping[str, float]) -> Array:
         if not isinstance(thresholds, Mapping):
@@ -116,13 +118,14 @@ class ExternalTorque:
         dt = float(segment.t[-1] - segment.t[0]) / (len(segment) - 1)
         if segment.number != self._number:
             self._observer.reset()
-            self._number = segment.number
+            self._number, self._settled = segment.number, float(segment.t[0]) + self._observer.settling
         external = self._observer.of_samples(segment.q, segment.v, tau, dt)
         self._measured |= segment.measured
         self._squares += np.einsum("nj,nj->j", prediction.tau, prediction.tau)
         self._samples += len(segment)
         found = np.where(segment.measured, external, np.nan)
-        seen = np.where(segment.filled[:, None], np.nan, found) if segment.filled.any() else found
+        unknown = segment.filled | (segment.t < self._settled)
+        seen = np.where(unknown[:, None], np.nan, found) if unknown.any() else found
         np.fmax(self._peak, np.fmax.reduce(np.abs(seen), axis=0), out=self._peak)
         self._ticks.add(segment.t, segment.number, segment.start, seen, segment.v, dt)
         return found
@@ -143,6 +146,8 @@ class ExternalTorque:
         rms = np.sqrt(self._squares / max(1, self._samples))
         moving = in_motion(self._ticks)
         known = np.where(np.isfinite(self._breakaway), self._breakaway, BREAKAWAY * moving.friction())
+        if self._given is not None:  # whoever gives a threshold knows what a joint shows at rest
+            known[np.isinf(known)] = 0.0
         breakaway = np.where(self._measured, known, np.inf)
         least = np.maximum(LEAST * rms, VARIES * np.where(np.isfinite(breakaway), breakaway, 0.0))
         values = calibrated(self._ticks, least, breakaway, per_hour=self._false_alarms, duration=self._duration)
@@ -165,10 +170,13 @@ class ExternalTorque:
         )
 
 
-def breakaway_of(model: Model, names: Sequence[str], friction: FrictionResult | None) -> Array:
+def breakaway_of(
+    model: Model, names: Sequence[str], friction: FrictionResult | None, *, cautious: bool = True
+) -> Array:
     """Torque (nv) that friction may hold at rest: by the friction that was found, else by the description's.
 
-    Where none was found within what it may be, the most that it may be; infinite where neither says anything.
+    Where none was found, but may be some, the most that it may be, unless not `cautious`. Infinite where neither says
+    anything.
     """
     found = np.full(len(names), np.inf)
     for joint in model.joints:
@@ -176,7 +184,9 @@ def breakaway_of(model: Model, names: Sequence[str], friction: FrictionResult | 
             found[joint.v_index] = joint.friction
     for one in friction.joints if friction is not None else ():
         levels = [one.coulomb] if one.stribeck is None else [one.coulomb, one.stribeck.breakaway]
-        known = [level.value if level.value > 0.0 else level.upper for level in levels if level.identifiable]
+        known = [
+            level.upper if cautious and level.value <= 0.0 else level.value for level in levels if level.identifiable
+        ]
         if known:
             found[names.index(one.joint)] = max(0.0, *known)
     return BREAKAWAY * found

@@ -133,6 +133,7 @@ class Screen:
         self._done = 0  # of these have been judged
         self._previous: tuple[int, Array] | None = None  # the last good sample
         self._undriven = 0  # samples in a row, up to the last one
+        self._jumped = False  # onto one of these
         self._braked = False
 
     def feed(self, stamps: Stamps, numbers: Array, *, last: bool = False) -> Iterator[tuple[bool, Stamps, Array]]:
@@ -200,14 +201,15 @@ class Screen:
                 yield cut, stamps[begin:k], numbers[begin:k]
                 cut = False
             begin = int(k)
+            self._jumped = self._jumped or bool(jumped[k])
             if undriven[k] and self._is_braked(numbers[k]):
                 self._undriven += 1
                 begin += 1
                 continue
-            cut = bool(jumped[k]) or self._undriven > 1
-            self._log.count("state jumps", number=int(jumped[k] and self._undriven <= 1))
+            cut = self._jumped or self._undriven > 1
+            self._log.count("state jumps", number=int(self._jumped and self._undriven <= 1))
             self._log.count("braked stretches", number=int(self._undriven > 1))
-            self._undriven = 0
+            self._undriven, self._jumped = 0, False
         if len(stamps) > begin:
             yield cut, stamps[begin:], numbers[begin:]
         if len(stamps):

@@ -27,8 +27,9 @@ class Noise:
 
     def add(self, piece: Piece) -> None:
         self.samples += len(piece.filled)
-        removed = np.nan_to_num(piece.raw - piece.signals)
-        self._squares.add(np.einsum("fjn,fjn->fj", removed, removed))
+        removed = np.moveaxis(piece.raw - piece.signals, -1, 0)  # as they lie in memory
+        removed *= removed
+        self._squares.add(np.nan_to_num(removed.sum(axis=0)))
 
     def merge(self, other: Noise) -> None:
         self.samples += other.samples

@@ -91,15 +91,16 @@ class Resampler:
         self, grid: Array, before: NDArray[np.intp], first: NDArray[np.intp]
     ) -> tuple[Array, NDArray[np.intp]]:
         """Of four samples for each time (N, 4), and which samples they are."""
-        indices = first[:, None] + np.arange(4)
-        points = self._times[indices]
-        x = points - grid[:, None]
-        weights = np.ones_like(x)
+        points = np.stack([self._times[first + k] for k in range(4)])  # four rows: faster than four columns
+        x = points - grid
+        steps = np.diff(points, axis=0)
+        rows = np.ones_like(x)
         for k in range(4):
             for other in range(4):
                 if other != k:
-                    weights[:, k] *= x[:, other] / (points[:, other] - points[:, k])
-        uneven = np.diff(points, axis=1).min(axis=1) < self._closest
+                    rows[k] *= x[other] / (points[other] - points[k])
+        weights, indices = np.ascontiguousarray(rows.T), first[:, None] + np.arange(4)
+        uneven = steps.min(axis=0) < self._closest
         if uneven.any():
             left, right = self._times[before[uneven]], self._times[before[uneven] + 1]
             share = (grid[uneven] - left) / (right - left)

@@ -199,16 +199,12 @@ class Segments:
         self.log.samples += count
         self.noise.add(piece)
         stamps = origin + np.rint((piece.start + np.arange(count)) / (self.rate * SECOND)).astype(np.int64)
-        q: Array = np.tile(self._neutral, (count, 1))
-        q[:, self._q_index] = piece.signals[0].T
-        motion = np.zeros((2, count, self.model.nv))
-        efforts = np.full((2, count, self.model.nv), np.nan)
-        motion[0][:, self._v_index], motion[1][:, self._v_index] = piece.velocity.T, piece.acceleration.T
-        efforts[0][:, self._v_index], efforts[1][:, self._v_index] = piece.signals[2].T, piece.raw[2].T
+        q = _placed(piece.signals[0].T, self._q_index, self._neutral)
+        still, unknown = np.zeros(self.model.nv), np.full(self.model.nv, np.nan)
+        v, a = (_placed(part, self._v_index, still) for part in (piece.velocity.T, piece.acceleration.T))
+        tau, raw = (_placed(part, self._v_index, unknown) for part in (piece.signals[2].T, piece.raw[2].T))
         t: Array = np.asarray((stamps - (self.survey.first - self._shift)) * SECOND, dtype=float)
-        return Segment(
-            number, piece.start, stamps, t, q, motion[0], motion[1], efforts[0], efforts[1], self.measured, piece.filled
-        )
+        return Segment(number, piece.start, stamps, t, q, v, a, tau, raw, self.measured, piece.filled)
 
     def _falls(self, positions: Array) -> bool:
         """Whether gravity would move the robot there, by the joints whose effort is measured."""
@@ -287,6 +283,15 @@ class Segments:
         topics = [topic.name for topic in self.recording.joint_state_topics() if topic.name != self.topic.name]
         if topics:
             self.log.remark(f"joint states taken from {self.topic.name}; there are others: {', '.join(topics)}")
+
+
+def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:
+    """(N, n) contiguous, with values (N, k) in these columns and `others` (n,) elsewhere."""
+    if len(columns) == len(others) and (np.diff(columns) == 1).all():
+        return np.array(values, order="C")
+    found: Array = np.tile(others, (len(values), 1))
+    found[:, columns] = values
+    return found
 
 
 def segments(

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.replay.interval_sums import reduce_intervals
+
 Array = NDArray[np.float64]
 
 POSITION = "position"  # the signal of joints with one number, zero for all others
@@ -17,7 +19,8 @@ WITH_FRICTION = "with friction"  # the signal of the predicted torque and the fr
 class Series:
     """Smallest, mean and largest value in intervals of time, whose width doubles as the recording grows.
 
-    No peak gets lost, and the result does not depend on how the samples are cut into stretches.
+    No peak gets lost, and the result does not depend on how the samples are cut into stretches. Segments are kept apart
+    unless they are more than `points`.
 
     Parameters:
         names: of the degrees of freedom (nv).
@@ -34,8 +37,9 @@ class Series:
         self._level = 0  # an interval is 2^level samples wide
         self._place = np.zeros(0, dtype=np.int64)  # of each interval, in its width
         self._segment = np.zeros(0, dtype=np.int64)
+        self._apart = True  # segments are
         self._count = np.zeros(0)
-        self._parts: Array = np.zeros((3, 0, 0, len(self.names)))  # low, high, sum; intervals; signals; joints
+        self._room: Array = np.zeros((3, 0, 2 * points, len(self.names)))  # low, high, sum; signals; intervals; joints
 
     def add(self, t: Array, segment: int, signals: Mapping[str, Array]) -> None:
         """Samples at times t (N,), s, of a segment: {name: (N, nv)}, the same names each time."""
@@ -43,37 +47,44 @@ class Series:
             return
         if not self.signals:
             self.signals = tuple(signals)
-            self._parts = np.zeros((3, 0, len(self.signals), len(self.names)))
+            self._room = np.zeros((3, len(self.signals), 2 * self._points, len(self.names)))
         if tuple(signals) != self.signals:
             raise ValueError(f"signals {', '.join(signals)} in place of {', '.join(self.signals)}")
-        values = np.stack([signals[name] for name in self.signals], axis=1)
-        place = np.floor(t * self._rate + 0.5).astype(np.int64) >> self._level
-        self._append(place, np.full(len(t), segment), np.ones(len(t)), (values, values, values))
-        while len(self._place) > 2 * self._points:
-            self._level += 1
-            taken = self._place >> 1, self._segment, self._count, list(self._parts)
-            self._place, self._segment, self._count = self._place[:0], self._segment[:0], self._count[:0]
-            self._parts = self._parts[:, :0]
-            self._append(*taken)
+        number = np.floor(t * self._rate + 0.5).astype(np.int64)
+        while True:
+            segment = segment if self._apart else 0
+            place = number >> self._level
+            first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+            goes_on = len(self._place) > 0 and self._place[-1] == place[0] and self._segment[-1] == segment
+            begin = len(self._place) - int(goes_on)  # the first interval may continue the last one that is there
+            if begin + len(first) <= 2 * self._points:
+                break
+            self._widen()
+        counts = np.diff(first, append=len(t)).astype(float)
+        counts[0] += self._count[-1] if goes_on else 0.0
+        self._place = np.concatenate([self._place[:begin], place[first]])
+        self._segment = np.concatenate([self._segment[:begin], np.full(len(first), segment)])
+        self._count = np.concatenate([self._count[:begin], counts])
+        for level, part in zip((np.inf, -np.inf, 0.0), self._parts):
+            part[:, begin + int(goes_on) :] = level
+        for row, name in enumerate(self.signals):
+            reduce_intervals(np.ascontiguousarray(signals[name], dtype=float), first, *self._parts[:, row, begin:])
 
-    def _append(
-        self, place: NDArray[np.int64], segment: NDArray[np.int64], count: Array, parts: Sequence[Array]
-    ) -> None:
-        """Neighbours in the same interval become one; the first may continue the last one that is there."""
-        place = np.concatenate([self._place[-1:], place])
-        segment = np.concatenate([self._segment[-1:], segment])
-        count = np.concatenate([self._count[-1:], count])
-        first = np.flatnonzero((np.diff(place) != 0) | (np.diff(segment) != 0)) + 1
-        first = np.concatenate([[0], first])
-        self._place = np.concatenate([self._place[:-1], place[first]])
-        self._segment = np.concatenate([self._segment[:-1], segment[first]])
-        self._count = np.concatenate([self._count[:-1], np.add.reduceat(count, first)])
-        known, begin = self._parts[:, :-1], self._parts[:, -1:]
-        functions = (np.minimum, np.maximum, np.add)
-        rows = [np.concatenate([one, part]) if len(one) else part for one, part in zip(begin, parts)]
-        self._parts = np.concatenate(
-            [known, np.stack([_reduced(function, part, first) for function, part in zip(functions, rows)])], axis=1
-        )
+    def _widen(self) -> None:
+        """Neighbours of the same segment become one."""
+        if np.count_nonzero(np.diff(self._segment)) >= self._points:  # an interval each would be too many
+            self._apart, self._segment = False, np.zeros_like(self._segment)
+        self._level += 1
+        place, known = self._place >> 1, self._parts
+        first = np.flatnonzero((np.diff(place, prepend=-1) != 0) | (np.diff(self._segment, prepend=-1) != 0))
+        self._place, self._segment = place[first], self._segment[first]
+        self._count = np.add.reduceat(self._count, first)
+        for function, part, new in zip((np.minimum, np.maximum, np.add), known, self._parts):
+            new[:] = function.reduceat(part, first, axis=1)
+
+    @property
+    def _parts(self) -> Array:
+        return self._room[:, :, : len(self._place)]
 
     @property
     def width(self) -> float:
@@ -97,22 +108,12 @@ class Series:
 
     def low(self, signal: str) -> Array:
         """Smallest values (intervals, nv)."""
-        return self._spread(self._parts[0, :, self.signals.index(signal)])
+        return self._spread(self._parts[0, self.signals.index(signal)])
 
     def high(self, signal: str) -> Array:
         """Largest values (intervals, nv)."""
-        return self._spread(self._parts[1, :, self.signals.index(signal)])
+        return self._spread(self._parts[1, self.signals.index(signal)])
 
     def mean(self, signal: str) -> Array:
         """Means (intervals, nv)."""
-        return self._spread(self._parts[2, :, self.signals.index(signal)] / self._count[:, None])
-
-
-def _reduced(function: np.ufunc, values: Array, first: NDArray[np.intp]) -> Array:
-    """function.reduceat along the first axis; several times as fast where all but the ends are of one width."""
-    widths = np.diff(first)
-    if len(widths) < 3 or (widths[1:] != widths[1]).any():
-        return np.asarray(function.reduceat(values, first, axis=0))
-    inner = values[first[1] : first[-1]].reshape(len(widths) - 1, int(widths[1]), *values.shape[1:])
-    ends = [function.reduce(values[begin:stop], axis=0)[None] for begin, stop in ((0, first[1]), (first[-1], None))]
-    return np.concatenate([ends[0], function.reduce(inner, axis=1), ends[1]])
+        return self._spread(self._parts[2, self.signals.index(signal)] / self._count[:, None])

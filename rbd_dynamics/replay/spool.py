@@ -30,7 +30,7 @@ class _Kept(NamedTuple):
 
 
 class Spool:
-    """Takes the segments of a first pass as they go by, and has them for a second, if there was room for all.
+    """Takes the segments of a first pass as they go by, and has them for others, if there was room for all.
 
     The file is a temporary one without a name. A full disk is no error: the recording is there to be read again.
     """
@@ -54,8 +54,8 @@ class Spool:
             yield segment
         self.complete = self._file is not None
 
-    def segments(self, progress: Progress) -> Iterator[Segment]:
-        """They once more; only where they are `complete`. Nothing is kept any longer."""
+    def segments(self, progress: Progress, *, last: bool = True) -> Iterator[Segment]:
+        """They once more; only where they are `complete`. last: nothing is kept any longer."""
         assert self.complete
         self._file.seek(0)
         for count, kept in enumerate(self._kept, start=1):
@@ -66,7 +66,8 @@ class Spool:
                 number=kept.number, start=kept.start, measured=kept.measured, **dict(zip(_ARRAYS, arrays, strict=True))
             )
             progress(count / len(self._kept))
-        self._forget()
+        if last:
+            self._forget()
 
     def _keep(self, segment: Segment) -> None:
         arrays = [np.ascontiguousarray(getattr(segment, name)) for name in _ARRAYS]

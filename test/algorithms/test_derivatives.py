@@ -14,6 +14,7 @@ from helpers.robots import (
     load_robot,
     load_twin,
     needs_pinocchio,
+    quick_backend,
     random_state,
     random_tree,
 )
@@ -69,7 +70,7 @@ def test_forward_dynamics_derivatives_are_pinocchios(name: str, base: str) -> No
 @pytest.mark.parametrize("model", trees(), ids=lambda m: f"{m.base}-{len(m.bodies)}-{m.nv}")
 def test_derivatives_of_trees_are_finite_differences(model: Model) -> None:
     rng = np.random.default_rng(5)
-    robot = rbd.Robot(model, backend="python", friction=True)
+    robot = rbd.Robot(model, backend=quick_backend(model), friction=True)
     q, _, a = random_state(model, rng)
     v = 0.3 * rng.normal(size=model.nv)
     by_q, by_v, by_a = robot.inverse_dynamics_derivatives(q, v, a)
@@ -88,7 +89,7 @@ def test_derivatives_of_trees_are_finite_differences(model: Model) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_hybrid_derivatives_are_finite_differences(model: Model, share: float) -> None:
     rng = np.random.default_rng(6)
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     q, v, a = random_state(model, rng)
     prescribed = rng.random(model.nv) < share
     _, tau = robot.hybrid_dynamics(q, v, a, robot.inverse_dynamics(q, v, a), prescribed)
@@ -130,7 +131,7 @@ def test_compiled_derivatives_equal_the_reference(name: str) -> None:
 @pytest.mark.parametrize("model", trees()[:12], ids=lambda m: f"{m.base}-{len(m.bodies)}-{m.nv}")
 def test_frame_derivatives_are_finite_differences(model: Model) -> None:
     rng = np.random.default_rng(8)
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     q, v, a = random_state(model, rng)
     frame = model.frames[-1].name
 

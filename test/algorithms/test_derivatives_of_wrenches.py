@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from helpers.differences import STEP, along_tangent, along_velocity, relative
 from helpers.mixed_trees import mixed_tree
-from helpers.robots import ROBOTS, SAMPLE, SINGULAR, load_robot, load_twin, needs_pinocchio, random_state, random_tree
+from helpers.robots import (
+    ROBOTS,
+    SAMPLE,
+    SINGULAR,
+    load_robot,
+    load_twin,
+    needs_pinocchio,
+    quick_backend,
+    random_state,
+    random_tree,
+)
 
 import rbd_dynamics as rbd
 from rbd_dynamics.analysis import operational_space
@@ -35,7 +45,7 @@ def state_of(model: Model, seed: int = 3):
 
 @every_tree
 def test_wrenches_count_in_derivatives(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python", friction=True)
+    robot = rbd.Robot(model, backend=quick_backend(model), friction=True)
     q, v, a, f = state_of(model)
     by_q, by_v, by_a = robot.inverse_dynamics_derivatives(q, v, a, f_ext=f)
     assert relative(by_q, along_tangent(model, q, lambda x: robot.inverse_dynamics(x, v, a, f_ext=f))) < 1e-6
@@ -93,7 +103,7 @@ def test_derivatives_of_momentum_are_pinocchios(name: str, base: str) -> None:
 
 @every_tree
 def test_derivatives_of_momentum_and_center_of_mass(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     robot.set_payload(model.frame_names[0], 2.0, com=(0.3, -0.4, 0.5))  # what is fixed to the world counts, too
     q, v, a, _ = state_of(model)
 
@@ -116,7 +126,7 @@ def test_derivatives_of_momentum_and_center_of_mass(model: Model) -> None:
 
 @every_tree
 def test_derivatives_of_joint_reactions(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     q, v, a, f = state_of(model)
     by_q, by_v, by_a = robot.joint_reaction_derivatives(q, v, a, f_ext=f)
     assert relative(by_q, along_tangent(model, q, lambda x: robot.joint_reactions(x, v, a, f_ext=f))) < 1e-6
@@ -126,7 +136,7 @@ def test_derivatives_of_joint_reactions(model: Model) -> None:
 
 @every_tree
 def test_dynamics_are_affine_in_wrenches(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     q, v, a, _ = state_of(model)
     frame = model.frame_names[-1]
     tau = robot.inverse_dynamics(q, v, a)
@@ -145,7 +155,7 @@ def test_dynamics_are_affine_in_wrenches(model: Model) -> None:
 
 @every_tree
 def test_second_derivatives(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python", friction=True)
+    robot = rbd.Robot(model, backend=quick_backend(model), friction=True)
     q, v, a, f = state_of(model)
     rng = np.random.default_rng(9)
     direction = tuple(rng.normal(size=(3, model.nv)))
@@ -204,7 +214,7 @@ def test_batches_and_backends_agree() -> None:
 
 @every_tree
 def test_derivative_of_the_effective_inertia(model: Model) -> None:
-    robot = rbd.Robot(model, backend="python")
+    robot = rbd.Robot(model, backend=quick_backend(model))
     q, *_ = state_of(model)
     frame = model.frame_names[-1]
     found = robot.inverse_effective_inertia_derivative(q, frame)

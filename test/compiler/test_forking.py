@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
-from rbd_dynamics.compiler import backends, native
+from rbd_dynamics.compiler import backends, llvm_machine, native
 from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.kernels import bound_model
 from rbd_dynamics.model.joints import Revolute
@@ -78,7 +78,7 @@ def test_a_fork_waits_until_llvm_is_at_rest():
     inside, order = threading.Event(), []
 
     def hold() -> None:
-        with native._llvm_lock:
+        with llvm_machine.llvm_lock:
             inside.set()
             told.wait(ENOUGH)
             order.append("left")

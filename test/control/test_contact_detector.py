@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.contact_detector import FOLLOWS, GRACE, HOLD, ContactDetector
+from rbd_dynamics.control.contact_detector import FOLLOWS, GRACE, HOLD, SETTLES, ContactDetector
 from rbd_dynamics.control.contact_thresholds import deviation, level_of
 
 DT = 0.01
@@ -113,6 +113,35 @@ def test_a_robot_that_stands_from_the_beginning_may_move_off():
     moves = np.repeat([0.0, 1.0], 300)[:, None]
     external = np.where(moves > 0.0, -18.0, 18.0)
     assert not seconds(external, moves, breakaway=20.0)[0].any()
+
+
+@pytest.mark.parametrize("watched", [1.0, 10.0])
+def test_a_press_on_a_joint_that_never_moved_is_none_of_its_offset(watched):
+    """Seen: a press that grows in half a second was taken into the baseline as it grew, and never found."""
+    grown = np.concatenate([np.zeros(int(watched / DT)), np.linspace(0.0, 30.0, 50), np.full(100, 30.0), np.zeros(100)])
+    contact, detector = seconds(5.0 + grown[:, None], 0.0, thresholds=[2.0], breakaway=3.0, duration=0.05)
+    begin, end = changes(contact)
+    pressed = int(watched / DT)
+    assert pressed < begin < pressed + 50 and abs(end - (pressed + 155)) < 5
+    assert detector.baseline[0] == pytest.approx(5.0, abs=2.0 if watched < 2.0 else 0.5)
+
+
+def test_noise_before_the_first_motion_is_averaged_into_the_baseline():
+    noise = np.random.default_rng(0).normal(size=(2000, 2))
+    noise[:300, 1] = np.nan  # comes later
+    contact, detector = seconds(4.0 + noise, 0.0, thresholds=[9.0, 9.0], breakaway=[0.0, 5.0])
+    assert not contact.any()
+    few = round(SETTLES / DT)  # values in which it leans on the first
+    share = (1.0 - 1.0 / few) ** np.arange(few - 1, -1, -1.0) / few
+    share[0] *= few
+    for joint, seen in enumerate((noise[:, 0], noise[300:, 1])):
+        expected = 4.0 + (few * (share @ seen[:few]) + seen[few:].sum()) / len(seen)
+        np.testing.assert_allclose(detector.baseline[joint], expected, rtol=1e-12)
+
+
+def test_an_offset_that_drifts_before_the_first_motion_is_followed_slowly():
+    external = np.concatenate([np.zeros(20_000), np.linspace(0.0, 3.0, 60_000)])[:, None]  # 5 mN m/s
+    assert not seconds(external, 0.0)[0].any()
 
 
 def test_joints_without_a_torque_are_left_out():

@@ -76,6 +76,15 @@ def test_holds_until_it_is_engaged():
     np.testing.assert_allclose(cell.plant.state[0], start, atol=1e-5)
 
 
+def test_what_stopped_it_is_over_when_it_begins_anew():
+    supervisor = Cell().run(0.1).engage().supervisor
+    supervisor.stop("it slipped")
+    supervisor.hold_anew("silent")  # no reason of its own: it held already
+    assert supervisor.reason == "it slipped"
+    supervisor.begin_anew()
+    assert (supervisor.mode, supervisor.reason) == ("hold", "activated anew")
+
+
 def test_finds_the_surface_presses_and_follows():
     cell = Cell(height=0.01).run(0.1).engage()
     assert cell.supervisor.mode == "approach"

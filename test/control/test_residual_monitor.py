@@ -91,6 +91,20 @@ def test_offset_and_external_torque_are_seen_late_by_what_is_stated(robot):
     assert abs(end - (2.4 + np.log(1 / RELEASE_OF_PEAK) / 40 + 0.02)) < 0.006
 
 
+def test_an_offset_is_no_contact_at_the_beginning_nor_after_a_gap(robot):
+    t, q, v, a = trajectory(6, 1500)
+    tau = robot.inverse_dynamics(q, v, a) + np.array([0.0, 8.0, -5.0, 0.0, 0.0, 0.0])
+    t[750:] += 5.0
+    for still in (False, True):
+        if still:
+            q, v = np.tile(q[:1], (len(t), 1)), np.zeros_like(v)
+            tau = robot.gravity(q) + np.array([0.0, 8.0, -5.0, 0.0, 0.0, 0.0])
+        monitor = ResidualMonitor(robot, thresholds=1.0)
+        *_, contact = run(monitor, t, q, v, tau)
+        assert monitor.restarts == 1 and not contact.any()
+        np.testing.assert_allclose(monitor.detector.baseline, [0, -8.0, 5.0, 0, 0, 0], atol=0.2)
+
+
 @pytest.mark.parametrize("terms", [("inertia", "coriolis"), ("inertia", "coriolis", "gravity", "friction")])
 def test_terms_of_the_efforts(terms):
     robot = Robot(load_robot("panda"))

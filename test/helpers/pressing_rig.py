@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks import pressing
 from helpers.ros_nodes import Conversation, joint_state
+from helpers.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
@@ -43,6 +44,8 @@ class Rig(Conversation):
         from std_srvs.srv import SetBool, Trigger
         from trajectory_msgs.msg import JointTrajectory
 
+        from rbd_dynamics_interfaces.msg import TaskState
+
         super().__init__(ros, node)
         self.plant = plant
         self.height = height  # of the surface
@@ -52,7 +55,7 @@ class Rig(Conversation):
         self.desired = ros.publisher(WrenchStamped, f"{node.name}/desired_wrench")
         self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-        self.task = ros.collect(JointState, f"{node.name}/task_state", 1000)
+        self.task = ros.collect(TaskState, f"{node.name}/task_state", 1000)
         self._engage = ros.client(SetBool, f"{node.name}/engage")
         self.tare = ros.client(Trigger, f"{node.name}/tare")
         self.time = 1_000_000_000
@@ -110,16 +113,7 @@ class Rig(Conversation):
         if self.sensor_works:
             self.wrenches.publish(self.reading(force))
         state = joint_state(pressing.ARM, q, v, stamp=self.time)
-        self.states.publish(state)
-        begin = again = time.monotonic()
-        while not self.efforts or self.efforts[-1].header.stamp != state.header.stamp:
-            now = time.monotonic()
-            assert now < begin + 5.0, f"waited 5 s in vain for an effort\n{self.node.log}"
-            if now > again + 0.3:  # best effort: it may be lost
-                self.states.publish(state)
-                again = now
-            time.sleep(5e-5)
-        tau = np.array(self.efforts[-1].effort)
+        tau = in_lockstep(self.states, state, self.efforts, self.node)
         if self.soft is None:
             self.plant.advance(tau, 1e-3)
         else:

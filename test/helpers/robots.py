@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.model import Model, ModelWarning, load_urdf
 from rbd_dynamics.model.joints import (
     Continuous,
@@ -255,6 +256,11 @@ def random_state(model: Model, rng: np.random.Generator) -> State:
 # --- random trees --------------------------------------------------------------------------------
 
 ALL_KINDS = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")
+
+
+def quick_backend(model: Model) -> Backend:
+    """For a few calls: traced where that is quick, else the plain algorithm, which is what is traced."""
+    return "python" if model.nv <= 9 else "reference"
 
 
 def random_tree(

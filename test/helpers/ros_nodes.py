@@ -115,6 +115,7 @@ class Ros:
         """A function that calls a service: fields of the request in, response out."""
         client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
         assert client.wait_for_service(PATIENCE), f"waited {PATIENCE:g} s in vain for service {name}"
+        time.sleep(OTHER_SIDE)  # a response to whom the server does not know is lost
 
         def call(request: Any = None, **fields: Any) -> Any:
             future = client.call_async(request or kind.Request(**fields))

@@ -22,6 +22,21 @@ def answer_to(stamp, efforts, timeout=5.0):
     return None
 
 
+def in_lockstep(states, state, efforts, *nodes):
+    """The effort that answers a state, which is published until it comes; nodes: whose logs to show if it does not."""
+    states.publish(state)
+    begin = again = time.monotonic()
+    while not efforts or efforts[-1].header.stamp != state.header.stamp:
+        now = time.monotonic()
+        logs = "\n".join(node.log for node in nodes) if now > begin + 5.0 else ""
+        assert now < begin + 5.0, f"waited 5 s in vain for an effort\n{logs}"
+        if now > again + 0.3:  # best effort: it may be lost
+            states.publish(state)
+            again = now
+        time.sleep(5e-5)
+    return np.array(efforts[-1].effort)
+
+
 class Talk(Conversation):
     """Joint states to a feedforward node, and its answers."""
 

@@ -234,7 +234,7 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
 NO_DYNAMICS = {
     "carrying",
     "body_wrenches", "compile", "compile_constrained", "constrained", "constrained_kernel", "custom_kernel",
-    "inertia_input", "inertial_parameters", "set_payload",
+    "inertia_input", "inertial_parameters", "payloads", "set_payload",
     "contact_forward_dynamics", "contact_impulse", "contact_inverse_dynamics", "evaluation", "in_contact",
     "ready_kernels",
 }  # fmt: skip

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -241,6 +242,124 @@ def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
     assert judge.counts.wrong == 1
 
 
+def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
+    """It moves so much that what is safe at one state is not at the others."""
+    from benchmarks.faults.judge import Judge
+    from benchmarks.faults.robot import Motion, oracle
+
+    seen = []
+    judge = Judge(Motion(BEGIN, 0.3), np.zeros(102, np.int64), seen.append)
+    first = BEGIN + 10**9
+    stamps = first + 4 * 10**6 * np.arange(1, 101)
+    judge._ring[:101] = [*stamps, len(stamps)]
+    model, late = oracle("panda", None), int(stamps[-1]) + 10**6
+
+    def held(stamp, damping=10.0):
+        q, v = judge.motion.state(stamp)
+        return model.gravity(q) - damping * model.mass_matrix(q) @ v
+
+    for stamp in stamps[-24:]:
+        judge.guarded(held(int(stamp)), late, None, False)
+    assert (judge.counts.guarded_safe, seen) == (24, [])
+    judge.guarded(held(int(stamps[0])) + 3.0, late, None, False)
+    judge.guarded(held(late, -40.0), late, None, False)
+    assert judge.counts.wrong == 2
+
+
+def _watched(*lives):
+    """The memory of a node whose lives are (private MB, LLVM loaded) every 10 s."""
+    from benchmarks.faults.memory import Memory, Sample
+
+    memory = Memory()
+    memory.lives = [[Sample(10.0 * k, *sample) for k, sample in enumerate(life)] for life in lives]
+    return memory
+
+
+FLAT = [(60.0 + 0.1 * (k % 3), False) for k in range(30)]
+LEAKING = [(60.0 + 0.15 * k, False) for k in range(60)]
+FILLED_ONCE = [(60.0 + 20.0 * (k > 20), False) for k in range(30)]
+COMPILING = [(60.0 + 40.0 * (k > 20), k > 20) for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("lives", "flat"),
+    [
+        ([FLAT, FLAT], None),
+        ([FLAT, FLAT, LEAKING[:17]], None),  # too short
+        ([FLAT] * 3, True),
+        ([LEAKING] * 3, False),
+        ([FLAT, FILLED_ONCE, FLAT], True),
+        ([FILLED_ONCE] * 3, False),
+        ([COMPILING] * 3, True),
+    ],
+)
+def test_memory_that_grows_is_told_from_what_fills_once(lives, flat):
+    memory = _watched(*lives)
+    assert memory.flat is flat
+    if all(life is LEAKING for life in lives):
+        assert memory.slope() == pytest.approx(54.0)
+
+
+def test_memory_is_measured_of_a_process():
+    from benchmarks.faults.memory import Memory
+
+    memory = Memory()
+    memory.begin()
+    memory.measure(os.getpid())
+    kept = np.ones(10_000_000)
+    memory.measure(os.getpid())
+    memory.measure(-1)  # it has ended
+    (first, second), *_ = memory.lives
+    assert second.private - first.private == pytest.approx(kept.nbytes / 2**20, abs=10.0)
+
+
+class Slow:
+    """A client whose node answers late: the first `late` calls count for nobody, but are done."""
+
+    def __init__(self, late):
+        self.late, self.values = late, {}
+
+    def call(self, service, request, patience=0.0):
+        assert service == "set_parameters"
+        self.values |= {each.name: each.value for each in request.parameters}
+        self.late -= 1
+        if self.late >= 0:
+            return None
+        return SimpleNamespace(results=[SimpleNamespace(successful=True) for _ in request.parameters])
+
+
+@pytest.mark.parametrize("late", [0, 1, 3])
+def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late):
+    pytest.importorskip("rcl_interfaces")
+    from rclpy.parameter import parameter_value_to_python
+
+    from benchmarks.faults import hostile
+    from benchmarks.faults.campaign import start_parameters
+    from benchmarks.faults.faults import Faults
+
+    start = start_parameters("feedforward")
+    for k in range(len(hostile.PARAMETERS)):
+        client, told = Slow(late), []
+        rng = SimpleNamespace(choice=lambda values, k=k: values[k])
+        faults = Faults(
+            "feedforward",
+            client,
+            None,
+            None,
+            None,
+            None,
+            rng,
+            lambda *event, told=told: told.append(event),
+            parameters=start,
+        )
+        faults.absurd_parameters()
+        for name, value in client.values.items():
+            if name in start and not (late == 0 and name == "robot_description"):
+                kept = parameter_value_to_python(value)
+                assert (list(kept) if isinstance(start[name], list) else kept) == start[name]
+                assert client.late < 0
+
+
 class TestCampaign:
     pytestmark = [*needs_ros, pytest.mark.slow]
 
@@ -250,7 +369,7 @@ class TestCampaign:
         report = tmp_path / "report.json"
         options = ["--seconds", str(SECONDS), "--rate", str(RATE), "--seed", "7", "--report", str(report)]
         environment = {key: value for key, value in os.environ.items() if key != "ROS_DOMAIN_ID"}
-        command = [sys.executable, "-m", "benchmarks.faults", *options]
+        command = [sys.executable, "-X", "faulthandler", "-m", "benchmarks.faults", *options]
         log = tmp_path / "log"
         with log.open("wb") as file:
             campaign = subprocess.Popen(
@@ -258,10 +377,13 @@ class TestCampaign:
             )
         try:
             campaign.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            campaign.send_signal(signal.SIGABRT)  # its log says then where each thread stands
+            campaign.wait()
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(campaign.pid, signal.SIGKILL)  # its nodes too, if it did not end
-        assert report.exists(), log.read_text()[-3000:]
+        assert campaign.returncode >= 0 and report.exists(), log.read_text()[-6000:]
         found = json.loads(report.read_text())
         shown = json.dumps({"problems": found["problems"], "violations": found["violations"][:3]}, indent=1)[:6000]
         assert not found["problems"], shown

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.shapes import described
 from helpers.torque_talk import answer_to
 
 pytestmark = needs_ros
@@ -212,6 +213,73 @@ def test_refused_description_of_the_topic_is_forgotten(ros, gravity):
         ros.node.destroy_publisher(texts)
 
 
+@pytest.fixture(scope="module")
+def robotless(ros):
+    """A node without a robot, and the topic of descriptions, on which nobody has said anything yet."""
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    with ros.start("feedforward", {}, name="robotless") as node:
+        node.says("waiting for robot_description")
+        topic = ros.publisher(String, "robot_description", latched)
+        yield Conversation(ros, node), lambda text: topic.publish(String(data=text))
+
+
+def transitions(talk, *numbers):
+    """Whether each of them succeeded."""
+    from lifecycle_msgs.srv import ChangeState
+
+    call, done = talk.ros.client(ChangeState, f"{talk.node.name}/change_state"), []
+    for number in numbers:
+        request = ChangeState.Request()
+        request.transition.id = number
+        done.append(call(request).success)
+    return done
+
+
+def described_by(talk, **values):
+    (result,) = talk.ros.set_parameters(talk.node.name, **values)
+    return result.successful, result.reason
+
+
+@pytest.mark.parametrize("ended_by", ["its failure", "the empty text"])
+def test_a_parameter_that_fails_leaves_the_robot_to_the_topic(robotless, gravity, ended_by):
+    """What the topic said while the parameter was set counts then: no node stays without a robot."""
+    talk, publish = robotless
+    assert transitions(talk, 4, 2, 1, 3) == [True] * 4  # it forgets its robot
+    text = NO_JOINTS if ended_by == "its failure" else described("chain", 300)  # compiled for minutes
+    del talk.reports[:]
+    assert described_by(talk, robot_description=text)[0]
+    publish(ARM)
+    if ended_by != "its failure":
+        talk.diagnosed("topic robot_description ignored")
+        assert described_by(talk, robot_description="")[0]
+    np.testing.assert_allclose(Talk(talk.ros, talk.node).ask(), gravity, rtol=1e-9)
+
+
+def test_an_unconfigured_node_takes_no_description_that_it_cannot_leave(robotless, gravity):
+    """Malformed ones are refused; one that cannot be used is gone after the configuration that failed by it."""
+    talk, publish = robotless
+    publish(ARM)
+    Talk(talk.ros, talk.node)
+    assert transitions(talk, 4, 2) == [True, True]
+    for text in ("<a", "<a></b>", "robot.urdf"):
+        taken, reason = described_by(talk, robot_description=text)
+        assert not taken and reason.startswith("robot_description: it is not ")
+    assert described_by(talk, largest_description=1000)[0]
+    taken, reason = described_by(talk, robot_description=ARM)
+    assert not taken and "more than parameter 'largest_description' (1000)" in reason
+    assert described_by(talk, largest_description=30_000_000)[0]
+    assert described_by(talk, robot_description="<a/>") == (True, "")
+    del talk.reports[:]
+    assert transitions(talk, 1, 3) == [False, False]
+    talk.diagnosed("cannot configure: robot_description: ")
+    talk.diagnosed("set back: robot_description")
+    assert transitions(talk, 1, 3) == [True, True]
+    np.testing.assert_allclose(Talk(talk.ros, talk.node).ask(), gravity, rtol=1e-9)
+
+
 def test_task_that_cannot_be_built_goes_back(ros):
     """Of hybrid_controller: the gauge-invariant law needs one kd, which only the build finds out."""
     parameters = {
@@ -232,6 +300,9 @@ def test_task_that_cannot_be_built_goes_back(ros):
 @pytest.mark.parametrize("executable", ["dynamics_server", "monitor", "simulator", "hybrid_controller"])
 def test_every_node_keeps_its_robot_and_refuses_impossible_loads(ros, executable):
     SetPayload = pytest.importorskip("rbd_dynamics_interfaces.srv").SetPayload
+    from rbd_dynamics.nodes.messages import LATCHED
+
+    interfaces = pytest.importorskip("rbd_dynamics_interfaces.msg")
     own = {"tool_frame": "hand", "controlled": ["x", "rx"]} if executable == "hybrid_controller" else {}
     with ros.start(executable, {"robot_description": ARM} | own, name=f"keeping_{executable}") as node:
         node.is_active()
@@ -241,6 +312,11 @@ def test_every_node_keeps_its_robot_and_refuses_impossible_loads(ros, executable
             response = set_payload(payload=load(*given))
             assert not response.success and reason in response.message
         assert set_payload(payload=load("hand", 0.1)).total_mass == pytest.approx(3.8)
+        told = ros.collect(interfaces.Payloads, f"{node.name}/payloads", LATCHED)  # comes later, and is told
+        wait_until(lambda: told, "the load that acts")
+        assert told[-1].payloads == [load("hand", 0.1)] and told[-1].total_mass == pytest.approx(3.8)
         assert ros.set_parameters(node.name, robot_description=NO_JOINTS)[0].successful
         talk.diagnosed("there is nothing to compute; the one before stays in use; set back: robot_description")
         assert set_payload(payload=load("hand", 0.0)).total_mass == pytest.approx(3.7)
+        wait_until(lambda: not told[-1].payloads, "that there is no load any more")
+        assert told[-1].total_mass == pytest.approx(3.7)

@@ -233,6 +233,48 @@ def test_joints_that_a_trajectory_does_not_name_stand_where_told_or_seen(ros, ca
     check(fill(JointState(name=["slide"], position=[0.15])), np.array([0.3, 0.0, 0.15]))
 
 
+def test_inverse_dynamics_of_a_group(ros, robot):
+    """The others are at rest where the request says, else where joint states say."""
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+
+    from rbd_dynamics_interfaces.srv import InverseDynamics
+
+    group, index = ["elbow", "shoulder"], np.array([1, 0])
+    q, v, a = np.random.default_rng(2).uniform(-1, 1, (3, 4, 2))
+    with ros.start("dynamics_server", {"robot_description": ARM}, name="grouped") as node:
+        node.is_active()
+        client = ros.client(InverseDynamics, "grouped/inverse_dynamics")
+
+        def ask(slide=None, **changed):
+            told = {} if slide is None else {"other_joints": JointState(name=["slide"], position=[slide])}
+            fields = {"positions": q.ravel().tolist(), "velocities": v.ravel().tolist()} | changed
+            fields |= {"accelerations": a.ravel().tolist(), "terms": ["inertia", "coriolis", "gravity"]}
+            return client(joint_names=group, **(fields | told))
+
+        def check(answer, slide):
+            assert answer.success, answer.message
+            assert list(answer.joint_names) == group
+            whole = np.zeros((3, 4, 3))
+            whole[0] = [0.0, 0.0, slide]
+            for all_joints, some in zip(whole, (q, v, a)):
+                all_joints[:, index] = some
+            expected = robot.inverse_dynamics(*whole)[:, index]
+            np.testing.assert_allclose(np.reshape(answer.efforts, (4, 2)), expected, rtol=1e-12)
+
+        assert "'slide' is neither in joint_names nor in other_joints" in ask().message
+        check(ask(0.1), 0.1)
+        assert "'slide' is not finite" in ask(math.nan).message
+        assert "velocities has 12 numbers: expected 8" in ask(0.1, velocities=[0.0] * 12).message
+        unknown = JointState(name=["slider"], position=[0.0])
+        assert "slider" in ask(other_joints=unknown).message
+        states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        states.publish(JointState(name=["slide"], position=[0.05]))
+        wait_until(lambda: ask().success, "the joint state to arrive")
+        check(ask(), 0.05)
+        check(ask(0.15), 0.15)
+
+
 ZERO = np.zeros((1, 3))
 GOOD = {"joint_names": NAMES, "positions": ZERO}
 
@@ -241,7 +283,7 @@ GOOD = {"joint_names": NAMES, "positions": ZERO}
     ("service", "fields", "culprit"),
     [
         ("InverseDynamics", {"joint_names": ["shoulder", "elbow", "wrist"], "positions": ZERO}, "'wrist'"),
-        ("InverseDynamics", {"joint_names": ["shoulder", "elbow"], "positions": [0.0, 0.0]}, "'slide' is missing"),
+        ("ForwardDynamics", {"joint_names": ["shoulder", "elbow"], "positions": [0.0, 0.0]}, "'slide' is missing"),
         ("InverseDynamics", {"joint_names": ["elbow", "elbow", "slide"], "positions": ZERO}, "'elbow' is named twice"),
         ("InverseDynamics", {"joint_names": NAMES}, "positions has 0 numbers"),
         ("InverseDynamics", {"joint_names": NAMES, "positions": [0.0] * 4}, "positions has 4 numbers"),

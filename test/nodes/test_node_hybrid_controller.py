@@ -42,8 +42,10 @@ def test_holds_finds_the_table_presses_and_draws_a_circle(rig):
     begin = len(rig.task)
     draws_a_circle(rig)
     assert len(rig.task) - begin > 2900
-    assert list(rig.task[-1].name) == [*TASK_ROWS, "surface.normal"]
-    np.testing.assert_allclose(rig.task[-1].effort[-1], 10.0, rtol=0.02)
+    assert (list(rig.task[-1].controlled_names), list(rig.task[-1].constraint_names)) == (
+        [*TASK_ROWS], ["surface.normal"],
+    )  # fmt: skip
+    np.testing.assert_allclose([*rig.task[-1].forces, *rig.task[-1].desired_forces], 10.0, rtol=0.02)
 
 
 def draws_a_circle(rig):
@@ -52,7 +54,7 @@ def draws_a_circle(rig):
     worst = 0.0
     for k in range(3000):
         rig.step()
-        x, y = rig.task[-1].position[3:5]
+        x, y = rig.task[-1].positions[3:5]
         angle = 2 * math.pi * smooth(min((k + 1) / 3000, 1.0))
         wanted = 0.04 * (1.0 - math.cos(angle)), 0.04 * math.sin(angle)
         worst = max(worst, math.hypot(x - wanted[0], y - wanted[1]))
@@ -178,14 +180,15 @@ def test_table_moves_while_it_runs_and_other_directions_are_built_aside(rig):
     (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z - 0.002])
     assert result.successful
     rig.run(0.1)
-    assert abs(rig.task[-1].position[-1] - 0.002) < 3e-4  # the surface seems violated by so much
+    assert abs(rig.task[-1].violations[-1] - 0.002) < 3e-4  # the surface seems violated by so much
     (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z])
     assert result.successful
     rig.run(0.1)
     change(rig, controlled=["x", "y"])
     assert rig.engage().success
     rig.run(1.0)
-    assert list(rig.task[-1].name) == ["tool.x", "tool.y", "surface.normal"]
+    assert list(rig.task[-1].controlled_names) == ["tool.x", "tool.y"]
+    assert list(rig.task[-1].constraint_names) == ["surface.normal"]
     np.testing.assert_allclose(rig.forces[-50:], 10.0, rtol=0.03)
     (result,) = rig.ros.set_parameters(rig.node.name, controlled=["x", "y", "z", "z"])
     assert not result.successful and "directions" in result.reason

@@ -192,6 +192,24 @@ def test_an_approach_that_finds_nothing_ends_with_a_reason(rig, bound, reason):
     assert abs(rig.robot_height() - before) < 1e-3
 
 
+def test_an_activation_clears_what_stopped_it(rig):
+    from lifecycle_msgs.srv import ChangeState
+
+    put(rig, approach_timeout=0.1)
+    engaged(rig, 0.0).run_until_it_stops(2.5)
+    rig.diagnosed("stopped: ")
+    call = rig.ros.client(ChangeState, f"{rig.node.name}/change_state")
+    for number in (4, 3):  # deactivate, activate
+        request = ChangeState.Request()
+        request.transition.id = number
+        assert call(request).success
+    rig.run(0.05)
+    del rig.reports[:]
+    wait_until(lambda: len(rig.reports) > 1, "reports after the activation")
+    said = [status.message for report in rig.reports for status in report.status if rig.node.name in status.name]
+    assert said and not any("stopped" in message for message in said)
+
+
 @pytest.mark.parametrize(
     ("gains", "reason"),
     [
@@ -218,7 +236,7 @@ def test_friction_of_a_third_costs_less_than_three_millimetres(rig):
     worst = 0.0
     for k in range(3000):
         rig.step()
-        x, y = rig.task[-1].position[3:5]
+        x, y = rig.task[-1].positions[3:5]
         s = min((k + 1) / 3000, 1.0)
         angle = 2 * math.pi * (10 * s**3 - 15 * s**4 + 6 * s**5)
         worst = max(worst, math.hypot(x - 0.04 * (1.0 - math.cos(angle)), y - 0.04 * math.sin(angle)))
@@ -230,7 +248,7 @@ def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
     on_a_surface(rig, stiffness=1e3)
     engaged(rig, 2.5)
     is_pressed_with_ten_newton(rig, rtol=0.05)
-    assert rig.task[-1].position[-1] < -0.008  # it gives 10 mm
+    assert rig.task[-1].violations[-1] < -0.008  # it gives 10 mm
     put(rig, press_tolerance=0.005)
     rig.run_until_it_stops(0.1)
     rig.diagnosed("the surface is not where it should be")
@@ -253,9 +271,8 @@ def test_a_tilted_surface_is_followed_when_its_normal_is_estimated(rig):
     engaged(rig, 1.5)
     rig.move((0.2, 0.0, 0.0), (3.2, 0.1, 0.0))
     rig.run(3.5)  # 17 mm down or up
-    assert rig.task[-1].name[-1] == "surface.tilt"
-    np.testing.assert_allclose(math.degrees(rig.task[-1].position[-1]), 10.0, atol=0.5)
-    assert abs(rig.task[-1].position[3] - 0.1) < 3e-3
+    np.testing.assert_allclose(math.degrees(rig.task[-1].surface_tilt[0]), 10.0, atol=0.5)
+    assert abs(rig.task[-1].positions[3] - 0.1) < 3e-3
     is_pressed_with_ten_newton(rig, rtol=0.1)
     is_told(rig, "estimated tilt")
 

@@ -109,6 +109,17 @@ def test_launch_description_has_the_usual_arguments_and_the_nodes(file, tmp_path
     assert all(isinstance(node, Node) for node in nodes)
 
 
+@pytest.mark.skipif(not has_launch(), reason="needs the packages launch and launch_ros, which the wheels do not have")
+def test_launch_arguments_rename_the_topics_that_a_node_has():
+    from rbd_dynamics.nodes import launching
+
+    topics = launching.topics_named("hybrid_controller")
+    assert topics == {"joint_states": "joint_states", "wrench": "wrench", "commands": "~/commands"}
+    assert launching.renamed(topics, {"wrench": "/fts/wrench", "commands": ""}) == [("wrench", "/fts/wrench")]
+    assert set(launching.topics_named("monitor")) == {"joint_states"}
+    assert set(launching.topics_named("guard")) == {"joint_states", "commands", "unguarded_commands"}
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "result"),
     [

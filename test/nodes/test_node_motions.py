@@ -75,6 +75,24 @@ def test_set_points_within_the_limits_are_followed(standing):
     wait_until(lambda: abs(standing.wanted[-1][1][0] - 0.39) < 1e-9, "the last set-point")
 
 
+def test_arrays_of_positions_are_set_points(standing):
+    from std_msgs.msg import Float64MultiArray
+
+    arrays = standing.ros.publisher(Float64MultiArray, "motions/set_points")
+    for k in range(1, 20):
+        arrays.publish(Float64MultiArray(data=[0.01 * k, 0.0, 0.0]))
+        time.sleep(0.01)
+    wait_until(lambda: abs(standing.wanted[-1][1][0] - 0.19) < 1e-9, "the last set-point")
+    for data, reason in (
+        ([0.2, 0.0], "set-point refused: point 0 has 2 positions for 3 joints"),
+        ([float("nan"), 0.0, 0.0], "set-point refused: point 0: positions of joint 'shoulder' has the value nan"),
+        ([0.9, 0.0, 0.0], "set-point 0.9 of joint 'shoulder' is 0.71 from where the robot is wanted"),
+        ([0.19, 0.0, 0.21], "position 0.21 of joint 'slide' is outside its limits"),
+    ):
+        arrays.publish(Float64MultiArray(data=data))
+        standing.diagnosed(reason)
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

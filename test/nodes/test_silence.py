@@ -97,8 +97,9 @@ def test_deactivated_it_holds_and_damps_each_state_and_then_lets_go(node, stream
     for command in commands[1:]:
         part = command @ gravity / (gravity @ gravity)
         assert 0.0 <= part <= 1.5
-    with pytest.raises(AssertionError):
-        node.answers()
+    count = len(node.commands)
+    time.sleep(0.5)
+    assert len(node.commands) == count
 
 
 @pytest.mark.parametrize("transitions", [("deactivate", "cleanup"), ("active_shutdown",)])

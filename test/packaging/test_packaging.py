@@ -22,6 +22,10 @@ PACKAGES = {
     "rbd_dynamics_interfaces": (ROOT / "rbd_dynamics_interfaces", "ament_cmake"),
 }
 SERVICES = sorted(path.stem for path in (ROOT / "rbd_dynamics_interfaces" / "srv").glob("*.srv"))
+INTERFACES = sorted(
+    path.relative_to(ROOT / "rbd_dynamics_interfaces").as_posix()
+    for path in (ROOT / "rbd_dynamics_interfaces").glob("[ams]*/*.*")
+)
 #: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
 OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
 OPTIONAL |= {"trimesh", "collada", "coal", "argcomplete"}
@@ -204,38 +208,40 @@ def test_every_flat_array_travels_with_its_joint_names(name: str) -> None:
             assert fields["joint_names"] == "sequence<string>"
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", INTERFACES)
 def test_every_field_is_explained(name: str) -> None:
     explained = False
-    for line in (ROOT / "rbd_dynamics_interfaces" / "srv" / f"{name}.srv").read_text().splitlines():
+    for line in (ROOT / "rbd_dynamics_interfaces" / name).read_text().splitlines():
         if line.startswith("#"):
             explained = True
         elif line not in ("---", "string message"):
-            assert explained, f"{name}.srv: no comment above '{line}'"
+            assert explained, f"{name}: no comment above '{line}'"
             explained = False
 
 
 def test_all_services_are_generated() -> None:
     text = (ROOT / "rbd_dynamics_interfaces" / "CMakeLists.txt").read_text()
     assert 'file(GLOB interfaces RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS' in text
-    for folder in ("action", "srv"):
+    for folder in ("action", "msg", "srv"):
         assert f'"{folder}/*.{folder}"' in text
     interfaces = pytest.importorskip("rbd_dynamics_interfaces.srv")
     assert [name for name in dir(interfaces) if hasattr(getattr(interfaces, name), "Request")] == SERVICES
 
 
 @pytest.mark.parametrize(
-    ("lock", "sets"),
-    [(distro, ("library", "test", "compare", "build", f"ros-{distro}")) for distro in ("jazzy", "kilted")]
-    + [("docs", ("docs",))],
+    ("locks", "sets"),
+    [((distro,), ("library", "demo", "build", f"ros-{distro}")) for distro in ("jazzy", "kilted")]
+    + [((distro, f"{distro}-tests"), ("optional", "test", "compare")) for distro in ("jazzy", "kilted")]
+    + [(("docs",), ("docs",))],
 )
-def test_lock_file_holds_every_pinned_requirement(lock: str, sets: tuple[str, ...]) -> None:
-    folder = ROOT / "requirements"
-    text = (folder / f"lock-{lock}.txt").read_text()
+def test_lock_file_holds_every_pinned_requirement(locks: tuple[str, ...], sets: tuple[str, ...]) -> None:
+    folder, lock = ROOT / "requirements", locks[-1]
+    text = "".join((folder / f"lock-{name}.txt").read_text() for name in locks)
     entries = re.findall(r"^(\S+==\S+).*\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.MULTILINE)
     assert all(hashes for _, hashes in entries), "an entry has no hashes: run scripts/lock"
     locked = {entry for entry, _ in entries}
     names = {line.split("==")[0] for line in locked}
+    assert len(names) == len(entries), "a package is there twice: run scripts/lock"
     for file in sets:
         for line in (folder / f"{file}.txt").read_text().splitlines():
             if not line or line.startswith("#"):

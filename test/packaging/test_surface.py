@@ -39,7 +39,7 @@ LATE = [
     "simulation",
 ]
 
-NODES = ["dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
+NODES = ["cartesian_controller", "dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
 
 
 def is_on_demand(package: str) -> bool:
@@ -97,14 +97,15 @@ def test_the_command_line_starts_without_what_it_may_not_need(tmp_path):
 
 @pytest.mark.ros
 @pytest.mark.parametrize(
-    "node", ["dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
+    "node",
+    ["cartesian_controller", "dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"],
 )
 def test_a_node_starts_without_what_it_may_not_need(node):
     pytest.importorskip("rclpy")
     loaded = loaded_by(f"import rbd_dynamics.nodes.{node}")
     assert "rclpy" in loaded
     assert not heavy_of(loaded, "rclpy")
-    others = {"simulator", "feedforward", "hybrid_controller"} - {node}
+    others = {"simulator", "feedforward", "hybrid_controller", "cartesian_controller"} - {node}
     assert not loaded & {f"rbd_dynamics.nodes.interface.{other}" for other in others}
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.bags import needs_rosbags
+from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
+from helpers.recordings import NAMES, RATE, SETTINGS, URDF
 from helpers.robots import FILES
 
 from benchmarks.contacts import PERIODS, SIZES, replayed
 from benchmarks.pushed_arms import STEP, UR, description_of, simulate
+from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.control.contact_detector import ContactDetector
+from rbd_dynamics.replay import analyse
 from rbd_dynamics.replay.contacts import TICK, Ticks, calibrated, contacts, in_motion
 
 pytestmark = [needs_rosbags, pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")]
@@ -40,6 +43,38 @@ def test_friction_holds_the_simulated_joints_at_rest(model):
     rest = (run.t > 3.0) & (run.t < 3.9)
     assert np.ptp(run.q[rest], axis=0).max() < 1e-4
     assert np.abs(np.diff(run.t) - STEP).max() < 1e-9
+
+
+def pressing(path, press):
+    """A bag of `helpers.recordings`' arm: it stands, creeps to a table, is pressed on by it and moves on it to the end.
+
+    All motion worth the name is motion under the press, of `press` N m at each joint; Coulomb friction is 0.7 N m.
+    """
+    t = np.arange(700) / RATE
+    circle = np.clip((t - 3.0) / 4.0, 0.0, 1.0)
+    v = 0.011 * ((t > 1.4) & (t < 2.0)) + 0.3 * np.sin(2.0 * np.pi * circle) * (t > 3.0)
+    v = np.column_stack([v, 0.8 * v])
+    q, a = 0.5 + np.cumsum(v, axis=0) / RATE, np.gradient(v, 1.0 / RATE, axis=0)
+    touch = np.clip((t - 2.0) / 0.5, 0.0, 1.0) * (1.0 + 0.1 * np.sin(2.0 * np.pi * circle))
+    tau = Robot(load_urdf(URDF)).inverse_dynamics(q, v, a) + 0.7 * np.tanh(v / 0.01) - press * touch[:, None]
+    tau += 0.02 * np.random.default_rng(0).normal(size=tau.shape)
+    stamps = START + np.rint(t * 1e9).astype(np.int64)
+    states = [Message(int(s), NAMES, *numbers) for s, *numbers in zip(stamps, q, v, tau)]
+    return write_ros2(path, Content({"/joint_states": states}, {"/robot_description": URDF}))
+
+
+@pytest.mark.parametrize("press", [0.0, 5.0, -5.0])
+def test_a_press_under_which_all_motion_is_is_no_friction(tmp_path, press):
+    """Seen in the demo's: the fit took the press for friction, which then may have held it at rest."""
+    told, bag = [], pressing(tmp_path / "bag", press)
+    found = analyse(bag, Robot(load_urdf(URDF)), settings=SETTINGS, progress=told.append)
+    assert told == sorted(told) and told[-1] == 1.0
+    if not press:
+        assert found.external_torque.events == ()
+    else:
+        (event,) = found.external_torque.events
+        assert 2.0 < event.start < 2.5 and event.end > 6.4 and set(event.peak) == set(NAMES)
+    assert [joint.coulomb.value for joint in found.friction.joints] == pytest.approx([0.7, 0.7], abs=0.02)
 
 
 def ticks_of(external, v):

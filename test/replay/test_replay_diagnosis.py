@@ -21,11 +21,13 @@ from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
 from rbd_dynamics.model import Model, ModelWarning
 from rbd_dynamics.replay import Questions, Settings, analyse
+from rbd_dynamics.replay.contacts import ContactEvent
 from rbd_dynamics.replay.corrections import numbers_by_joint
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
-from rbd_dynamics.replay.diagnosis.consequences import reason
+from rbd_dynamics.replay.diagnosis.consequences import doubted_contacts, reason
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.words import MAIN, SPEAKS, sayings
+from rbd_dynamics.replay.external_torque import ExternalTorqueResult
 from rbd_dynamics.replay.identification import DriveGainIdentifier, Load
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.samples import Preparation
@@ -168,6 +170,72 @@ def test_several_causes_are_named_in_the_order_of_what_they_explain():
     assert [cause.name for cause in elbow.causes][:2] == ["scale", "friction"]
     shares = [cause.share for joint in found.joints for cause in joint.causes]
     assert min(shares) >= 0.0 and all(sum(c.share for c in joint.causes) <= 1.0 + 1e-9 for joint in found.joints)
+
+
+@needs_files
+@pytest.mark.parametrize("joints", [(2,), (0, 1, 2, 3, 4)])
+def test_a_sign_is_found_beside_friction_and_is_neither_load_nor_delay(joints):
+    """Seen: a load and 170 ms, since friction of an effort whose sign is turned would drive."""
+    model, _ = with_friction(robot_of("ur5_robot").model)
+    found = found_in("ur5_robot", times(2, -1.0, list(joints)), model)
+    names = robot_of("ur5_robot").model.joint_names
+    (finding,) = found.signals
+    assert finding.kind == "effort sign" and set(finding.joints) == {names[k] for k in joints}
+    assert finding.estimate.value == pytest.approx(-1.0, abs=0.02)
+    for k in joints:
+        causes = {cause.name: cause for cause in found.of(names[k]).causes}
+        assert set(causes) == {"sign", "friction"}
+        assert causes["friction"].estimates[0].value == pytest.approx(model.joint(names[k]).friction, abs=0.05)
+
+
+@needs_files
+def test_a_velocity_that_is_a_little_late_is_no_early_effort():
+    """Seen: 30 ms explain 0.4 % of the velocity, and the efforts were called 28 ms early."""
+    model, _ = with_friction(robot_of("ur5_robot").model)
+    for by, told in ((1, True), (3, False)):
+        found = found_in("ur5_robot", late(1, by), model)
+        assert {finding.kind for finding in found.signals} == {"velocity delay"}
+        assert found.signals[0].estimate.value == pytest.approx(0.01 * by, abs=0.002)
+        assert all(np.isfinite(joint.left) == told for joint in found.joints)
+
+
+@needs_files
+@pytest.mark.parametrize("rubs", [False, True])
+def test_efforts_without_gravity_are_said_to_be_so(rubs):
+    """Seen: signs turned, and motors' currents."""
+    robot = robot_of("ur5_robot")
+    model = with_friction(robot.model)[0] if rubs else robot.model
+
+    def without(numbers):
+        numbers[:, 2] -= robot.gravity(numbers[:, 0])
+
+    (finding,) = found_in("ur5_robot", without, model).signals
+    assert finding.kind == "gravity" and finding.remedy == "--terms inertia,coriolis,spring"
+    assert reason(DiagnosisResult((finding,), ()), "elbow_joint") == "the efforts are without gravity"
+
+
+def test_efforts_of_most_joints_in_another_unit_cost_all_joints():
+    joints = tuple(JointDiagnosis(name, (), 1.0) for name in "abcd")
+    for named, costs in ((("a", "b"), False), (("a", "b", "c"), True)):
+        found = DiagnosisResult((Finding("effort scale", named, ""),), joints)
+        assert bool(reason(found, "d")) == costs and reason(found, "a")
+
+
+def test_of_noise_nothing_is_said():
+    compared = SimpleNamespace(name="a", nrmse=1.02, rmse=0.03, measured_rms=20.0)
+    assert sayings(None, [compared], noise={"a": 0.03}) == []
+    assert len(sayings(None, [compared], noise={"a": 0.015})) == len(sayings(None, [compared])) == 1
+
+
+def test_contacts_are_not_told_where_signals_are_wrong():
+    events = tuple(ContactEvent(0.0, 1.0, dict.fromkeys(names, 9.0)) for names in ("a", "ab", "b"))
+    limits = {"a": 1.0, "b": 1.0}
+    told = ExternalTorqueResult(limits, limits, 1.0, limits, limits, limits, events, 3)
+    assert doubted_contacts(told, DiagnosisResult((), ())) == told
+    wrong = doubted_contacts(told, DiagnosisResult((Finding("position sign", ("b",), ""),), ()))
+    assert wrong.events == () and wrong.omitted == 0 and "motion is not what was recorded" in wrong.doubt
+    one = doubted_contacts(told, DiagnosisResult((Finding("effort sign", ("a",), ""),), ()))
+    assert one.events == events[1:] and not one.doubt
 
 
 def test_a_recording_too_short_is_not_explained():

@@ -80,6 +80,32 @@ def test_wrench_is_seen_as_its_torque_and_the_contact_has_its_times():
     assert result.omitted == 0 and result.to_dict()["events"][0]["start"] == event.start
 
 
+def test_an_offset_from_the_beginning_is_no_contact():
+    """Seen: the observer begins at zero, and the offset it came to was a contact to the end."""
+    robot = Robot(ur5())
+    parts, *_ = recorded(robot.model, touched=False, duration=12.0)
+    shifted = [replace(part, tau=part.tau + np.array([0.0, 6.0, -4.0, 0.0, 0.0, 0.0])) for part in parts]
+    result, torque = observed(robot, shifted)
+    assert result.events == () and np.abs(torque[-1, 1] + 6.0) < 0.1
+
+
+@pytest.mark.parametrize("threshold", [None, 3.0])
+def test_a_press_on_a_robot_that_never_moves_is_found_by_a_threshold_that_is_given(threshold):
+    robot = Robot(ur5())
+    t = np.arange(int(20.0 * RATE)) / RATE
+    q = np.tile([0.3, -1.0, 1.2, 0.4, 0.5, 0.1], (len(t), 1))
+    v = np.zeros_like(q)
+    tau = robot.inverse_dynamics(q, v, v)
+    tau[:, 2] -= 12.0 * np.clip((t - 10.0) / 0.5, 0.0, 1.0) * (t < 13.0)
+    result, _ = observed(robot, segments_of(stamps_of(t), np.stack([q, v, tau], axis=1)), thresholds=threshold)
+    if threshold is None:
+        assert result.events == ()  # nobody knows what friction does
+        return
+    (event,) = result.events
+    assert set(event.peak) == {"elbow_joint"} and 10.0 < event.start < 10.6 and 13.0 < event.end < 13.6
+    assert event.peak["elbow_joint"] == pytest.approx(12.0, abs=0.5)
+
+
 def test_it_does_not_matter_how_the_recording_is_cut():
     robot = Robot(ur5())
     whole, torque = observed(robot, recorded(robot.model, block=10**6)[0])

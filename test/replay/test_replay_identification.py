@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -176,6 +177,56 @@ def test_friction_of_a_joint_that_stands_is_not_known():
     assert [joint.joint for joint in found.joints] == ["j0"]
     assert found.of("j0").coulomb.value == pytest.approx(0.3, abs=0.01)
     assert found.model(model).joint("j1") == model.joint("j1")
+
+
+def starting(model: Model, count: int, *, stands: float, held: float) -> list[Segment]:
+    """Segments that begin while the robot stands for so long, held by friction against `held` N m; then it moves."""
+    found, motion = [], np.arange(int(2.5 * RATE)) / RATE
+    speed = 0.5 * np.sin(2.0 * np.pi * motion / 1.25) ** 2 * np.where(motion < 1.25, 1.0, -0.5)
+    for k in range(count):
+        v = np.concatenate([np.zeros(int(stands * RATE)), speed])[:, None] * np.ones(model.nv)
+        q, a = np.cumsum(v, axis=0) / RATE, np.gradient(v, 1.0 / RATE, axis=0)
+        tau = inverse_dynamics_terms(Robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
+        tau[: int(stands * RATE)] += held
+        tau += 0.01 * np.random.default_rng(k).normal(size=tau.shape)
+        t = 10.0 * k + np.arange(len(q)) / RATE
+        measured, filled = np.ones(model.nv, dtype=bool), np.zeros(len(q), dtype=bool)
+        q, v, a, smooth = LOW_PASS.both_ways(np.stack([q, v, a, tau], axis=1)).transpose(1, 0, 2)
+        found.append(Segment(k, 0, stamps_of(t), t, q, v, a, smooth, tau, measured, filled))
+    return found
+
+
+@pytest.mark.parametrize("held", [0.0, 2.0, -2.0])
+@pytest.mark.parametrize("stands", [0.0, 0.4, 0.8])
+def test_what_holds_a_joint_before_it_moves_is_not_its_friction(stands, held):
+    """Seen: standing that a segment's begin cuts short was taken for motion, and made friction anything."""
+    model = arm()
+    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), starting(model, 8, stands=stands, held=held))
+    for joint in found.joints:
+        assert joint.coulomb.value == pytest.approx(0.3, abs=0.01)
+        assert joint.viscous.value == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("block", [2000, 700])
+def test_what_touches_a_robot_is_not_its_friction(block):
+    """With an offset of its own for each time that something does, what it exerts makes no difference at all."""
+    model, spans = arm(), [(5.0, 21.0), (30.0, 31.0), (45.0, 90.0)]
+    free = segments_of(*measured(model, 0), block)
+
+    def pressed(part: Segment) -> Segment:
+        exerted = sum(6.0 * (k - 1.5) * ((part.t >= begin) & (part.t <= end)) for k, (begin, end) in enumerate(spans))
+        return replace(part, tau=part.tau + np.reshape(exerted, (-1, 1)))
+
+    def found(parts, touched=()):
+        return found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS, touched=touched), parts)
+
+    apart, same, mixed = found(map(pressed, free), spans), found(free, spans), found(map(pressed, free))
+    for one, other, wrong in zip(apart.joints, same.joints, mixed.joints):
+        for name in ("offset", "coulomb", "viscous"):
+            assert getattr(one, name).value == pytest.approx(getattr(other, name).value, rel=1e-9)
+            assert getattr(one, name).error == pytest.approx(getattr(other, name).error, rel=1e-6)
+        assert one.coulomb.covers(0.3) and one.coulomb.upper - one.coulomb.lower < 0.05
+        assert not wrong.coulomb.identifiable or wrong.coulomb.error > 10.0 * one.coulomb.error
 
 
 def test_units_are_those_of_the_joint():

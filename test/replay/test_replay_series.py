@@ -71,6 +71,17 @@ def test_lines_break_between_segments():
         assert np.flatnonzero(np.isnan(values)).tolist() == [2, 5]
 
 
+@pytest.mark.parametrize("segments", [20, 21, 500])
+def test_however_many_segments_there_are_it_ends(segments):
+    """Seen: more of them than intervals were made wider for ever."""
+    found, values = Series(("a",), RATE, points=10), np.random.default_rng(0).normal(size=(segments, 30, 1))
+    for number, part in enumerate(values):
+        found.add(10.0 * number + np.arange(30) / RATE, number, {"x": part})
+    low, mean, high = (of("x")[np.isfinite(found.t)] for of in (found.low, found.mean, found.high))
+    assert len(high) <= 20 and high.max() == values.max() and low.min() == values.min()
+    assert (low <= mean).all() and (mean <= high).all() and (np.diff(found.t[np.isfinite(found.t)]) > 0.0).all()
+
+
 def test_signals_are_the_same_each_time():
     found = Series(("a",), RATE)
     found.add(np.zeros(0), 0, {})

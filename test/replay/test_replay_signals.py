@@ -282,16 +282,35 @@ def test_a_state_that_jumps_starts_a_new_segment(tmp_path, jump):
     check_truth([parts[0]])
 
 
+def hanging():
+    """It falls without efforts."""
+    builder = ModelBuilder("arm")
+    for k, name in enumerate(NAMES):
+        parent = NAMES[k - 1] if k else None
+        builder.add_body(name, parent, Revolute((0.0, 1.0, 0.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0))
+    return builder.build()
+
+
+@pytest.mark.parametrize(("standing", "event"), [(1, "state jumps"), (2, "braked stretches")])
+def test_a_jump_onto_a_state_without_efforts_starts_a_new_segment(tmp_path, standing, event):
+    """As where a simulator is reset while its brakes are on: it starts from rest, and efforts come later."""
+    messages, position = list(MOTION[:600]), np.array(MOTION[600].position) + 0.3
+    for k, message in enumerate(MOTION[600:]):
+        share = min(1.0, max(0, k + 1 - standing) / 10.0)
+        velocity, effort = (share * np.array(numbers) for numbers in (message.velocity, message.effort))
+        position = position + velocity / RATE
+        messages.append(replace(message, position=position, velocity=velocity, effort=effort))
+    found, parts = process(tmp_path, messages, model=hanging())
+    assert found.log.events == {event: 1} and [part.number for part in parts] == [0, 1]
+    check_truth([parts[0]])
+
+
 def test_brakes_are_left_out(tmp_path):
     """It stands without efforts where it would fall, for 0.5 s and once more."""
     still = MOTION[600]
     held = [replace(m, position=still.position, velocity=np.zeros(3), effort=np.zeros(3)) for m in MOTION[600:700]]
     messages = [*MOTION[:600], *held, *MOTION[700:]]
-    hanging = ModelBuilder("arm")
-    for k, name in enumerate(NAMES):
-        parent = NAMES[k - 1] if k else None
-        hanging.add_body(name, parent, Revolute((0.0, 1.0, 0.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0))
-    found, parts = process(tmp_path, messages, model=hanging.build())
+    found, parts = process(tmp_path, messages, model=hanging())
     assert found.log.events["braked stretches"] == 1 and {part.number for part in parts} == {0, 1}
     assert not any(((part.t > 3.0) & (part.t < 3.5)).any() for part in parts)
     found, parts = process(tmp_path, messages, model=arm())  # upright axes: nothing would fall

@@ -16,6 +16,7 @@ from rbd_dynamics import Robot
 from rbd_dynamics.cli import main
 from rbd_dynamics.model import Model
 from rbd_dynamics.model.dictionary import to_yaml
+from rbd_dynamics.replay.command.together import names_of
 from rbd_dynamics.replay.identification import Recorded, TogetherIdentifier, TogetherResult
 from rbd_dynamics.replay.identification.least_squares import LEAST_BLOCKS
 from rbd_dynamics.replay.identification.payload import Load
@@ -202,3 +203,10 @@ def test_the_command_tells_what_transfers(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*command, "--load", "b"])
     assert "'b' is not BAG[,BAG]:FRAME" in capsys.readouterr().err
+
+
+def test_a_load_may_name_its_recordings_by_their_paths(tmp_path, monkeypatch):
+    recordings = {"one/a": tmp_path / "one" / "a", "b": tmp_path / "b"}
+    monkeypatch.chdir(tmp_path)
+    given = ("one/a", "b", str(tmp_path / "b"), "./one/a", "two/../b", "c")
+    assert names_of(given, recordings) == ("one/a", "b", "b", "one/a", "b", "c")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER
     from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER
     from rbd_dynamics.nodes.interface.every import INTERFACES
     from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from rbd_dynamics.nodes.interface.monitor import MONITOR
     from rbd_dynamics.nodes.interface.simulator import SIMULATOR
     from rbd_dynamics.nodes.interface.tables import Interface
+    from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
+    "CARTESIAN_CONTROLLER",
     "DYNAMICS_SERVER",
     "FEEDFORWARD",
     "GUARD",
@@ -31,5 +34,6 @@ __all__ = [
     "INTERFACES",
     "MONITOR",
     "SIMULATOR",
+    "TRAJECTORY_PROXY",
     "Interface",
 ]

@@ -126,6 +126,12 @@ COMMANDS = Topic(
     "Efforts in the order of `joints`, to be remapped to an effort controller",
 )
 DIAGNOSTICS = Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", True, "State of the node, once a second")
+PAYLOADS = Topic(
+    "~/payloads",
+    "rbd_dynamics_interfaces/msg/Payloads",
+    True,
+    "The loads that the node reckons with, latched; again at each change",
+)
 SET_PAYLOAD = Service(
     "~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload", "Attach a load to a frame, replace it, or detach it"
 )

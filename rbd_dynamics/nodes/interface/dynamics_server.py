@@ -6,7 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.control.terms import TERMS
-from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, Base, CommonParameters
+from rbd_dynamics.nodes.interface.common import (
+    DIAGNOSTICS,
+    PAYLOADS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    Base,
+    CommonParameters,
+)
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 from rbd_dynamics.nodes.parameters import parameter
 
@@ -30,6 +37,20 @@ class DynamicsServerParameters(CommonParameters):
         choices=TERMS,
         dynamic=True,
     )
+    most_trajectory_points: int = parameter(
+        20_000,
+        "A trajectory of more points is neither checked nor retimed, nor is one made",
+        minimum=2,
+        maximum=1_000_000,
+        dynamic=True,
+    )
+    retiming_points: int = parameter(
+        1000,
+        "About how many points a retimed trajectory has where a request does not say; no fewer than its path",
+        minimum=2,
+        maximum=1_000_000,
+        dynamic=True,
+    )
 
     @property
     def root(self) -> Base:
@@ -45,6 +66,7 @@ DYNAMICS_SERVER = Interface(
         Topic("joint_states", "sensor_msgs/msg/JointState", False,
               "Where joints are that a trajectory does not name, best effort"),
         ROBOT_DESCRIPTION,
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (
@@ -68,6 +90,10 @@ DYNAMICS_SERVER = Interface(
                 "Mass matrix, Coriolis, gravity, spring and friction torques, energies"),
         Service("~/fill_trajectory_efforts", "rbd_dynamics_interfaces/srv/FillTrajectoryEfforts",
                 "A trajectory comes back with velocities, accelerations and efforts at every point"),
+        Service("~/check_trajectory", "rbd_dynamics_interfaces/srv/CheckTrajectory",
+                "Which limit a trajectory passes, at which joint and time and by how much, and what is left elsewhere"),
+        Service("~/retime_trajectory", "rbd_dynamics_interfaces/srv/RetimeTrajectory",
+                "The fastest motion on the path of a trajectory within limits, those of efforts among them"),
         SET_PAYLOAD,
     ),
     examples=(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rbd_dynamics.control.feedforward import EvaluateAt, Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
-from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD
-from rbd_dynamics.nodes.interface.tables import Interface, Topic
+from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, PAYLOADS, ROBOT_DESCRIPTION, SET_PAYLOAD
+from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
 from rbd_dynamics.nodes.parameters import parameter
 
@@ -60,12 +60,23 @@ FEEDFORWARD = Interface(
               "point at time zero is a set-point that counts at once and names all of them, within setpoint_tolerance. "
               "No point means hold. What leaves the limits of position, velocity or acceleration anywhere, also "
               "between points, is refused"),
+        Topic("~/set_points", "std_msgs/msg/Float64MultiArray", False,
+              "Positions of all joints in the order of `joints`, each message a set-point as above: what MoveIt Servo "
+              "and others stream to a forward_position_controller"),
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),
+    actions=(
+        Service("~/follow_joint_trajectory", "control_msgs/action/FollowJointTrajectory",
+                "The same with a result, feedback at 20 Hz and cancel, as joint_trajectory_controller has it; only "
+                "where control_msgs is installed. A new goal takes the place of the one under way, as does a message "
+                "on `~/joint_trajectory`. Tolerances of 0 are the parameters', -1 is none; those of accelerations are "
+                "passed over. A goal of one point at time zero is one in 0.2 s"),
+    ),
     examples=(
         "--ros-args --params-file feedforward.yaml",
         '--ros-args -p terms:="[gravity]" -p kp:="[0.0]" -p kd:="[0.0]"',

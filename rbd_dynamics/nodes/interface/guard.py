@@ -12,6 +12,7 @@ from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
     COMMANDS,
     DIAGNOSTICS,
+    PAYLOADS,
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     CommonParameters,
@@ -90,6 +91,7 @@ GUARD = Interface(
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, as the torque node has it"),
         ROBOT_DESCRIPTION,
         COMMANDS,
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.hybrid_law import Law
 from rbd_dynamics.control.hybrid_task import SURFACES
-from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, ROBOT_DESCRIPTION, SET_PAYLOAD, check_vector
+from rbd_dynamics.nodes.interface.common import (
+    COMMANDS,
+    DIAGNOSTICS,
+    PAYLOADS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    check_vector,
+)
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
+from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolParameters
+from rbd_dynamics.nodes.interface.torque import EFFORT
 from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)
-class HybridControllerParameters(TorqueParameters):
+class HybridControllerParameters(ToolParameters):
     """Of node `hybrid_controller`."""
 
-    joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be there or be locked")
     tool_frame: str = parameter("", "Link or joint that touches")
     tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in that frame, m", dynamic=True)
     tool_orientation: tuple[float, ...] = parameter(
@@ -249,19 +256,21 @@ HYBRID_CONTROLLER = Interface(
               "between points too. Only while engaged"),
         Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
               "What the sensor is to read; only the constrained part of it counts"),
+        CONTINUED_EFFORT,
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
-        Topic("~/task_state", "sensor_msgs/msg/JointState", True,
-              "While engaged: value and speed of the controlled directions; then of each constraint its violation, the "
-              "violation's rate, and the measured force as effort; with estimate_normal last `surface.tilt`, rad"),
+        Topic("~/task_state", "rbd_dynamics_interfaces/msg/TaskState", True,
+              "While engaged: the controlled directions, where they are and are wanted; of each constraint the "
+              "violation, its rate, and the force, measured and wanted; with estimate_normal the surface's tilt"),
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (
         Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
         Service("~/tare", "std_srvs/srv/Trigger",
                 "The present reading of the sensor counts as zero; not while engaged"),
-        SET_PAYLOAD,
+        HAND_OVER, SET_PAYLOAD,
     ),
     examples=(
         "--ros-args --params-file hybrid_controller.yaml",

@@ -9,6 +9,7 @@ from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
     DIAGNOSTICS,
+    PAYLOADS,
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     CommonParameters,
@@ -80,6 +81,7 @@ MONITOR = Interface(
         Topic("~/contact", "std_msgs/msg/Bool", True,
               "Whether something is touched, on change; latched. Only with `contact_thresholds`; false while brakes "
               "hold the robot"),
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rbd_dynamics.nodes.interface.common import (
     DIAGNOSTICS,
+    PAYLOADS,
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     Base,
@@ -106,6 +107,7 @@ SIMULATOR = Interface(
         Topic("~/wrench", "geometry_msgs/msg/WrenchStamped", True,
               "What constraints and contacts exert on the robot at `wrench_frame`, if there is one"),
         Topic("/clock", "rosgraph_msgs/msg/Clock", True, "Simulated time, if `publish_clock`"),
+        PAYLOADS,
         DIAGNOSTICS,
     ),
     (

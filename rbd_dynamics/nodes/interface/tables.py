@@ -38,6 +38,8 @@ class Interface(Generic[P]):
     topics: tuple[Topic, ...]
     services: tuple[Service, ...]
     actions: tuple[Service, ...] = ()
+    used_services: tuple[Service, ...] = ()  # of other nodes
+    used_actions: tuple[Service, ...] = ()
     examples: tuple[str, ...] = ()  # what follows `ros2 run rbd_dynamics EXECUTABLE`
 
     @property

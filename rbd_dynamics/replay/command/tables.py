@@ -72,8 +72,10 @@ def show(result: Result) -> None:
             load = ", which stays: a load?" if event["load"] else ""
             console.print(f"Contact from {number(event['start'])} to {number(event['end'])} s: {escape(peaks)}{load}")
         more = len(events) - 20 + summary["external_torque"]["omitted"]
+        doubt = summary["external_torque"].get("doubt")
+        none = f"No contact can be told: {escape(doubt)}" if doubt else "No contacts"
         console.print(
-            "No contacts" if not events else f"and {more} more contacts" if more > 0 else "",
+            none if not events else f"and {more} more contacts" if more > 0 else "",
             end="\n" if not events or more > 0 else "",
         )
     if result.job.output is not None:

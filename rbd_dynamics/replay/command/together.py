@@ -5,11 +5,20 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from rich.markup import escape
 
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
 from rbd_dynamics.replay.console import output_console, plain_table, working
+
+
+def names_of(given: Sequence[str], recordings: Mapping[str, Path]) -> tuple[str, ...]:
+    """Names of recordings, of which some may be given as the paths they were found at."""
+    paths = {path.resolve(): name for name, path in recordings.items()}
+    return tuple(name if name in recordings else paths.get(Path(name).resolve(), name) for name in given)
 
 
 def run_together(options: argparse.Namespace, source: Source) -> int:
@@ -24,10 +33,11 @@ def run_together(options: argparse.Namespace, source: Source) -> int:
     recordings = {one.name: one.path for one in find_recordings(options.recordings)}
     if len(recordings) < 2:
         raise ValueError("--together needs at least two recordings: each is left out in turn")
+    loads = [replace(load, recordings=names_of(load.recordings, recordings)) for load in options.load]
     robots = {name: name.split("/")[0] for name in recordings if "/" in name}
     robot = robot_of_one(options, source, next(iter(recordings.values())))
     with working(f"one fit over {len(recordings)} recordings"):
-        found = together(recordings, robot, robots=robots, loads=options.load, settings=settings_of(options))
+        found = together(recordings, robot, robots=robots, loads=loads, settings=settings_of(options))
     text = json.dumps(found.to_dict(), indent=1, allow_nan=False)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,11 @@ class Fit:
     coefficients: Array
     place: int
 
+    @property
+    def way(self) -> float:
+        """-1 where the sign of the effort is turned, and with it that of friction."""
+        return -1.0 if self.coefficients[MODEL] < 0.0 else 1.0
+
 
 @dataclass(frozen=True)
 class Case:
@@ -72,7 +77,7 @@ class Case:
         places = np.arange(len(self.lags.tried)) if "delay" in causes else np.array([self.lags.here])
         while True:
             found = self._solve(total, fixed, free, places)
-            driving = [k for k in (COULOMB, VISCOUS) if k in free and not found.coefficients[k] >= 0.0]
+            driving = [k for k in (COULOMB, VISCOUS) if k in free and not found.way * found.coefficients[k] >= 0.0]
             if not driving:
                 return found
             if "friction" in causes and set(free).isdisjoint({COULOMB, VISCOUS} - set(driving)):
@@ -156,6 +161,19 @@ def explain(case: Case, *, without: Sequence[Name] = ()) -> tuple[list[Step], fl
     return _shares(case, _needed(case, chosen), before)
 
 
+def explanation(case: Case) -> tuple[list[Step], float]:
+    """As `explain`; but where a load or a delay is a cause, and what is simpler explains as much, that.
+
+    Each takes away some of what a sign or a scale does, and may be chosen before friction shows which it is.
+    """
+    steps, left = explain(case)
+    if any(step.name in ("load", "delay") for step in steps):
+        simple, rest = explain(case, without=("load", "delay"))
+        if simple and rest <= left:
+            return simple, rest
+    return steps, left
+
+
 def _needed(case: Case, chosen: Sequence[Name]) -> list[Name]:
     """Without those that later ones have made superfluous."""
     found = list(chosen)
@@ -186,7 +204,15 @@ def _shares(case: Case, chosen: Sequence[Name], before: Array) -> tuple[list[Ste
 def _left(case: Case, chosen: Sequence[Name], name: Name, current: Array) -> Array | None:
     if name == "load" and not case.loads:
         return None
+    if name == "delay" and _at_a_limit(case, chosen):
+        return None
     return _beside_contacts(case, chosen, current) if name == "contact" else case.held_out([*chosen, name])
+
+
+def _at_a_limit(case: Case, chosen: Sequence[Name]) -> bool:
+    """Whether a delay is as long as any that is tried: then it is none."""
+    fit = case.fit([*chosen, "delay"], case.stretches.sum(axis=0))
+    return fit is not None and fit.place in (0, len(case.lags.tried) - 1)
 
 
 def _beside_contacts(case: Case, chosen: Sequence[Name], current: Array) -> Array | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rbd_dynamics.replay.diagnosis.diagnosis import grave
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
+from rbd_dynamics.replay.external_torque import ExternalTorqueResult
 from rbd_dynamics.replay.identification import (
     DriveResult,
     FrictionResult,
@@ -24,8 +25,10 @@ def reason(found: DiagnosisResult, joint: str | None = None) -> str:
     """Why nothing follows from the efforts of a joint, or of any joint; empty where it does."""
     for finding in found.signals:
         if finding.kind in _EFFORTS:
-            if joint is None or joint in finding.joints:
+            if joint is None or joint in finding.joints or 0 < len(found.joints) < 2 * len(finding.joints):
                 return f"the efforts are not the model's torques ({finding.kind}, {', '.join(finding.joints)})"
+        elif finding.kind == "gravity":
+            return "the efforts are without gravity"
         elif finding.kind != "effort delay" and grave(finding):
             return f"the motion is not what was recorded ({finding.kind}, {', '.join(finding.joints)})"
     return ""
@@ -78,6 +81,16 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
         joints=tuple(_fit(joint, why) for joint in result.joints),
         refused=f"not exported: {why}",
     )
+
+
+def doubted_contacts(result: ExternalTorqueResult, found: DiagnosisResult) -> ExternalTorqueResult:
+    """Without contacts where the motion is wrong, or of joints whose efforts are."""
+    wrong = {name: why for name in result.threshold if (why := reason(found, name))}
+    kept = tuple(event for event in result.events if not wrong.keys() >= event.peak.keys())
+    if not wrong or (kept == result.events and len(wrong) < len(result.threshold)):
+        return result
+    doubt = next(iter(wrong.values())) if not kept else ""
+    return replace(result, events=kept, omitted=result.omitted if kept else 0, doubt=doubt)
 
 
 def _friction(joint: JointFriction, why: str) -> JointFriction:

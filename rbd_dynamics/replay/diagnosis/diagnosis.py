@@ -14,6 +14,7 @@ from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.segmentation import Segment
 
+SAME = 0.5  # of a delay of velocities: so near to it, turned round, a delay of efforts is the same
 HARMLESS = 0.02  # s: velocities that are late by less leave the rest believable
 
 
@@ -52,7 +53,21 @@ class Diagnosis:
         joints, efforts = self._efforts.results()
         if any(map(grave, motion)):
             return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k.joint, (), np.nan) for k in joints))
-        return DiagnosisResult((*motion, *efforts), tuple(joints))
+        return DiagnosisResult((*motion, *_of_their_own(efforts, motion)), tuple(joints))
+
+
+def _of_their_own(efforts: Sequence[Finding], motion: Sequence[Finding]) -> list[Finding]:
+    """Without delays of efforts that are those of velocities: the model's torque is late with these."""
+    late = {name: found.estimate for found in motion if found.kind == "velocity delay" for name in found.joints}
+
+    def is_theirs(finding: Finding) -> bool:
+        if finding.kind != "effort delay" or finding.estimate is None:
+            return False
+        others = [late.get(name) for name in finding.joints]
+        effort = finding.estimate.value
+        return all(other is not None and abs(effort + other.value) < SAME * abs(other.value) for other in others)
+
+    return [finding for finding in efforts if not is_theirs(finding)]
 
 
 def grave(finding: Finding) -> bool:

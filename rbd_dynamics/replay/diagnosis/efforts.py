@@ -17,6 +17,7 @@ from rbd_dynamics.replay.diagnosis.causes import (
     Name,
     Step,
     explain,
+    explanation,
     interval,
 )
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
@@ -75,7 +76,7 @@ class EffortCheck:
     def results(self) -> tuple[list[JointDiagnosis], list[Finding]]:
         """Of the joints with a measured effort, in the model's order."""
         cases = self._cases()
-        found = {name: explain(case) for name, case in cases.items()}
+        found = {name: explanation(case) for name, case in cases.items()}
         if any(steps and steps[0].name == "load" for steps, _ in found.values()):
             for name, case in cases.items():  # a load that others feel, too, may look like a scale
                 found[name] = _with_load(case, *found[name])
@@ -109,8 +110,9 @@ class EffortCheck:
         unit = torque_unit(self._prepare.robot.model, name)
 
         def estimate(what: str, column: int, of: str) -> Estimate:
-            value = float(whole.coefficients[column])
-            return _estimate(what, value, np.array([fit.coefficients[column] for fit in others]), of)
+            way = whole.way if column in (COULOMB, VISCOUS) else 1.0
+            value = way * float(whole.coefficients[column])
+            return _estimate(what, value, np.array([way * fit.coefficients[column] for fit in others]), of)
 
         told, findings = [], []
         for step in steps:

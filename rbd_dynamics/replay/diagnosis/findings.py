@@ -13,8 +13,8 @@ class Finding(Plain):
     """Something about signals that makes further results doubtful.
 
     Attributes:
-        kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "effort
-            scale", "effort sign", "effort delay".
+        kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "gravity",
+            "effort scale", "effort sign", "effort delay".
         joints: whose. text: for people. remedy: what of the command line mends it.
         estimate: of the scale or delay, where there is one number.
     """

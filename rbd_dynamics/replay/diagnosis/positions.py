@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether efforts fit the model better at other positions: degrees taken for radians, an axis turned round.
+"""Whether efforts fit the model better at other positions: degrees taken for radians, an axis turned round; or without
+gravity, which many robots take out of their efforts.
 
 A few thousand samples from all over the recording, of which each supposition is tried; scale, offset and friction of
 each joint are free, so that these cannot stand in for it.
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.terms import inverse_dynamics_terms
+from rbd_dynamics.control.terms import GRAVITY, INERTIA, inverse_dynamics_terms
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.identification.samples import Preparation
@@ -66,9 +67,9 @@ class PositionCheck:
         usual = self._left(q, v, a, tau[:, joints], joints)
         spread = np.square(tau[:, joints] - tau[:, joints].mean(axis=0)).sum(axis=0)
 
-        def gain(qs: Array, vs: Array, accelerations: Array) -> float:
+        def gain(qs: Array, vs: Array, accelerations: Array, terms: tuple[str, ...] | None = None) -> float:
             """By how much the logarithms of all joints' squares fall; zero where no joint is explained much better."""
-            left = self._left(qs, vs, accelerations, tau[:, joints], joints)
+            left = self._left(qs, vs, accelerations, tau[:, joints], joints, terms)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = left / usual
                 good = (ratio < BETTER) & (left < (1.0 - EXPLAINED) * spread)
@@ -76,6 +77,9 @@ class PositionCheck:
             return fall if good.any() and np.isfinite(fall) else 0.0
 
         gains: dict[int, float] = {}
+        without = tuple(term for term in self._prepare.rigid if term != GRAVITY)
+        if without != self._prepare.rigid and INERTIA in without:
+            gains[-2] = gain(q, v, a, without)
         if self._turning:
             gains[-1] = gain(*_changed(q, v, a, self._turning, np.pi / 180.0))
         for k, place in enumerate(self._places):
@@ -84,6 +88,10 @@ class PositionCheck:
         best = max(gains, key=lambda k: gains[k], default=-1)
         if not gains.get(best, 0.0) > SURE:
             return []
+        if best == -2:
+            names = tuple(self._names[k] for k in joints)
+            text = "the efforts have no gravity in them: the robot takes it out before it reports them"
+            return [Finding("gravity", names, text, remedy=f"--terms {','.join(without)}")]
         if best < 0:
             names = tuple(self._names[k] for _, k in self._turning)
             return [
@@ -98,9 +106,11 @@ class PositionCheck:
         text = f"position of {' or '.join(alike)} has the sign turned, by the efforts"
         return [Finding("position sign", tuple(alike), f"{text}: its axis in the description, or what was recorded")]
 
-    def _left(self, q: Array, v: Array, a: Array, tau: Array, joints: NDArray[np.intp]) -> Array:
-        """Sums of squares (joints,) that scale, offset and friction leave."""
-        model = inverse_dynamics_terms(self._prepare.robot, q, v, a, self._prepare.rigid)
+    def _left(
+        self, q: Array, v: Array, a: Array, tau: Array, joints: NDArray[np.intp], terms: tuple[str, ...] | None = None
+    ) -> Array:
+        """Sums of squares (joints,) that scale, offset and friction leave; terms: of the model, if not as chosen."""
+        model = inverse_dynamics_terms(self._prepare.robot, q, v, a, terms or self._prepare.rigid)
         found = np.zeros(len(joints))
         for k, dof in enumerate(joints):
             columns = np.column_stack([np.ones(len(q)), model[:, dof], v[:, dof], np.tanh(v[:, dof] / COULOMB_SPEED)])

@@ -27,6 +27,7 @@ STRETCHES = 8
 SLOWEST = 1e-3  # rad/s or m/s rms: below, nothing moves
 MATERIAL = 0.01  # of the velocity's variance: what a delay must explain
 EARLIEST = 1e-3  # s: a shorter delay is none
+OF_REST, NOTABLE = 0.5, 5e-3  # of what velocity and rate do not share: a delay, s, that is so much of it matters, too
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ class VelocityCheck:
         found: list[Finding] = []
         low, high = interval(np.array([other.delay for other in others]), match.delay)
         gained = match.share - match.share_here
-        if gained > MATERIAL and low * high > 0.0 and abs(match.delay) > EARLIEST:
+        most = gained > OF_REST * (1.0 - match.share_here) and abs(match.delay) > NOTABLE
+        if (gained > MATERIAL or most) and low * high > 0.0 and abs(match.delay) > EARLIEST:
             found.append(_delay("velocity", name, match.delay, low, high, "its position"))
         low, high = interval(np.array([other.scale for other in others]), match.scale)
         estimate = Estimate("scale", match.scale, (high - low) / 4.0, low, high, "", True)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rbd_dynamics.replay.comparison import JointComparison
 from rbd_dynamics.replay.diagnosis.findings import Cause, DiagnosisResult, JointDiagnosis
 
 POOR = 0.7  # nrmse from which the model explains only half of the variance
 MAIN = 0.3  # share of the residual that a cause must explain to be named for a joint that the model explains well
+NOISE = 1.5  # times that of the torque: a residual that is not larger has nothing in it to be explained
 SPEAKS = 0.03  # of the joint's torque: a smaller residual needs no words
 
 WORDS = {
@@ -23,11 +24,14 @@ WORDS = {
 }
 
 
-def sayings(found: DiagnosisResult | None, joints: Sequence[JointComparison]) -> list[str]:
-    """Sentences for the top of a report."""
+def sayings(
+    found: DiagnosisResult | None, joints: Sequence[JointComparison], *, noise: Mapping[str, float] | None = None
+) -> list[str]:
+    """Sentences for the top of a report. noise: {joint: standard deviation of what of it is left in its torque}."""
     said = [] if found is None else [str(finding) for finding in found.signals]
     by_joint = {} if found is None else {joint.joint: joint for joint in found.joints}
-    poor = [joint for joint in joints if joint.nrmse > POOR]
+    usual = {} if noise is None else noise
+    poor = [joint for joint in joints if joint.nrmse > POOR and not joint.rmse < NOISE * usual.get(joint.name, 0.0)]
     for joint in poor:
         share = "nothing" if joint.nrmse > 0.99 else "less than half"
         text = f"{joint.name}: the model explains {share} of the torque (nrmse {joint.nrmse:.2f})"

@@ -47,7 +47,9 @@ Array = NDArray[np.float64]
 STRIBECK_SPEEDS = (0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45, 0.64)
 OWN = 3 + len(STRIBECK_SPEEDS)  # columns of a joint before those of inertias
 SIGNIFICANCE = 0.01
+VANISHED = -500.0  # exponent of nothing: numbers that a processor is slow with are smaller
 DRIVES = "friction below zero would drive the joint: something else is in it"
+DOUBT = 0.02  # of a joint's rms torque: what friction may be at most matters where it is more
 UNIT_SPEED = 1.0  # rad/s or m/s: at that speed viscous friction is compared with the torque
 
 
@@ -135,9 +137,11 @@ def friction_curve(
 
 
 def _bends(v: Array) -> Array:
-    """(speeds, N): what friction of each of `STRIBECK_SPEEDS` has beside Coulomb's at velocities v (N,)."""
-    found = np.exp(np.multiply.outer(-1.0 / np.square(STRIBECK_SPEEDS), np.square(v)))
-    found *= np.tanh(v / COULOMB_SPEED)
+    """(N, speeds): what friction of each of `STRIBECK_SPEEDS` has beside Coulomb's at velocities v (N,)."""
+    found = np.multiply.outer(np.square(v), -1.0 / np.square(STRIBECK_SPEEDS))
+    np.maximum(found, VANISHED, out=found)
+    np.exp(found, out=found)
+    found *= np.tanh(v / COULOMB_SPEED)[:, None]
     return found
 
 
@@ -150,6 +154,7 @@ class FrictionIdentifier:
         terms: what the measured efforts contain (`Settings.terms`). With "friction" the model's own counts in
             `rmse_before`; what is found is all of the friction in any case, not what is to be added.
         prepare: of the same robot, filter and terms, to share its work with others; None: its own. base: likewise.
+        touched: (from, to), s: then something touches the robot: another offset for each of them and of the segments.
     """
 
     def __init__(
@@ -160,8 +165,10 @@ class FrictionIdentifier:
         terms: Sequence[str] = (INERTIA, CORIOLIS, GRAVITY),
         prepare: Preparation | None = None,
         base: BaseErrors | None = None,
+        touched: Sequence[tuple[float, float]] = (),
     ) -> None:
         self._prepare = prepare or Preparation(robot, low_pass, terms)
+        self._touched = tuple(touched)
         self._names = dof_names(robot.model)
         self._base = base or BaseErrors(robot)
         sizes = [OWN + len(self._base.felt[dof]) if dof in self._names else 0 for dof in range(robot.model.nv)]
@@ -174,14 +181,20 @@ class FrictionIdentifier:
         if samples is None:
             return
         regressor = self._prepare.regressor(samples)
+        t = segment.t[samples.rows]
+        here = [(begin, end) for begin, end in self._touched if begin <= t[-1] and end >= t[0]]
+        touched = [(t >= begin) & (t <= end) for begin, end in here]
         for dof in self._names:
             rows = samples.usable[:, dof] & ~samples.still[:, dof]
             if not rows.any():
                 continue
-            bends = self._prepare.filtered_rows(_bends(segment.v[:, dof]), samples.rows)
+            bends = self._prepare.filtered(_bends(segment.v[:, dof]))[samples.rows]
             inertial = regressor[:, dof, self._base.columns[dof]]
-            columns = np.column_stack([friction_columns(samples, dof), bends, inertial])
-            self._equations.add(dof, samples.stamps[rows], columns[rows], samples.residual[rows, dof])
+            columns = np.column_stack([friction_columns(samples, dof), bends, inertial, samples.residual[:, dof]])
+            for during in (rows & each for each in touched):
+                if during.any():  # less their means, as with an offset of its own (Frisch and Waugh 1933)
+                    columns[during] -= columns[during].mean(axis=0)
+            self._equations.add(dof, samples.stamps[rows], columns[rows, :-1], columns[rows, -1])
             self._torque[dof] += samples.measured[rows, dof] @ samples.measured[rows, dof]
 
     def merge(self, other: FrictionIdentifier) -> None:
@@ -199,6 +212,12 @@ class FrictionIdentifier:
         return FrictionResult(
             joints, self._prepare.terms, exported=exported, offsets=offsets, validation=validation
         )  # fmt: skip
+
+    def in_doubt(self, found: FrictionResult) -> bool:
+        """Whether some joint's Coulomb friction, by these results, may be none and may be so much that it matters."""
+        least = {name: DOUBT * float(self._scale(dof)[0]) for dof, name in self._names.items()}
+        levels = [(joint.coulomb, least[joint.joint]) for joint in found.joints]
+        return any(level.lower <= 0.0 and level.upper > matters for level, matters in levels)
 
     def _exported(
         self, dofs: Sequence[int]

@@ -135,7 +135,7 @@ def weighted_gram(equations: NormalEquations, weights: Array) -> Array:
     found = np.zeros((equations.count + 1, equations.count + 1))
     for indices, total, weight in zip(equations.columns, equations.totals(), weights):
         place = np.append(indices, equations.count)
-        found[np.ix_(place, place)] += weight * total
+        found[place[:, None], place] += weight * total
     return found
 
 
@@ -147,7 +147,7 @@ def _weighted(equations: NormalEquations, squares: list[Array], weights: Array) 
     """X^T W X (p, p) and X^T W y (p,)."""
     information, moment = np.zeros((equations.count, equations.count)), np.zeros(equations.count)
     for indices, square, weight in zip(equations.columns, squares, weights):
-        information[np.ix_(indices, indices)] += weight * square[:-1, :-1]
+        information[indices[:, None], indices] += weight * square[:-1, :-1]
         moment[indices] += weight * square[:-1, -1]
     return information, moment
 

@@ -44,11 +44,13 @@ class NormalEquations:
         self._level = 0
         self._blocks: dict[int, list[Array]] = {}
         self._counts: dict[int, Counts] = {}  # samples of each joint in a block
+        self._totals: list[Array] | None = None  # of all blocks, until some are added
 
     def add(self, joint: int, stamps: NDArray[np.int64], columns: Array, target: Array) -> None:
         """Samples in the order of their stamps (N,) in ns: columns (N, n_j) and torque (N,), all finite."""
         if not len(stamps):
             return
+        self._totals = None
         rows = np.column_stack([columns, target])
         if not np.isfinite(rows).all():
             raise ValueError(f"joint number {joint} has samples that are not finite")
@@ -71,6 +73,7 @@ class NormalEquations:
         same = len(self.columns) == len(other.columns) and all(map(np.array_equal, self.columns, other.columns))
         if not same or self.count != other.count:
             raise ValueError("cannot merge normal equations of other parameters")
+        self._totals = None
         while self._level < other._level:
             self._lengthen()
         for key, sums in other._blocks.items():
@@ -136,13 +139,14 @@ class NormalEquations:
         return np.array(counts).reshape(-1, len(self.columns))
 
     def totals(self) -> list[Array]:
-        """Sums over all blocks, of each joint."""
-        sizes = [len(indices) + 1 for indices in self.columns]
-        found = [np.zeros((size, size)) for size in sizes]
-        for key in sorted(self._blocks):
-            for total, square in zip(found, self._blocks[key]):
-                total += square
-        return found
+        """Sums over all blocks, of each joint; to be read only."""
+        if self._totals is None:
+            sizes = [len(indices) + 1 for indices in self.columns]
+            self._totals = [np.zeros((size, size)) for size in sizes]
+            for key in sorted(self._blocks):
+                for total, square in zip(self._totals, self._blocks[key]):
+                    total += square
+        return self._totals
 
     def _block(self, key: int) -> list[Array]:
         if key not in self._blocks:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.analysis.base_parameters import BaseParameters
 from rbd_dynamics.replay.identification.least_squares import weighted_gram
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
-from rbd_dynamics.replay.identification.pseudo_inertia import LogCholesky, possible
+from rbd_dynamics.replay.identification.pseudo_inertia import LogCholesky, by_numbers, possible
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -54,7 +54,7 @@ class PossibleModel:
         self._given, self._base, self._weight = given, base, weight
         self._own, self._least, self._usual, self._free = own, least, np.maximum(usual, 1e-9), free
         self._bodies = [k for k in range(len(given)) if given[k, 0] > 0.0]
-        self._charts = [LogCholesky(possible(given[k])) for k in self._bodies]
+        self._charts = LogCholesky(np.array([possible(given[k]) for k in self._bodies]).reshape(-1, 10))
         columns = base.combination.reshape(-1, len(given), 10)[:, self._bodies]
         self._combination = columns.reshape(len(columns), -1)
         self._prior = self._combination @ given[self._bodies].ravel()
@@ -79,7 +79,7 @@ class PossibleModel:
         """
         strength, directions = np.linalg.eigh(weighted_gram(equations, weights) / max(colour, 1.0))
         root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
-        count, size = self._base.count, 10 * len(self._charts)
+        count, size = self._base.count, 10 * len(self._bodies)
         to_base, to_own, pull = root[:, :count] @ self._combination, root[:, count:-1], np.sqrt(self._weight)
         free = self._free.copy()
         if not offset:
@@ -94,21 +94,22 @@ class PossibleModel:
             own[free] = usual * numbers[size:]
             return own
 
-        def parts(numbers: Array) -> list[tuple[Array, Array]]:
-            return [chart(row) for chart, row in zip(self._charts, numbers[:size].reshape(-1, 10))]
+        def rows(numbers: Array) -> Array:
+            return numbers[:size].reshape(-1, 10)
 
         def residuals(numbers: Array) -> Array:
-            pulls = [LogCholesky.divergence(row)[0] for row in numbers[:size].reshape(-1, 10)]
-            bodies = np.concatenate([x for x, _ in parts(numbers)]) if self._charts else np.zeros(0)
-            inertial = root[:, :count] @ self._prior - to_base @ bodies
+            inertial = root[:, :count] @ self._prior - to_base @ self._charts(rows(numbers))[0].ravel()
             misses = root[:, -1] + inertial - to_own @ friction(numbers)
-            return np.concatenate([misses, pull * np.ravel(pulls), rests @ numbers])
+            return np.concatenate([misses, pull * LogCholesky.divergence(rows(numbers))[0].ravel(), rests @ numbers])
 
         def slopes(numbers: Array) -> Array:
-            of_bodies = [-to_base[:, 10 * k : 10 * k + 10] @ by for k, (_, by) in enumerate(parts(numbers))]
-            pulls = np.ravel([LogCholesky.divergence(row)[1] for row in numbers[:size].reshape(-1, 10)])
-            by_pulls = np.hstack([pull * np.diag(pulls), np.zeros((size, len(usual)))])
-            return np.vstack([np.hstack([*of_bodies, -to_own[:, free] * usual]), by_pulls, rests])
+            found = np.zeros((len(root) + size + len(usual), size + len(usual)))
+            found[: len(root), :size] = -by_numbers(to_base, self._charts(rows(numbers))[1])
+            found[: len(root), size:] = -to_own[:, free] * usual
+            pulls = LogCholesky.divergence(rows(numbers))[1].ravel()
+            found[len(root) + np.arange(size), np.arange(size)] = pull * pulls
+            found[len(root) + size :] = rests
+            return found
 
         first = np.zeros(size + len(usual))
         if begin is not None:
@@ -123,7 +124,7 @@ class PossibleModel:
             raise ArithmeticError(f"no consistent inertias found: {found.message}")
         parameters = self._given.copy()
         if self._bodies:
-            parameters[self._bodies] = np.array([x for x, _ in parts(found.x)])
+            parameters[self._bodies] = self._charts(rows(found.x))[0]
         deviation = self._base.of(parameters) - self._base.of(self._given)
         return Possible(parameters, np.concatenate([deviation, friction(found.x)]), found.x[:size])
 

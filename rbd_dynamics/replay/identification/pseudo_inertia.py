@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
@@ -62,35 +62,46 @@ def possible(parameters: Array) -> Array:
 
 
 class LogCholesky:
-    """Ten numbers for a body's ten parameters; zeros are the prior, (10,), which must be possible."""
+    """Ten numbers for a body's ten parameters; zeros are the prior, which must be possible; of many bodies at once.
 
-    def __init__(self, prior: Array) -> None:
-        try:
-            self._root = np.linalg.cholesky(pseudo_inertia(prior))
-        except np.linalg.LinAlgError:
-            raise ValueError(f"no rigid body has the inertial parameters {prior.tolist()}") from None
+    Parameters:
+        priors: (..., 10).
+    """
+
+    def __init__(self, priors: ArrayLike) -> None:
+        priors = np.asarray(priors, dtype=float)
+        roots = np.zeros((*priors.shape[:-1], 4, 4))
+        for place in np.ndindex(priors.shape[:-1]):
+            try:
+                roots[place] = np.linalg.cholesky(pseudo_inertia(priors[place]))
+            except np.linalg.LinAlgError:
+                raise ValueError(f"no rigid body has the inertial parameters {priors[place].tolist()}") from None
         entries = [inertial_parameters(entry.reshape(4, 4)) for entry in np.eye(16)]
         forms = np.column_stack(entries).reshape(10, 4, 4)
-        self._forms = self._root.T @ (0.5 * (forms + forms.transpose(0, 2, 1))) @ self._root
+        roots = roots[..., None, :, :]
+        self._forms = roots.swapaxes(-1, -2) @ (0.5 * (forms + forms.transpose(0, 2, 1))) @ roots
 
     def __call__(self, numbers: Array) -> tuple[Array, Array]:
-        """Parameters (10,) and their derivatives (10, 10)."""
-        U = np.diag(np.exp(numbers[:4]))
-        U[_ROWS[4:], _COLUMNS[4:]] = numbers[4:]
-        half = self._forms @ U  # parameters are quadratic in U: trace(U^T form U)
-        derivatives = 2.0 * half[:, _ROWS, _COLUMNS]
-        derivatives[:, :4] *= U.diagonal()
-        return np.einsum("kij,ij->k", half, U), derivatives
+        """Parameters (..., 10) and their derivatives (..., 10, 10)."""
+        U = np.zeros((*numbers.shape[:-1], 4, 4))
+        diagonal = np.exp(numbers[..., :4])
+        U[..., _ROWS, _COLUMNS] = np.concatenate([diagonal, numbers[..., 4:]], axis=-1)
+        half = self._forms @ U[..., None, :, :]  # parameters are quadratic in U: trace(U^T form U)
+        derivatives = 2.0 * half[..., _ROWS, _COLUMNS]
+        derivatives[..., :4] *= diagonal[..., None, :]
+        return np.einsum("...kij,...ij->...k", half, U), derivatives
 
     @staticmethod
     def divergence(numbers: Array) -> tuple[Array, Array]:
-        """(10,) whose squares add up to the entropic divergence from the prior, and their derivatives (10,)."""
-        t = numbers[:4]
+        """(..., 10) whose squares add up to the entropic divergence from the prior, and their derivatives (..., 10)."""
+        t = numbers[..., :4]
         squares = np.expm1(2.0 * t) - 2.0 * t
         small = np.abs(t) < 1e-4  # there the difference is nothing but rounding
         roots = np.where(small, np.sqrt(2.0) * t * (1.0 + t / 3.0), np.sign(t) * np.sqrt(np.maximum(squares, 0.0)))
         slopes = np.where(small, np.sqrt(2.0) * (1.0 + 2.0 * t / 3.0), np.expm1(2.0 * t) / np.where(small, 1.0, roots))
-        return np.append(roots, numbers[4:]), np.append(slopes, np.ones(6))
+        found, derivatives = numbers.copy(), np.ones_like(numbers)
+        found[..., :4], derivatives[..., :4] = roots, slopes
+        return found, derivatives
 
 
 def consistent_inertias(
@@ -107,26 +118,29 @@ def consistent_inertias(
 
     Raises ArithmeticError where the search does not settle.
     """
-    charts = [LogCholesky(prior) for prior in priors]
+    charts = LogCholesky(priors)
     strength, directions = np.linalg.eigh(information)
     root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
     combined, wanted, pull = root @ combination, root @ target, np.sqrt(weight)
-    size = 10 * len(charts)
-
-    def parts(numbers: Array) -> list[tuple[Array, Array]]:
-        return [chart(row) for chart, row in zip(charts, numbers.reshape(-1, 10))]
+    bodies = len(priors)
 
     def residuals(numbers: Array) -> Array:
-        pulls = [LogCholesky.divergence(row)[0] for row in numbers.reshape(-1, 10)]
-        misses = combined @ np.concatenate([x for x, _ in parts(numbers)]) - wanted
-        return np.concatenate([misses, pull * np.ravel(pulls)])
+        rows = numbers.reshape(bodies, 10)
+        misses = combined @ charts(rows)[0].ravel() - wanted
+        return np.concatenate([misses, pull * LogCholesky.divergence(rows)[0].ravel()])
 
     def slopes(numbers: Array) -> Array:
-        of_bodies = [combined[:, 10 * k : 10 * k + 10] @ by for k, (_, by) in enumerate(parts(numbers))]
-        pulls = [LogCholesky.divergence(row)[1] for row in numbers.reshape(-1, 10)]
-        return np.vstack([np.hstack(of_bodies), pull * np.diag(np.ravel(pulls))])
+        rows = numbers.reshape(bodies, 10)
+        pulls = pull * LogCholesky.divergence(rows)[1].ravel()
+        return np.vstack([by_numbers(combined, charts(rows)[1]), np.diag(pulls)])
 
-    found = scipy.optimize.least_squares(residuals, np.zeros(size), slopes, method="trf", max_nfev=1000)
+    found = scipy.optimize.least_squares(residuals, np.zeros(10 * bodies), slopes, method="trf", max_nfev=1000)
     if not found.success:
         raise ArithmeticError(f"no consistent inertias found: {found.message}")
-    return np.array([x for x, _ in parts(found.x)])
+    return charts(found.x.reshape(bodies, 10))[0]
+
+
+def by_numbers(combination: Array, derivatives: Array) -> Array:
+    """Of a combination (n, 10 bodies) of parameters with these derivatives (bodies, 10, 10): (n, 10 bodies)."""
+    rows = combination.reshape(len(combination), -1, 10).swapaxes(0, 1)
+    return (rows @ derivatives).swapaxes(0, 1).reshape(combination.shape)

@@ -131,11 +131,6 @@ class Preparation:
         """(N, ...) through the filter forth and back; beyond its ends a stretch goes on as it began and ended."""
         return columns if self.low_pass is None else self.low_pass.both_ways(columns)
 
-    def filtered_rows(self, signals: Array, rows: NDArray[np.intp]) -> Array:
-        """Of signals (k, N), filtered as above, the samples `rows`: (len(rows), k)."""
-        filtered = signals if self.low_pass is None else self.low_pass.over(signals)
-        return filtered[:, rows].T
-
     def regressor(self, samples: JointSamples) -> Array:
         """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
         if self._regressor is None or self._regressor[0] is not samples:
@@ -162,12 +157,17 @@ class Preparation:
 
 
 def _standing(slow: Mask, t: Array) -> Mask:
-    """Which samples (N, nv) at times t (N,) are in a run of slow ones that lasts for `STANDS`."""
+    """Which samples (N, nv) at times t (N,) are in a run of slow ones that lasts for `STANDS`, as far as can be seen.
+
+    A run at an end of the stretch counts, however short: it may go on there. Where a joint turns round at an end little
+    is lost, since the edge is left out in any case.
+    """
     found = np.zeros_like(slow)
     for joint in range(slow.shape[1]):
-        ends = np.flatnonzero(np.diff(slow[:, joint].astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
-        for first, after in ends[t[ends[:, 1] - 1] - t[ends[:, 0]] >= STANDS]:
-            found[first:after, joint] = True
+        first, after = np.flatnonzero(np.diff(slow[:, joint].astype(np.int8), prepend=0, append=0)).reshape(-1, 2).T
+        stands = (first == 0) | (after == len(t)) | (t[after - 1] - t[first] >= STANDS)
+        for begin, end in zip(first[stands], after[stands]):
+            found[begin:end, joint] = True
     return found
 
 

@@ -255,8 +255,10 @@ def _contacts(found: Mapping[str, Any] | None) -> str:
     note = f"Thresholds{why}: {limits}."
     if held := _by_joint(found.get("breakaway") or {}):
         note += f" Friction may hold so much at rest, below which no push is seen there: {held}."
+    doubt = found.get("doubt")
+    none = f"No contact can be told: {escape(doubt)}." if doubt else "No contact was found."
     more = f"<p>{found['omitted']} more are not listed.</p>" if found.get("omitted") else ""
-    what = table(["from, s", "to, s", "largest external torque"], rows) if rows else "<p>No contact was found.</p>"
+    what = table(["from, s", "to, s", "largest external torque"], rows) if rows else f"<p>{none}</p>"
     return f"<section><h2>Contacts</h2>{what}{more}<p class='note'>{escape(note)}</p></section>"
 
 

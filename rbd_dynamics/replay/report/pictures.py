@@ -38,14 +38,14 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
                 ax.fill_between(series.t, low, high, color=COLORS[signals[0]], alpha=0.25, lw=0)
             if picture == "external_torque":
                 _contacts(ax, joint["name"], summary.get("external_torque") or {})
-            ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", fontsize=9)
+            ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", y=1.0, fontsize=9)
             ax.grid(alpha=0.3)
         if joints:
             axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9)
         axes[-1].set_xlabel("time, s")
         path = folder / f"{picture}.png"
         with whole_file(path) as part:
-            figure.savefig(part, dpi=110, format="png")
+            figure.savefig(part, dpi=110, format="png", pil_kwargs={"compress_level": 3})
         written.append(path)
     return written
 

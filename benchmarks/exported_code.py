@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exported C against Pinocchio's C++: processor time of a call, both natively compiled into one program.
+
+    python -m benchmarks.exported_code [--robots UR5 Panda] [--compiler g++] [--json FILE]
+
+Both are compiled with the same flags for this processor, take turns, and give the same results. Pinocchio's headers
+come with its wheel (`pin`), those of Eigen with libeigen3-dev; without them a line says so. The model is written as C++
+from Pinocchio's own, so that all of Pinocchio is compiled here, for this processor, and nothing is left to its wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rbd_dynamics as rbd
+from rbd_dynamics.example_robots import robots
+from rbd_dynamics.export import export_c
+
+WANTED = 0.3
+ALGORITHMS = ("inverse_dynamics", "forward_dynamics")
+#: robot, and joints that are locked at zero
+SUBJECTS = {
+    "UR5": ("ur5_robot", ()),
+    "Panda": ("panda", ("panda_finger_joint1", "panda_finger_joint2")),
+    "Talos": ("talos_reduced", ()),
+}
+FLAGS = ("-O3", "-march=native", "-DNDEBUG", "-ffp-contract=fast")
+#: what Pinocchio's own packages tell compilers
+BOOST = (
+    "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
+)  # fmt: skip
+EIGEN = Path("/usr/include/eigen3")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.exported_code", description=__doc__.splitlines()[0])
+    parser.add_argument("--robots", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), metavar="NAME")
+    parser.add_argument("--compiler", default="g++", help="g++ or clang++; C is compiled by the same")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    options = parser.parse_args(arguments)
+    if (problem := lacking(options.compiler)) is not None:
+        print(f"not measured: {problem}")
+        return 0
+    print("| robot | algorithm | exported C, us | Pinocchio in C++, us | ratio | wanted |\n|---|---|---|---|---|---|")
+    rows = []
+    for title in options.robots:
+        for row in measure(title, options.compiler):
+            rows.append(row)
+            late = "" if row["ratio"] <= WANTED else " (!)"
+            print(
+                f"| {row['robot']} | {row['algorithm'].replace('_', ' ')} | {row['ours']:.3f} | {row['pinocchio']:.3f} "
+                f"| {row['ratio']:.3f}{late} | {WANTED} |",
+                flush=True,
+            )
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return int(any(row["ratio"] > WANTED for row in rows))
+
+
+def lacking(compiler: str) -> str | None:
+    """What is missing to measure, or None."""
+    if importlib.util.find_spec("pinocchio") is None:
+        return "Pinocchio is not installed (pin)"
+    if shutil.which(compiler) is None:
+        return f"there is no {compiler}"
+    if not (headers() / "pinocchio").is_dir():
+        return f"Pinocchio has no headers in {headers()}"
+    return None if EIGEN.is_dir() else f"Eigen's headers are not in {EIGEN} (libeigen3-dev)"
+
+
+def headers() -> Path:
+    import pinocchio as pin
+
+    prefix = next(parent for parent in Path(pin.__file__).parents if parent.name == "cmeel.prefix")
+    return prefix / "include"
+
+
+def measure(title: str, compiler: str) -> list[dict[str, Any]]:
+    """A row for each algorithm of a robot."""
+    file, locked = SUBJECTS[title]
+    path = robots()[file]
+    model = rbd.load_urdf(path, locked=dict.fromkeys(locked[:1], 0.0) or None)  # the second finger follows the first
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        export_c(model, folder / "c", kernels=ALGORITHMS, name="ours")
+        (folder / "main.cpp").write_text(program(title, model))
+        c_compiler = {"g++": "gcc", "clang++": "clang"}.get(compiler, compiler)
+        include, code = ["-I", folder / "c/include"], folder / "ours.o"
+        compiled(c_compiler, "-std=c99", *FLAGS, *include, "-c", folder / "c/src/ours.c", "-o", code)
+        include += ["-isystem", headers(), "-isystem", EIGEN]
+        compiled(
+            compiler, "-std=c++17", "-w", *FLAGS, *BOOST, *include, folder / "main.cpp", code, "-o", folder / "main"
+        )
+        lines = subprocess.run([folder / "main"], check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = []
+    for algorithm, line in zip(ALGORITHMS, lines, strict=True):
+        ours, theirs, difference = map(float, line.split())
+        assert difference < 1e-9, f"{title}, {algorithm}: results differ by {difference}"
+        row = {"robot": title, "algorithm": algorithm, "ours": ours, "pinocchio": theirs, "ratio": ours / theirs}
+        rows.append(row)
+    return rows
+
+
+def compiled(*command: object) -> None:
+    subprocess.run([str(word) for word in command], check=True)
+
+
+def program(title: str, model: rbd.Model) -> str:
+    """C++ that calls both in turn and prints microseconds of each, the best of many blocks, and the difference."""
+    rng = np.random.default_rng(3)
+    q = model.random(rng)
+    v, x = rng.normal(size=(2, model.nv))
+    order, pinocchio_model = _model_in_cpp(title, model)
+    return f"""\
+#include <ctime>
+#include <cstdio>
+#include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+#include <pinocchio/multibody.hpp>
+#include "ours.h"
+
+using namespace pinocchio;
+
+static double now()
+{{
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}}
+
+template <class Call>
+static double microseconds(Call call, int count)
+{{
+  const double start = now();
+  for (int i = 0; i < count; ++i) call();
+  return (now() - start) / count;
+}}
+
+int main()
+{{
+  Model model;
+  JointIndex id;
+{pinocchio_model}
+  Data data(model);
+  double q[] = {_list(q)}, v[] = {_list(v)}, x[] = {_list(x)}, found[OURS_NV];
+  const int order[] = {_list(order)};  // their joints in our order
+  Eigen::VectorXd tq(OURS_NV), tv(OURS_NV), tx(OURS_NV);
+  for (int i = 0; i < OURS_NV; ++i) tq[order[i]] = q[i], tv[order[i]] = v[i], tx[order[i]] = x[i];
+  volatile double sink = 0;
+  for (int which = 0; which < 2; ++which) {{
+    // a position changes a little from call to call, so that no call can be left out
+    auto ours = [&] {{
+      q[0] += 1e-12;
+      sink = which ? ours_forward_dynamics(q, v, x, ours_inertia, found)
+                   : ours_inverse_dynamics(q, v, x, ours_inertia, found);
+    }};
+    auto theirs = [&] {{
+      tq[order[0]] += 1e-12;
+      sink = which ? aba(model, data, tq, tv, tx, Convention::LOCAL)[0] : rnea(model, data, tq, tv, tx)[0];
+    }};
+    double best[2] = {{1e9, 1e9}};
+    for (int block = 0; block < 60; ++block) {{
+      const double times[2] = {{microseconds(ours, 2000), microseconds(theirs, 2000)}};
+      for (int k = 0; k < 2; ++k) best[k] = times[k] < best[k] ? times[k] : best[k];
+    }}
+    const Eigen::VectorXd & expected = which ? data.ddq : data.tau;
+    double difference = 0;
+    tq[order[0]] = q[0];
+    theirs();
+    ours();
+    for (int i = 0; i < OURS_NV; ++i)
+      difference = std::fmax(difference, std::fabs(expected[order[i]] - found[i]) / expected.cwiseAbs().maxCoeff());
+    std::printf("%.6f %.6f %.3g\\n", best[0], best[1], difference);
+  }}
+}}
+"""
+
+
+def _model_in_cpp(title: str, model: rbd.Model) -> tuple[list[int], str]:
+    """Where our joints are in Pinocchio's order, and the statements that build its model."""
+    import pinocchio as pin
+
+    file, locked = SUBJECTS[title]
+    theirs = pin.buildModelFromUrdf(str(robots()[file]))
+    if locked:
+        theirs = pin.buildReducedModel(theirs, [theirs.getJointId(name) for name in locked], pin.neutral(theirs))
+    lines = []
+    for k in range(1, theirs.njoints):
+        place, inertia, joint = theirs.jointPlacements[k], theirs.inertias[k], theirs.joints[k]
+        kind = joint.shortname()
+        axis = joint.extract().axis if hasattr(joint, "extract") and kind.endswith("Unaligned") else None
+        made = f"{kind}({', '.join(map(repr, map(float, axis)))})" if axis is not None else f"{kind}()"
+        lines += [
+            f"  id = model.addJoint({theirs.parents[k]}, {made}, SE3({_matrix(place.rotation)}, "
+            f'{_vector(place.translation)}), "{theirs.names[k]}");',
+            f"  model.appendBodyToJoint(id, Inertia({inertia.mass!r}, {_vector(inertia.lever)}, "
+            f"{_matrix(inertia.inertia)}), SE3::Identity());",
+        ]
+    armature = ", ".join(map(repr, map(float, theirs.armature)))
+    lines.append(f"  model.armature = (Eigen::VectorXd({theirs.nv}) << {armature}).finished();")
+    order = [theirs.joints[theirs.getJointId(name)].idx_v for name in model.joint_names]
+    return order, "\n".join(lines)
+
+
+def _list(values: Any) -> str:
+    return f"{{{', '.join(map(repr, np.asarray(values).tolist()))}}}"
+
+
+def _vector(values: Any) -> str:
+    return f"Eigen::Vector3d({', '.join(map(repr, np.asarray(values).tolist()))})"
+
+
+def _matrix(values: Any) -> str:
+    return f"(Eigen::Matrix3d() << {', '.join(map(repr, np.asarray(values).ravel().tolist()))}).finished()"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

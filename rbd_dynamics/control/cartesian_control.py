@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cartesian impedance and operational-space control of a tool (theory.md section 13)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.control.cartesian_gains import CartesianGains, GainNumbers, stiffness_matrix
+from rbd_dynamics.control.cartesian_law import LAWS, CartesianLaw, Law
+from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.pose_chart import PoseChart
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
+from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.evaluation import Evaluation
+from rbd_dynamics.kernels.specialise import function_of
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+Carrier = Literal["root", "tool", "wanted"]
+CARRIERS = ("root", "tool", "wanted")
+LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
+
+
+class CartesianOutput(NamedTuple):
+    """What one step found; the same two sets of arrays in turn. Six numbers have the angular part first.
+
+    tau (nv): the command. wanted (nv): the same without effort limits. theta, rate (6): the measured chart coordinates
+    and their rates. pose (12): rotation matrix and place of the tool in the root frame. twist (6): of its point, root
+    axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
+    stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
+    used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
+    """
+
+    tau: Array
+    wanted: Array
+    theta: Array
+    rate: Array
+    pose: Array
+    twist: Array
+    error: Array
+    slip: Array
+    wrench: Array
+    stiffness: Array
+    tank: Array
+    manipulability: Array
+    energy: Array
+    power: Array
+
+
+@dataclass(frozen=True)
+class Compliance:
+    """Axes of stiffness and damping: `carrier` says what they turn with, `orientation` (3, 3) how they stand on it.
+
+    carrier: "root": fixed; "tool": with the tool as it is; "wanted": with the tool as it is wanted.
+    """
+
+    _: KW_ONLY
+    carrier: Carrier = "root"
+    orientation: ArrayLike = ()
+
+    def numbers(self) -> tuple[Array, Array]:
+        """As the law takes them. Raises ValueError."""
+        if self.carrier not in CARRIERS:
+            raise ValueError(f"the axes of stiffness turn with {self.carrier!r}, expected one of {', '.join(CARRIERS)}")
+        turned = np.asarray(self.orientation, dtype=float)
+        axes = np.eye(3) if turned.size == 0 else turned
+        if axes.shape != (3, 3) or not np.allclose(axes @ axes.T, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
+            raise ValueError("the orientation of the axes of stiffness is no rotation matrix (3, 3)")
+        return np.array([self.carrier == "tool", self.carrier == "wanted"], dtype=float), axes.reshape(-1)
+
+
+class Tuning(NamedTuple):
+    """What may change while a `CartesianController` runs, checked."""
+
+    gains: CartesianGains
+    terms: frozenset[str]
+    compliance: Compliance
+    stiffness: Array  # (36) wanted
+    vectors: tuple[Array, ...]  # as the kernel takes them
+    effort_limits: Array
+
+
+class CartesianController:
+    """A tool follows a pose, compliantly: tau = M a_r + C v_r + N + J^T F + null space + what keeps from limits.
+
+    Law "impedance": F = K e + D edot + wanted wrench. The robot keeps its inertia; v_r is the joint velocity of
+    least kinetic energy that moves the tool as wanted, a_r likewise. What pushes against the tool finds a passive
+    spring and damper, and the tool follows a motion without error. Law "operational_space": F = (J M^-1 J^T)^-1
+    (K e + D edot) + wanted wrench: the error decouples, e'' + D e' + K e = 0 in each axis; stiffness and damping are
+    per effective inertia. What the tool leaves free is drawn to a posture, in the metric of M, without moving it.
+
+    The wanted pose is given in a chart: theta = (phi, p), R = base exp(phi), so that polynomials describe a
+    motion; |phi| < 2 pi. With the terms (gravity, spring) the impedance law is the plain J^T one. One kernel,
+    nothing is allocated.
+
+    Parameters:
+        robot: without friction, all joints of one degree of freedom; payloads set later count.
+        frame: link or joint that the tool is on. tool: its pose in that frame (4, 4), default the frame itself.
+        law: "impedance" or "operational_space".
+        others: see `tuning`.
+
+    Raises KeyError for an unknown frame, ValueError for what does not fit.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        frame: str,
+        *,
+        law: Law = "impedance",
+        tool: ArrayLike | None = None,
+        gains: CartesianGains | None = None,
+        compliance: Compliance | None = None,
+        terms: Iterable[str] = WITHOUT_FRICTION,
+        effort_limits: ArrayLike = (),
+    ) -> None:
+        if law not in LAWS:
+            raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
+        model = robot.model
+        self.robot, self.frame, self.law = robot, frame, law
+        model.frame(frame)  # raises KeyError with near matches
+        single_freedom_indices(robot, model.joint_names)
+        self.joints = tuple(model.joint_names)
+        self.tool = np.eye(4) if tool is None else np.array(tool, dtype=float)
+        joints = list(model.joints)
+        self._limited = np.array([np.isfinite([j.limits.lower, j.limits.upper]).all() for j in joints], dtype=bool)
+        self._continuous = tuple(joint.kind.name == "continuous" for joint in joints)
+        self._bounds = tuple(
+            np.array([getattr(j.limits, side) if has else 0.0 for j, has in zip(joints, self._limited)])
+            for side in ("lower", "upper")
+        )
+        nv = model.nv
+        self._zeros = np.zeros(6)
+        self._wrenches, self._dt = np.zeros(12), np.zeros(1)
+        self.base = np.eye(3)
+        self._wanted: Array | None = None  # theta at the last step
+        self._output, self._work, self._scratch = (
+            CartesianOutput(*(np.zeros(size) for size in self._sizes(nv))) for _ in range(3)
+        )
+        self.compliance = compliance or Compliance()
+        first = self.tuning(gains=gains, compliance=compliance, terms=terms, effort_limits=effort_limits)
+        self.use(first)
+        self._kernel = self._build()
+        self._call = self._kernel.fast
+        self.reset()
+
+    # --- what may change --------------------------------------------------------------------------
+
+    def tuning(
+        self,
+        *,
+        gains: CartesianGains | None = None,
+        compliance: Compliance | None = None,
+        terms: Iterable[str] = WITHOUT_FRICTION,
+        effort_limits: ArrayLike = (),
+    ) -> Tuning:
+        """What `use` takes, and `attempt`. Raises ValueError.
+
+        Parameters:
+            gains: see `CartesianGains`. compliance: the axes of stiffness.
+            terms: of "inertia", "coriolis", "gravity", "spring", "friction"; friction at the wanted velocity.
+            effort_limits: N m or N, one for all or one for each joint; default the model's.
+        """
+        gains, compliance = gains or CartesianGains(), compliance or Compliance()
+        chosen = checked_terms(terms)
+        weights = np.array([term in chosen for term in TERMS], dtype=float)
+        joints = self.robot.model.joints
+        efforts = [joint.limits.effort for joint in joints]
+        share = [LIMIT_SHARE * e if math.isfinite(e) else 0.0 for e in efforts]
+        given = () if gains.joint_limit_torque is None else gains.joint_limit_torque
+        torques = per_joint("joint_limit_torque", given, self.joints, share)
+        # two margins may not meet
+        margins = np.minimum(gains.joint_limit_margin, 0.4 * (self._bounds[1] - self._bounds[0]))
+        limits = per_joint("effort_limits", effort_limits, self.joints, efforts)
+        carrier, axes = compliance.numbers()
+        vectors = (gains.numbers(), gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
+        stiffness = gains.stiffness_of(self.law).reshape(-1)
+        return Tuning(gains, chosen, compliance, stiffness, vectors, limits)
+
+    def use(self, tuning: Tuning) -> None:
+        """From the next step on; the stiffness is approached in `stiffness_time`, as far as the tank lets it.
+
+        Where the axes are others, it begins with what acts, seen from them.
+        """
+        if self._wanted is not None and tuning.compliance is not self.compliance:
+            turn = np.zeros((6, 6))
+            turn[:3, :3] = turn[3:, 3:] = self._axes(tuning.compliance).T @ self._axes(self.compliance)
+            self._output.stiffness[:] = (turn @ self.stiffness @ turn.T).reshape(-1)
+        self.gains, self.terms, self.compliance, self._wanted_stiffness, self._vectors, self.effort_limits = tuning
+
+    def want_stiffness(self, stiffness: ArrayLike) -> None:
+        """Another stiffness than the gains', until `use`: see `stiffness_matrix`, which raises ValueError."""
+        self._wanted_stiffness = stiffness_matrix(stiffness).reshape(-1)
+
+    @property
+    def stiffness(self) -> Array:
+        """(6, 6) that acts now."""
+        return self._output.stiffness.reshape(6, 6)
+
+    @property
+    def wanted_stiffness(self) -> Array:
+        """(6, 6) that is approached."""
+        return self._wanted_stiffness.reshape(6, 6)
+
+    def _axes(self, compliance: Compliance) -> Array:
+        """Of stiffness (3, 3), where the tool was and was wanted at the last step."""
+        own = compliance.numbers()[1].reshape(3, 3)
+        if compliance.carrier == "root" or self._wanted is None:
+            return own
+        if compliance.carrier == "tool":
+            return np.asarray(self._output.pose[:9].reshape(3, 3) @ own)
+        return np.asarray(PoseChart(self.base).pose(self._wanted)[:3, :3] @ own)
+
+    def reset(self) -> None:
+        """The wanted stiffness acts at once, and the tank is full."""
+        self._output.stiffness[:] = self._wanted_stiffness
+        self._output.tank[...] = self.gains.tank_size
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        q: Array,
+        v: Array,
+        theta: Array,
+        *,
+        rate: Array | None = None,
+        acceleration: Array | None = None,
+        wrench: Array | None = None,
+        tool_wrench: Array | None = None,
+        posture: Array | None = None,
+        dt: float = 0.0,
+    ) -> CartesianOutput:
+        """The command for one measured state.
+
+        Parameters:
+            q, v (nv): measured.
+            theta, rate, acceleration (6): wanted, in the chart at `base`; the latter two zero by default.
+            wrench, tool_wrench (6): that the tool is to exert besides, at its point, in root and in tool axes.
+            posture (nv): where joints are drawn to, as far as the tool leaves them free; default: damped only.
+            dt: s since the last step, for what changes with time.
+
+        Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be commanded
+        then, and nothing has changed.
+        """
+        inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, dt)
+        if self._call(*inputs, *self._work) is None:
+            self._kernel(inputs, self._work)
+        self._output, self._work = self._work, self._output
+        self._wanted = theta
+        return self._output
+
+    def attempt(self, q: Array, v: Array, theta: Array, tuning: Tuning) -> CartesianOutput:
+        """What a step at rest would give with another tuning, its stiffness at once; nothing changes.
+
+        Raises as `step` does.
+        """
+        inputs = list(self._inputs(q, v, theta, None, None, None, None, q, 0.0))
+        inputs[8:10] = [tuning.stiffness, tuning.stiffness]
+        at = len(inputs) - 2 - len(tuning.vectors)
+        inputs[at : at + len(tuning.vectors)] = tuning.vectors
+        inputs[-2] = tuning.effort_limits
+        self._kernel(tuple(inputs), self._scratch)
+        return self._scratch
+
+    def chart(self, q: Array) -> Array:
+        """theta (6) of the tool at q."""
+        return PoseChart(self.base).coordinates(self.pose(q))
+
+    def pose(self, q: Array) -> Array:
+        """(4, 4) of the tool in the root frame."""
+        return np.asarray(self.robot.pose(q, self.frame) @ self.tool)
+
+    def _inputs(
+        self,
+        q: Array,
+        v: Array,
+        theta: Array,
+        rate: Array | None,
+        acceleration: Array | None,
+        wrench: Array | None,
+        tool_wrench: Array | None,
+        posture: Array | None,
+        dt: float,
+    ) -> tuple[Array, ...]:
+        zeros = self._zeros
+        self._wrenches[:6] = zeros if wrench is None else wrench
+        self._wrenches[6:] = zeros if tool_wrench is None else tool_wrench
+        self._dt[0] = dt
+        return (
+            q, v, self.base, theta,
+            zeros if rate is None else rate,
+            zeros if acceleration is None else acceleration,
+            self._wrenches, q if posture is None else posture,
+            self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
+            self._tool, *self._vectors, self.effort_limits, self.robot.inertia_input,
+        )  # fmt: skip
+
+    @property
+    def tool(self) -> Array:
+        """Pose (4, 4) of the tool in its frame."""
+        return self._tool_pose
+
+    @tool.setter
+    def tool(self, pose: Array) -> None:
+        pose = np.asarray(pose, dtype=float)
+        turned = pose[:3, :3] if pose.shape == (4, 4) else np.zeros((3, 3))
+        if not np.isfinite(pose).all() or not np.allclose(turned @ turned.T, np.eye(3), atol=1e-9):
+            raise ValueError("the tool is no pose (4, 4)")
+        self._tool_pose = pose
+        self._tool = np.concatenate([pose[:3, :3].reshape(-1), pose[:3, 3]])
+
+    @staticmethod
+    def _sizes(nv: int) -> list[tuple[int, ...]]:
+        return [(nv,), (nv,), (6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,), (1,), (1,), (1,), (1,)]
+
+    def _build(self) -> Evaluation:
+        model, nv = self.robot.model, (self.robot.model.nv,)
+        sizes = sizes_of(model)
+        own = {
+            "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,), "wrench": (12,), "posture": nv,
+            "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
+        }  # fmt: skip
+        shared = {
+            "tool": (12,), "gains": (len(GainNumbers._fields),), "damping": (6,), "carrier": (2,), "axes": (9,),
+            "weights": (len(TERMS),), "lower": nv, "upper": nv, "margins": nv, "limit_torques": nv, "limits": nv,
+        }  # fmt: skip
+        named = {name: Argument(name, shape) for name, shape in own.items()}
+        named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
+        results = zip(CartesianOutput._fields, self._sizes(model.nv))
+        outputs = tuple(Argument(f"{name}_found", size) for name, size in results)
+        signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes, named), outputs)
+        law = CartesianLaw(self.law, self._continuous, tuple(self._limited.tolist()), model.nv >= 6)
+        return self.robot.custom_kernel(
+            "cartesian_control", signature, function_of(model, signature, law, frame=self.frame)
+        )

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laws of Cartesian impedance and operational-space control over generic scalars (theory.md section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from rbd_dynamics.algorithms.cartesian_control import (
+    DampedRows,
+    ToolMotion,
+    WantedMotion,
+    manipulability,
+    tool_frame,
+)
+from rbd_dynamics.algorithms.cartesian_impedance import (
+    damping_of,
+    limit_torque,
+    singularity_torque,
+    spring_energy,
+    spring_wrench,
+    stiffen,
+    within,
+)
+from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
+from rbd_dynamics.algorithms.hybrid_control import clamped
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
+from rbd_dynamics.algorithms.tree_factor import MassFactor
+from rbd_dynamics.control.cartesian_gains import GainNumbers
+from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.model.model import Frame
+from rbd_dynamics.spatial.lie import log_so3, right_jacobian_inverse_so3
+from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, dot, reciprocal, sin, where
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import IDENTITY3, Mat3, Vec3, add3, cross, matmul, matvec, scale3, sub3, transpose
+
+Vector = Sequence[Scalar]
+Law = Literal["impedance", "operational_space"]
+LAWS = ("impedance", "operational_space")
+
+
+class Reference(NamedTuple):
+    """Twist and acceleration (6, root axes) that the tool's point should have where it is."""
+
+    twist: Vector
+    acceleration: Vector
+
+
+@dataclass(frozen=True)
+class CartesianLaw:
+    """One step of `CartesianController`, whose documentation says what it is.
+
+    continuous (nv): joints whose angle counts modulo one turn. limited (nv): joints with
+    limits of position. free: the tool can be moved in all six directions.
+    """
+
+    law: Law
+    continuous: tuple[bool, ...]
+    limited: tuple[bool, ...]
+    free: bool
+
+    def __call__(self, x: Inputs) -> list[Vector]:
+        """In the order of `CartesianOutput`."""
+        gains, impedance = GainNumbers(*x.gains), self.law == "impedance"
+        model, q, v = x.model, x.q, x.v
+        frame = tool_frame(x.frame, Transform((tuple(x.tool[:9]),), tuple(x.tool[9:])))
+        tool = ToolMotion.of(model, q, v, frame)
+        wanted = WantedMotion.of(tuple(x.base), x.theta, x.rate, x.acceleration)
+        twist = [dot(row, v) for row in tool.jacobian]
+        with_tool, with_wanted = x.carrier
+        carrier = tuple(where(with_tool, a, where(with_wanted, b, c)) for a, b, c in zip(tool.R, wanted.R, IDENTITY3))
+        axes = matmul(carrier, tuple(x.axes))
+
+        # from here on in the axes of stiffness
+        rotation, off = log_so3(matmul(wanted.R, transpose(tool.R))), sub3(wanted.p, tool.p)
+        reference = self._reference(tool, wanted, twist, off, with_tool + with_wanted)
+        error = into(axes, [*rotation, *off])
+        wanted_twist = into(axes, reference.twist)
+        slip = [a - b for a, b in zip(wanted_twist, into(axes, twist))]
+        M = x.mass_matrix()
+        least = [gains.least_rotation] * 3 + [gains.least_translation] * 3
+        rows = DampedRows.of(MassFactor.of(M), rows_into(axes, tool.jacobian), least)
+        felt = [a + b for a, b in zip(into(axes, x.wrench[:6]), into(axes, turned(tool.R, x.wrench[6:])))]
+
+        # spring and damper
+        now, then = square(x.stiffness), square(x.wanted_stiffness)
+        ratios = [gains.rotation_ratio] * 3 + [gains.translation_ratio] * 3
+        # a row that cannot move still counts with the largest inertia
+        mobilities = [m + low for m, low in zip(rows.mobilities, least)] if impedance else [1.0] * 6
+        dampers = damping_of(x.damping, ratios, now, mobilities)
+        damped = [d * s for d, s in zip(dampers, slip)]
+        power = dot(damped, slip) if impedance else 0.0
+        share = where(gains.stiffness_time, x.dt[0] * reciprocal(gains.stiffness_time + x.dt[0] + 1e-300), 1.0)
+        K, tank = stiffen(now, then, error, x.tank[0], gains.tank_size, gains.tank_share * x.dt[0] * power, share)
+        if impedance:
+            pull = spring_wrench(K, error, with_tool)
+            pulled = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
+            wrench = [a + b for a, b in zip(pulled, damped)]
+        else:
+            pull = rows.inertia_times([dot(row, error) + d for row, d in zip(K, damped)])
+            wrench = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
+
+        # the model: M a_r + C v_r + ..., of the motion that is wanted of the tool
+        W = rows.W
+        v_wanted = W.solve_transposed(rows.quasi(wanted_twist))
+        v_model = v_wanted if impedance else v
+        rate = into(axes, [dot(row, v_model) for row in tool.rate])
+        a_wanted = rows.quasi([a - b for a, b in zip(into(axes, reference.acceleration), rate)])
+        inertial, coriolis, gravity, springs, frictional = x.weights
+        held, friction = spring_torque(model, q), friction_torque(model, v_wanted)
+        weight = inverse_dynamics(model, x.inertias, q, x.still, x.still, springs=False)
+        centrifugal = self._coriolis(x, v_model)
+        moved = W.times([inertial * a for a in a_wanted])
+        drawn = W.times(rows.left_over(W.times_transposed(self._posture(x, v_wanted, gains))))
+        at_tool = turned(axes, wrench)
+        pushed = [sum((row[k] * f for row, f in zip(tool.jacobian, at_tool)), 0.0) for k in range(model.nv)]
+        kept, measure = self._kept(x, M, frame, gains)
+        torque = [
+            sum(terms, 0.0)
+            for terms in zip(
+                moved,
+                [coriolis * c for c in centrifugal],
+                [gravity * g for g in weight],
+                [springs * s for s in held],
+                [frictional * f for f in friction],
+                drawn,
+                pushed,
+                kept,
+            )
+        ]
+        limited = [clamped(t, bound) for t, bound in zip(torque, x.limits)]
+        turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
+        chart_rate = right_jacobian_inverse_so3(turned_by, matvec(transpose(tool.R), tuple(twist[:3])))
+        energy = spring_energy(K, error)
+        return [
+            limited, torque, [*turned_by, *tool.p], [*chart_rate, *twist[3:]], [*tool.R, *tool.p], twist, error, slip,
+            at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power],
+        ]  # fmt: skip
+
+    @staticmethod
+    def _reference(tool: ToolMotion, wanted: WantedMotion, twist: Vector, off: Vec3, turning: Scalar) -> Reference:
+        """The wanted motion, carried to where the tool is, so that what it lacks does the spring's work.
+
+        turning: the axes of stiffness turn, 1 or 0.
+        """
+        w: Vec3 = (twist[0], twist[1], twist[2])
+        velocity: Vec3 = (twist[3], twist[4], twist[5])
+        own = matvec(tool.R, wanted.w)  # the wanted rates about the tool's own axes
+        own_rate = add3(matvec(tool.R, wanted.w_rate), cross(w, own))
+        w_d, w_d_rate = matvec(wanted.R, wanted.w), matvec(wanted.R, wanted.w_rate)
+        closing = sub3(wanted.velocity, velocity)
+        carried = scale3(turning, cross(w_d, off))
+        carried_rate = scale3(turning, add3(cross(w_d_rate, off), cross(w_d, closing)))
+        return Reference(
+            [*(where(turning, a, b) for a, b in zip(w_d, own)), *sub3(wanted.velocity, carried)],
+            [*(where(turning, a, b) for a, b in zip(w_d_rate, own_rate)), *sub3(wanted.acceleration, carried_rate)],
+        )
+
+    def _coriolis(self, x: Inputs, v_model: Vector) -> list[Scalar]:
+        """C v_r, with the C of Christoffel symbols; C v of the operational-space law needs no matrix."""
+        if self.law == "impedance":
+            C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
+            return [dot(row, v_model) for row in C]
+        return inverse_dynamics(x.model, x.inertias, x.q, x.v, x.still, gravity=False, springs=False)
+
+    def _posture(self, x: Inputs, v_wanted: Vector, gains: GainNumbers) -> list[Scalar]:
+        """Acceleration towards the posture, of which counts what does not move the tool."""
+        pull: list[Scalar] = []
+        for q, at, v, v_r, wraps in zip(x.q, x.posture, x.v, v_wanted, self.continuous):
+            away = at - q
+            if wraps:  # the shorter way round
+                away = atan2(sin(away), cos(away))
+            pull.append(gains.posture_kp * away + gains.posture_kd * (v_r - v))
+        return pull
+
+    def _kept(self, x: Inputs, M: Sequence[Vector], frame: Frame, gains: GainNumbers) -> tuple[list[Scalar], Scalar]:
+        """Torques that keep joints from their limits and the arm from singular postures; and the measure of these."""
+        kept: list[Scalar] = [0.0] * x.model.nv
+        for k, has in enumerate(self.limited):
+            if has:
+                bounds = x.lower[k], x.upper[k], x.margins[k], x.limit_torques[k]
+                kept[k] = limit_torque(x.q[k], x.v[k], *bounds, M[k][k])
+        if not self.free:
+            return kept, 0.0
+        measure, gradient = manipulability(x.model, x.q, frame)
+        away = singularity_torque(measure, gradient, gains.least_measure, gains.singularity_stiffness)
+        return [a + b for a, b in zip(kept, away)], measure
+
+
+def into(axes: Mat3, six: Vector) -> list[Scalar]:
+    """Both parts of a 6-vector by their components along the columns of `axes`."""
+    back = transpose(axes)
+    return [*matvec(back, (six[0], six[1], six[2])), *matvec(back, (six[3], six[4], six[5]))]
+
+
+def turned(axes: Mat3, six: Vector) -> list[Scalar]:
+    """The inverse of `into`."""
+    return into(transpose(axes), six)
+
+
+def rows_into(axes: Mat3, rows: Sequence[Vector]) -> list[list[Scalar]]:
+    """Rows (6, nv) likewise."""
+    columns = [into(axes, column) for column in zip(*rows)]
+    return [list(row) for row in zip(*columns)]
+
+
+def square(entries: Vector) -> list[list[Scalar]]:
+    """Rows of a (6, 6) matrix."""
+    return [list(entries[k : k + 6]) for k in range(0, 36, 6)]

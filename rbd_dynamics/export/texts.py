@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels and their arguments are, for the comments of a header."""
+
+from __future__ import annotations
+
+import inspect
+
+from rbd_dynamics.robot import Robot
+
+_KERNELS = {
+    "feedforward": "Torques of a desired motion, with a PD, within limits: (weighted terms of) M a_d + C v + N + "
+    "springs + friction(v_d) + kp (q_d - q) + kd (v_d - v) + offsets.",
+    "factor_apply": "W x for M = W W^T, without forming W.",
+    "factor_apply_transposed": "W^T x for M = W W^T, without forming W.",
+    "factor_solve": "W^-1 x for M = W W^T, without forming W.",
+    "factor_solve_transposed": "W^-T x for M = W W^T, without forming W.",
+    "friction": "Damping and Coulomb friction of the joints (nv).",
+    "springs": "What the springs of the joints hold (nv): part of the torque that holds the robot at rest.",
+    "inertia_of_load": "A load at a frame as ten inertial parameters of the body that carries it.",
+    "wrench_on_body": "A wrench on a frame as one on the body that it is fixed to.",
+}
+
+_ARGUMENTS = {
+    "q": "positions (rad, m); a floating joint is x, y, z, then a quaternion qx, qy, qz, qw",
+    "v": "velocities (rad/s, m/s); a floating joint's is the body twist, angular part first",
+    "a": "accelerations (rad/s^2, m/s^2)",
+    "tau": "torques and forces of the joints (N m, N)",
+    "x": "any vector of the velocities' size",
+    "product": "the product",
+    "prescribed": "1: the acceleration is given, 0: the torque",
+    "inertia": "ten parameters of each body: m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz at its frame; see the table below",
+    "fixed_inertia": "the same ten of what is fixed to the world; see the table below",
+    "f_ext": "a wrench on each body, in its frame: moment, then force (N m, N)",
+    "reactions": "wrenches that the joints transmit, moment first, on each body in its frame",
+    "energy": "J",
+    "point": "m, in the world",
+    "wrench": "moment, then force",
+    "momentum": "angular part about the centre of mass, then linear; world axes",
+    "pose": "homogeneous matrix, row by row",
+    "motion": "coefficients of the desired positions, row i for the power i of time, the constant first",
+    "t": "time at which the motion is taken, s",
+    "weights": "0 or 1 for inertia, Coriolis, gravity, springs, friction; 1: at the desired state; 1: computed torque",
+    "gains": "kp of each joint, then kd of each",
+    "offsets": "added to the torques",
+    "limits": "of the torques' absolute values",
+    "efforts": "within the limits",
+    "wanted": "the same without limits",
+    "regressor": "row by row",
+    "energy_regressor": "a number for each inertial parameter",
+    "mass": "kg",
+    "com": "centre of mass in the frame, m",
+    "rotational": "Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the centre of mass, in the frame's axes, kg m^2",
+    "placement": "of the frame on its body: rotation, row by row, then position",
+    "load": "ten inertial parameters",
+}
+
+
+def kernel_text(name: str) -> str:
+    """One sentence on a kernel."""
+    base, _, frame = name.partition(":")
+    plain = base.removesuffix("_f_ext")
+    found = _KERNELS.get(plain)
+    if found is None:
+        found = (inspect.getdoc(getattr(Robot, plain, None)) or plain).partition("\n\n")[0]
+        found = " ".join(found.partition(" KeyError")[0].partition(" Source:")[0].split())
+    return f"{found} Of the frame {' '.join(frame.split())}." if frame else found
+
+
+def argument_text(name: str) -> str:
+    """What an argument is; nothing where its name says it: a matrix, a derivative."""
+    return _ARGUMENTS.get(name, "")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services whose answers take long: computed in a thread of their own, one by one, while the node answers others.
+
+rclpy's executors answer a request in the callback that takes it, and some call no coroutines. So these requests are
+none of the executor's: it only says, between two callbacks, what they are to be computed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.service import Service
+
+from rbd_dynamics.nodes.answering import Answer, refuse
+from rbd_dynamics.nodes.aside import Aside
+from rbd_dynamics.nodes.middleware import Middleware
+from rbd_dynamics.nodes.parameter_requests import serialised
+from rbd_dynamics.nodes.rclpy_private import check_waiting
+
+#: in the executor's thread: looks at a request, and gives what computes its response in another one
+Begin = Callable[[Any], Callable[[], Any]]
+
+
+class Apart:
+    """The thread, and the services that are `in` it.
+
+    Parameters:
+        largest: bytes that a request may have now; of a larger one no Python object is made.
+        bound: what sets that, for messages.
+    """
+
+    def __init__(self, node: Node, name: str, *, largest: Callable[[], int], bound: str) -> None:
+        """Raises OSError, AttributeError and the like where this is not possible with this ROS."""
+        self._middleware = Middleware()
+        check_waiting(list(node.services), node.context)
+        self._largest, self._bound = largest, bound
+        self._aside = Aside(node, name)
+
+    def __contains__(self, entity: object) -> bool:
+        return entity in self._aside
+
+    def serve(self, service: Service, begin: Begin) -> None:
+        self._aside.add(service, partial(self._take, service, begin))
+
+    def remove(self, entity: Any) -> None:
+        """Before it is destroyed."""
+        self._aside.remove(entity)
+
+    def close(self) -> None:
+        """Take nothing more; what is being computed is still answered."""
+        self._aside.close()
+
+    def _take(self, service: Service, begin: Begin) -> None:
+        with self._middleware.request(service) as taken:
+            if taken is None:
+                return
+            identity, raw = taken
+            most = self._largest()
+            data = raw.part(0) if raw.length <= most else None
+            size = raw.length
+        kind = service.srv_type
+        if data is None:
+            response = kind.Response()
+            refuse(response, f"the request has {size} bytes, more than {self._bound} ({most})", 0)
+        else:
+            request = deserialize_message(data, kind.Request)
+            response = self._aside.hand_over(partial(begin, request))()
+        self._middleware.respond(service, identity, serialised(response))
+
+
+def at_once(begin: Begin) -> Answer:
+    """The callback of a service that does all of it in the executor's thread."""
+    return lambda request, _: begin(request)()

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `cartesian_controller`: a tool follows poses, twists and trajectories, compliantly."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.pose_trajectory_message import PoseDecoder
+from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
+from rbd_dynamics.control.trajectory_message import Decoder
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes import process
+from rbd_dynamics.nodes.cartesian_engine import (
+    Engine,
+    apply,
+    beyond_limits,
+    build_engine,
+    instability,
+    limits_of,
+    tuning_of,
+)
+from rbd_dynamics.nodes.description import Progress, message_of
+from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER, CartesianControllerParameters
+from rbd_dynamics.nodes.messages import SECOND, nanoseconds
+from rbd_dynamics.nodes.moving_node import FRESH
+from rbd_dynamics.nodes.tool_messages import (
+    pose_message,
+    pose_of,
+    stiffness_of,
+    twist_message,
+    twist_of,
+    wrench_message,
+    wrench_of,
+)
+from rbd_dynamics.nodes.tool_node import ToolNode
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
+    """Holds the tool until it is told where to go; every joint state is answered by efforts."""
+
+    trajectories = (MultiDOFJointTrajectory, "~/cartesian_trajectory")
+
+    def __init__(self, **options: Any) -> None:
+        self._errors = [0.0, 0.0]  # largest of place and orientation since the last report
+        super().__init__(CARTESIAN_CONTROLLER, **options)
+
+    @staticmethod
+    def build(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
+        return build_engine(model, params, progress)
+
+    def adopt(self, engine: Engine) -> None:
+        old = self.engine
+        apply(engine, self.params, attempt=False)  # they may have changed meanwhile
+        engine.controller.reset()
+        if old is not None and old.reader.names == engine.reader.names:
+            engine.reader = old.reader
+        names = engine.reader.names
+        self.prepare(engine, [names[k] for k in engine.joints])
+
+    def open(self) -> None:
+        super().open()
+        self._pose = self.publish_on(PoseStamped, "~/current_pose")
+        self._twist = self.publish_on(TwistStamped, "~/current_twist")
+        self._pressed = self.publish_on(WrenchStamped, "~/current_wrench")
+        for kind, topic, take in (
+            (PoseStamped, "~/target_pose", self._on_pose),
+            (TwistStamped, "~/target_twist", self._on_twist),
+            (WrenchStamped, "~/target_wrench", self._on_wrench),
+            (Float64MultiArray, "~/target_stiffness", self._on_stiffness),
+            (JointState, "~/target_joint", self._on_joint),
+        ):
+            self.subscribe(kind, topic, self._wish(take))
+
+    def activated(self) -> None:
+        super().activated()
+        if self.engine is not None:
+            self.engine.motion.release()
+            self.engine.forget()
+
+    def needs_another(self, new: CartesianControllerParameters) -> bool:
+        return (new.law, new.tool_frame) != (self.params.law, self.params.tool_frame)
+
+    def tune(self, engine: Engine, new: CartesianControllerParameters) -> None:
+        if self.building or self.needs_another(new):
+            tuning_of(engine, new)  # what is wrong is said now; the rest is built aside
+            limits_of(new)
+        else:
+            apply(engine, new)
+
+    def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
+        still = np.zeros(engine.model.nv)
+        held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
+        return held[engine.joints], self.effort_limits(engine)
+
+    # --- the hot path -----------------------------------------------------------------------------
+
+    def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
+        out = engine.step(self.params.wrench_rate, planning=self._motions.planning)
+        efforts[:] = out.tau[engine.joints]
+        self._errors[0] = max(self._errors[0], float(np.linalg.norm(out.error[3:])))
+        self._errors[1] = max(self._errors[1], float(np.linalg.norm(out.error[:3])))
+        frame, stamp = engine.frames[0], reader.stamp
+        if self._pose.get_subscription_count():
+            self._pose.publish(pose_message(out.pose, frame, stamp))
+        if self._twist.get_subscription_count():
+            self._twist.publish(twist_message(out.twist, frame, stamp))
+        if self._pressed.get_subscription_count():
+            self._pressed.publish(wrench_message(out.wrench, frame, stamp))
+
+    def silent(self, engine: Engine, reason: str) -> None:
+        super().silent(engine, reason)
+        engine.motion.release(why=reason)
+        engine.forget()
+
+    def clock_was_set_back(self, engine: Engine) -> None:
+        engine.motion.release()
+        engine.forget()
+
+    # --- taking over from another node ------------------------------------------------------------
+
+    def may_take_over(self) -> None:
+        if self.engine is None or not self.active:
+            raise ValueError("the node is not active or has no robot")
+        if self.now() - self._last_arrival > FRESH:
+            raise ValueError("joint states are silent")
+
+    def stands_by(self, engine: Engine) -> None:
+        engine.motion.release()
+        engine.forget()
+
+    def continue_from(self, engine: Engine, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+        """The wrench that the other presses with goes on, until another one is wanted."""
+        difference = np.zeros(engine.model.nv)
+        difference[engine.joints] = last - efforts
+        return difference[engine.joints] - engine.go_on_with(difference)[engine.joints]
+
+    # --- wishes -----------------------------------------------------------------------------------
+
+    def _wish(self, take: Callable[[Engine, Any, int], None]) -> Callable[[Any], None]:
+        """A callback that refuses what cannot be taken, with the reason."""
+
+        def callback(message: Any) -> None:
+            self.poll()
+            engine = self.engine
+            try:
+                if engine is None or not self.active:
+                    raise ValueError("target ignored: the node is not active or has no robot")
+                if self.lets_another_command:
+                    raise ValueError("target refused: another node commands")
+                if self.silence.reason:
+                    raise ValueError(f"target refused: the node is silent: {self.silence.reason}")
+                take(engine, message, engine.reader.stamp)
+            except (ValueError, ArithmeticError) as error:
+                self.refuse(message_of(error))
+
+        return callback
+
+    def _fresh(self, message: Any, what: str) -> None:
+        """Raise ValueError where the message was due long ago, or the robot has not been seen of late."""
+        now, stamp, timeout = self.now(), nanoseconds(message.header.stamp), self.params.setpoint_timeout
+        if stamp and timeout and now - stamp > timeout * SECOND:
+            late = 1e-9 * (now - stamp)
+            raise ValueError(f"{what} refused: it was due {late:.3g} s ago, more than setpoint_timeout ({timeout:g} s)")
+        if now - self._last_arrival > FRESH:
+            raise ValueError(f"{what} refused: there are no joint states to start from")
+
+    def _on_pose(self, engine: Engine, message: PoseStamped, now: int) -> None:
+        pose = pose_of(message, engine.frames)
+        self._fresh(message, "target pose")
+        self._motions.abandon()
+        engine.motion.go_to(pose, now)
+
+    def _on_twist(self, engine: Engine, message: TwistStamped, now: int) -> None:
+        twist, own = twist_of(message, engine.frames, engine.tool_names)
+        self._fresh(message, "target twist")
+        if own and engine.output is not None:
+            R = engine.output.pose[:9].reshape(3, 3)
+            twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
+        self._motions.abandon()
+        engine.motion.drive(twist, now)
+
+    def _on_wrench(self, engine: Engine, message: WrenchStamped, now: int) -> None:
+        params = self.params
+        wrench = wrench_of(
+            message, engine.frames, engine.tool_names, force=params.largest_force, moment=params.largest_moment
+        )
+        self._fresh(message, "target wrench")
+        engine.wanted_wrench[:] = wrench
+        engine.wrench_until = now + round(params.wrench_timeout * SECOND) if params.wrench_timeout else 0
+
+    def _on_stiffness(self, engine: Engine, message: Float64MultiArray, now: int) -> None:
+        stiffness = stiffness_of(message, self.params.largest_stiffness)
+        if problem := instability(stiffness, engine.controller.law, self.params):
+            raise ValueError(f"target stiffness refused: {problem}")
+        engine.controller.want_stiffness(stiffness)
+
+    def _on_joint(self, engine: Engine, message: JointState, now: int) -> None:
+        place = {name: k for k, name in enumerate(engine.reader.names)}
+        wanted = engine.wanted_posture.copy()
+        if len(message.name) != len(message.position) or not message.name:
+            raise ValueError(f"target joint refused: {len(message.position)} positions for {len(message.name)} names")
+        for name, position in zip(message.name, message.position):
+            if name not in place:
+                raise ValueError(f"target joint refused: {name!r} is none of {', '.join(place)}")
+            if not np.isfinite(position):
+                raise ValueError(f"target joint refused: the position of joint {name!r} is {position}")
+            if problem := beyond_limits(engine.model, place[name], position):
+                raise ValueError(f"target joint refused: {problem}")
+            wanted[place[name]] = position
+        self._fresh(message, "target joint")
+        engine.wanted_posture[:] = wanted
+
+    # --- desired motion and diagnostics -----------------------------------------------------------
+
+    def decoder(self, engine: Engine) -> Decoder:
+        if not self._motions.planning:  # what is being planned is in the chart that there is
+            engine.motion.recentre(engine.controller.pose(engine.reader.q))
+        return PoseDecoder(engine.motion.chart, engine.frames, engine.tool_names)
+
+    def moved(self, engine: Engine) -> tuple[Array, Array]:
+        return engine.measured()
+
+    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+        return engine.motion.limits
+
+    def report(self, status: Status) -> None:
+        super().report(status)
+        engine = self.engine
+        if engine is None:
+            return
+        status.values.setdefault("desired motion", engine.motion.mode)
+        out = engine.output
+        if out is not None:
+            status.values["manipulability"] = f"{out.manipulability[0]:.4g}"
+            status.values["energy in the tank"] = f"{out.tank[0]:.3g} J"
+            status.values["largest error"] = f"{1e3 * self._errors[0]:.3g} mm, {self._errors[1]:.3g} rad"
+        self._errors = [0.0, 0.0]
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the executable."""
+    sys.exit(process.run(CartesianControllerNode, CARTESIAN_CONTROLLER, args))
+
+
+if __name__ == "__main__":
+    main()

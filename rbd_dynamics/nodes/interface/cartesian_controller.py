@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `cartesian_controller`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.control.cartesian_control import Carrier
+from rbd_dynamics.control.cartesian_gains import CartesianGains
+from rbd_dynamics.control.cartesian_law import Law
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.nodes.interface.common import (
+    COMMANDS,
+    DIAGNOSTICS,
+    PAYLOADS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+    check_vector,
+)
+from rbd_dynamics.nodes.interface.tables import Interface, Topic
+from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolParameters
+from rbd_dynamics.nodes.interface.torque import EFFORT
+from rbd_dynamics.nodes.parameters import parameter
+
+DEFAULTS = CartesianGains()
+
+
+def _axes(description: str, largest: float) -> tuple[float, ...]:
+    return parameter((), description, minimum=0.0, maximum=largest, dynamic=True)
+
+
+@dataclass(frozen=True)
+class CartesianControllerParameters(ToolParameters):
+    """Of node `cartesian_controller`."""
+
+    tool_frame: str = parameter("", "Link or joint that the tool is on")
+    tool_position: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "The tool's point in that frame, m. Only while it holds", dynamic=True
+    )
+    tool_orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "The tool's axes in that frame: roll, pitch, yaw, rad. Only while it holds", dynamic=True
+    )
+    law: Law = parameter(
+        "impedance",
+        "impedance: the robot keeps its inertia, what touches the tool finds a passive spring and damper; "
+        "operational_space: the error decouples, stiffness and damping are per effective inertia, in 1/s^2 and 1/s",
+        dynamic=True,
+    )
+    terms: tuple[str, ...] = parameter(
+        WITHOUT_FRICTION,
+        "Terms of the model that are compensated; leave out what the robot compensates itself. gravity and spring "
+        "alone make a plain J^T impedance",
+        choices=TERMS,
+        dynamic=True,
+    )
+    stiffness: tuple[float, ...] = _axes(
+        "Along the axes of stiffness, N/m: one for all or one for each of x, y, z. Empty: 500, or 400 1/s^2", 1e5
+    )
+    rotational_stiffness: tuple[float, ...] = _axes("About them, N m/rad. Empty: 30, or 400 1/s^2", 1e5)
+    damping: tuple[float, ...] = _axes(
+        "Along them, N s/m. Empty: by `damping_ratio`, of the mass that a force along the axis moves", 1e4
+    )
+    rotational_damping: tuple[float, ...] = _axes("About them, N m s/rad. Empty: likewise", 1e4)
+    damping_ratio: float = parameter(DEFAULTS.damping_ratio, "1 is critical", minimum=0.0, maximum=10.0, dynamic=True)
+    stiffness_axes: Carrier = parameter(
+        "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the tool as it is wanted)",
+        dynamic=True,
+    )  # fmt: skip
+    stiffness_orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "How they stand on that: roll, pitch, yaw, rad", dynamic=True
+    )
+    stiffness_time: float = parameter(
+        DEFAULTS.stiffness_time, "In which another stiffness is approached, s", minimum=0.0, maximum=10.0, dynamic=True
+    )
+    largest_stiffness: tuple[float, ...] = parameter(
+        (5000.0, 500.0),
+        "Of what ~/target_stiffness may say: N/m and N m/rad, or 1/s^2. More is refused",
+        minimum=0.0,
+        dynamic=True,
+    )
+    tank_size: float = parameter(
+        DEFAULTS.tank_size,
+        "Energy that may be put into a spring that becomes stiffer before damping gives some back, J: so the robot "
+        "stays passive. 0: as much as it takes",
+        minimum=0.0,
+        maximum=1e3,
+        dynamic=True,
+    )
+    tank_share: float = parameter(
+        DEFAULTS.tank_share, "Of what is damped, that the tank gets", minimum=0.0, maximum=1.0, dynamic=True
+    )
+    posture: tuple[float, ...] = parameter(
+        (),
+        "Where joints are drawn to as far as the tool leaves them free, rad or m, in the order of `joints`. Empty: "
+        "where they were when it began to hold, or as ~/target_joint says",
+        dynamic=True,
+    )
+    posture_kp: float = parameter(
+        DEFAULTS.posture_kp, "Stiffness of that, 1/s^2", minimum=0.0, maximum=1e4, dynamic=True
+    )
+    posture_kd: float = parameter(DEFAULTS.posture_kd, "Damping of that, 1/s", minimum=0.0, maximum=1e3, dynamic=True)
+    largest_force: float = parameter(
+        DEFAULTS.largest_force,
+        "That spring and wanted wrench press with together, N; of ~/target_wrench more is refused",
+        minimum=0.0,
+        dynamic=True,
+    )
+    largest_moment: float = parameter(DEFAULTS.largest_moment, "Likewise, N m", minimum=0.0, dynamic=True)
+    wrench_rate: float = parameter(
+        100.0, "How fast the wanted wrench is approached, N/s and N m/s", minimum=0.0, dynamic=True
+    )
+    wrench_timeout: float = parameter(
+        0.0,
+        "When wanted wrenches stop for longer (s), there is none any more. 0: the last one stays",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    largest_mass: float = parameter(
+        DEFAULTS.largest_mass,
+        "A direction in which the tool is heavier, kg, cannot be moved: near singular postures no more is asked for",
+        minimum=1e-3,
+        maximum=1e6,
+        dynamic=True,
+    )
+    largest_inertia: float = parameter(
+        DEFAULTS.largest_inertia, "Likewise of rotations, kg m^2", minimum=1e-6, maximum=1e6, dynamic=True
+    )
+    joint_limit_margin: float = parameter(
+        DEFAULTS.joint_limit_margin,
+        "From where on joints are kept from their limits, rad or m",
+        minimum=0.0,
+        maximum=10.0,
+        dynamic=True,
+    )
+    joint_limit_torque: tuple[float, ...] = parameter(
+        (),
+        "With which, where the limit is, N m or N: one for all or one for each joint. Empty: 0.3 of the effort limit "
+        "of the description. 0: not at all",
+        minimum=0.0,
+        dynamic=True,
+    )
+    least_manipulability: float = parameter(
+        DEFAULTS.least_manipulability,
+        "sqrt(det(J J^T)) below which the arm is kept from singular postures, as the diagnostics tell it. 0: not",
+        minimum=0.0,
+        dynamic=True,
+    )
+    singularity_stiffness: float = parameter(
+        DEFAULTS.singularity_stiffness, "Of that, J", minimum=0.0, maximum=1e4, dynamic=True
+    )
+    follow_rate: float = parameter(
+        20.0,
+        "With which the way to a target pose dies out, and a stream of poses is followed, 1/s",
+        minimum=0.1,
+        maximum=200.0,
+        dynamic=True,
+    )
+    workspace_lower: tuple[float, ...] = parameter(
+        (), "Where the tool may be wanted, m in the root frame: x, y, z. Empty: anywhere", dynamic=True
+    )
+    workspace_upper: tuple[float, ...] = parameter((), "Likewise", dynamic=True)
+    actuator_bandwidth: float = parameter(
+        30.0,
+        "Of the slowest actuator's torque, as a lag of first order, Hz: gains of the operational-space law that are "
+        "not stable with it are refused. 0: no lag",
+        minimum=0.0,
+        maximum=1e4,
+        dynamic=True,
+    )
+    sensor_delay: float = parameter(
+        0.005, "How late joint states are, s: likewise", minimum=0.0, maximum=0.05, dynamic=True
+    )
+    start_tolerance: float = parameter(
+        0.05, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
+    )
+    setpoint_timeout: float = parameter(
+        0.5,
+        "When target twists stop for longer (s), the tool is stopped and held. 0: never. Target poses stay",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    setpoint_tolerance: float = parameter(
+        0.02, "Of a trajectory of one point at time zero: farther from where the tool is wanted it is refused. 0: any",
+        minimum=0.0, dynamic=True,
+    )  # fmt: skip
+    velocity_limits: tuple[float, ...] = parameter(
+        (1.0, 1.0, 1.0, 0.5, 0.5, 0.5),
+        "Of the wanted motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, y, z; 0: none",
+        minimum=0.0,
+        dynamic=True,
+    )
+    acceleration_limits: tuple[float, ...] = parameter(
+        (10.0, 10.0, 10.0, 5.0, 5.0, 5.0), "Likewise, rad/s^2 and m/s^2", minimum=0.0, dynamic=True
+    )
+    path_tolerance: tuple[float, ...] = parameter(
+        (0.2,),
+        "A tool farther than this (rad, m) from where the motion wants it ends the motion and is held where it is: one "
+        "for all or one for each of rx, ry, rz, x, y, z; 0 or empty: never",
+        minimum=0.0,
+        dynamic=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("tool_position", "tool_orientation", "stiffness_orientation"):
+            check_vector(name, getattr(self, name))
+        for name in ("workspace_lower", "workspace_upper"):
+            if getattr(self, name):
+                check_vector(name, getattr(self, name))
+        if len(self.largest_stiffness) != 2:
+            raise ValueError(f"parameter 'largest_stiffness' must have 2 numbers, got {len(self.largest_stiffness)}")
+
+    @property
+    def gains(self) -> CartesianGains:
+        return CartesianGains(
+            stiffness=self.stiffness or None,
+            rotational_stiffness=self.rotational_stiffness or None,
+            damping=self.damping or None,
+            rotational_damping=self.rotational_damping or None,
+            damping_ratio=self.damping_ratio,
+            stiffness_time=self.stiffness_time,
+            tank_size=self.tank_size,
+            tank_share=self.tank_share,
+            posture_kp=self.posture_kp,
+            posture_kd=self.posture_kd,
+            largest_force=self.largest_force,
+            largest_moment=self.largest_moment,
+            largest_mass=self.largest_mass,
+            largest_inertia=self.largest_inertia,
+            joint_limit_margin=self.joint_limit_margin,
+            joint_limit_torque=self.joint_limit_torque or None,
+            least_manipulability=self.least_manipulability,
+            singularity_stiffness=self.singularity_stiffness,
+        )
+
+
+CARTESIAN_CONTROLLER = Interface(
+    "cartesian_controller",
+    "Cartesian impedance and operational-space control: the tool follows poses, twists and trajectories, compliantly. "
+    "It holds the tool where it is until one comes.",
+    CartesianControllerParameters,
+    (
+        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
+        Topic("~/target_pose", "geometry_msgs/msg/PoseStamped", False,
+              "Where the tool is wanted, in the root frame (frame_id: its link, or empty): it goes there within the "
+              "limits, from wherever it is, and stays; streams are followed"),
+        Topic("~/target_twist", "geometry_msgs/msg/TwistStamped", False,
+              "How the tool is to move, in root axes, or in its own where frame_id is `tool_frame`; until "
+              "`setpoint_timeout` later"),
+        Topic("~/cartesian_trajectory", "trajectory_msgs/msg/MultiDOFJointTrajectory", False,
+              "Desired motion of the tool in the root frame, of one joint called as `tool_frame` or `tool`: points in "
+              "time, from header.stamp (zero: as soon as it is planned), that start without a jump and end at rest. "
+              "No point means hold. What leaves the limits anywhere, also between points, is refused"),
+        Topic("~/target_wrench", "geometry_msgs/msg/WrenchStamped", False,
+              "What the tool is to press with besides, at its point, in root axes, or in its own where frame_id is "
+              "`tool_frame`"),
+        Topic("~/target_stiffness", "std_msgs/msg/Float64MultiArray", False,
+              "Stiffness until the parameters change: six numbers x, y, z, rx, ry, rz, or 36, row after row, in that "
+              "order, along the axes of stiffness"),
+        Topic("~/target_joint", "sensor_msgs/msg/JointState", False,
+              "Posture that joints are drawn to as far as the tool leaves them free; some of them or all"),
+        CONTINUED_EFFORT,
+        ROBOT_DESCRIPTION,
+        COMMANDS,
+        EFFORT,
+        Topic("~/current_pose", "geometry_msgs/msg/PoseStamped", True, "Where the tool is, in the root frame"),
+        Topic("~/current_twist", "geometry_msgs/msg/TwistStamped", True, "How its point moves, in root axes"),
+        Topic("~/current_wrench", "geometry_msgs/msg/WrenchStamped", True,
+              "What spring, damper and wanted wrench press with, in root axes"),
+        PAYLOADS,
+        DIAGNOSTICS,
+    ),
+    (HAND_OVER, SET_PAYLOAD,),
+    examples=(
+        "--ros-args --params-file cartesian_controller.yaml",
+        '--ros-args -p tool_frame:=tool0 -p stiffness:="[800.0, 800.0, 200.0]"',
+    ),
+)  # fmt: skip

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the interfaces of nodes that control a tool, and take over from each other, have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbd_dynamics.nodes.interface.tables import Service, Topic
+from rbd_dynamics.nodes.interface.torque import TorqueParameters
+from rbd_dynamics.nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class ToolParameters(TorqueParameters):
+    """Of nodes that control a tool."""
+
+    joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be there or be locked")
+    standby: bool = parameter(
+        False,
+        "Begin standing by, when activated: another node commands, until `~/hand_over` is called here",
+        dynamic=True,
+    )
+
+
+CONTINUED_EFFORT = Topic(
+    "~/continued_effort",
+    "sensor_msgs/msg/JointState",
+    False,
+    "What the node commands that this one takes over from, or hands over to: to be remapped to its ~/effort",
+)
+HAND_OVER = Service(
+    "~/hand_over",
+    "std_srvs/srv/Trigger",
+    "Take over from the node on ~/continued_effort, beginning with its last effort; that one then stands by",
+)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of node `trajectory_proxy`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, PAYLOADS, ROBOT_DESCRIPTION, SET_PAYLOAD, CommonParameters
+from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
+from rbd_dynamics.nodes.parameters import parameter
+from rbd_dynamics.trajectories.prepared import Preparation, Retiming
+
+Efforts = Literal["auto", "always", "never"]
+FOLLOW = "control_msgs/action/FollowJointTrajectory"
+CONTROLLER = "joint_trajectory_controller"
+
+
+@dataclass(frozen=True)
+class TrajectoryProxyParameters(CommonParameters):
+    """Of node `trajectory_proxy`."""
+
+    controller: str = parameter(
+        CONTROLLER,
+        "The joint_trajectory_controller behind this node: trajectories are passed on to CONTROLLER/"
+        "follow_joint_trajectory and CONTROLLER/joint_trajectory. Relative to the node's name space, unless it begins "
+        "with /",
+    )
+    terms: tuple[str, ...] = parameter(
+        WITHOUT_FRICTION,
+        "Terms of the efforts that are filled in, spring for the joints' springs; leave out what the robot compensates "
+        "itself. Limits are compared with all terms",
+        choices=TERMS,
+        dynamic=True,
+    )
+    efforts: Efforts = parameter(
+        "auto",
+        "Whether trajectories get efforts. joint_trajectory_controller refuses them unless effort is among its "
+        "command_interfaces: auto asks it for that parameter before each goal",
+        dynamic=True,
+    )
+    longest_interval: float = parameter(
+        0.02,
+        "Where efforts are filled in, points are added so that none are farther apart (s): the controller takes "
+        "efforts as linear between points. 0: none are added",
+        minimum=0.0,
+        maximum=10.0,
+        dynamic=True,
+    )
+    retime: Retiming = parameter(
+        "never",
+        "What becomes of a trajectory that passes a limit of velocity, acceleration or effort. never: it is refused, "
+        "with joint, time and number; slower: all of it is slowed down until it passes none; fastest: the path through "
+        "its points is timed anew, from rest to rest, as fast as the limits allow and no faster than was asked for",
+        dynamic=True,
+    )
+    most_slowdown: float = parameter(
+        10.0, "A trajectory that would have to be slower by more than this factor is refused", minimum=1.0,
+        maximum=1000.0, dynamic=True,
+    )  # fmt: skip
+    velocity_limits: tuple[float, ...] = parameter(
+        (),
+        "Of trajectories, between their points too, rad/s or m/s: one for all or one for each joint of the robot; 0: "
+        "none. Empty: the description's",
+        minimum=0.0,
+        dynamic=True,
+    )
+    acceleration_limits: tuple[float, ...] = parameter(
+        (), "Likewise, rad/s^2 or m/s^2. Empty: none but what the efforts allow", minimum=0.0, dynamic=True
+    )
+    effort_limits: tuple[float, ...] = parameter(
+        (), "Likewise, N m or N, of what the motors have to give. Empty: the description's", minimum=0.0, dynamic=True
+    )
+    largest_trajectory: int = parameter(
+        20_000, "A trajectory of more points is refused", minimum=1, maximum=1_000_000, dynamic=True
+    )
+    server_timeout: float = parameter(
+        1.0,
+        "How long (s) the controller's action server may be missing, before a goal is passed on and while it is "
+        "followed",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    response_timeout: float = parameter(
+        2.0,
+        "How long (s) the controller may take to accept a goal, to tell its command_interfaces, and to end what is "
+        "cancelled",
+        minimum=0.01,
+        maximum=60.0,
+        dynamic=True,
+    )
+    feedback_timeout: float = parameter(
+        1.0,
+        "A controller that has sent feedback and then none for so long (s) counts as dead: the goal is aborted. 0: "
+        "never",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    result_timeout: float = parameter(
+        10.0,
+        "A controller that sends no feedback has so long (s) after the end of the trajectory and its "
+        "goal_time_tolerance to send the result. 0: for ever",
+        minimum=0.0,
+        maximum=3600.0,
+        dynamic=True,
+    )
+
+    @property
+    def preparation(self) -> Preparation:
+        return Preparation(
+            terms=self.terms,
+            velocity_limits=self.velocity_limits,
+            acceleration_limits=self.acceleration_limits,
+            effort_limits=self.effort_limits,
+            retime=self.retime,
+            most_slowdown=self.most_slowdown,
+            longest_interval=self.longest_interval,
+        )
+
+
+TRAJECTORY_PROXY = Interface(
+    "trajectory_proxy",
+    "Stands in front of a joint_trajectory_controller: what MoveIt sends is checked against limits and torques, slowed "
+    "down where that is asked for, filled with velocities, accelerations and efforts, and passed on; feedback, result "
+    "and cancel come and go as without it. docs/ros2_control.md shows the one line of MoveIt's controller list.",
+    TrajectoryProxyParameters,
+    (
+        Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
+              "A trajectory without an action around it: it is passed on likewise, or not and the reason is in the log "
+              "and the diagnostics"),
+        Topic(f"{CONTROLLER}/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", True,
+              "The controller's, as parameter `controller` says"),
+        Topic("joint_states", "sensor_msgs/msg/JointState", False,
+              "Where joints are that a trajectory does not name, best effort"),
+        ROBOT_DESCRIPTION,
+        PAYLOADS,
+        DIAGNOSTICS,
+    ),
+    (SET_PAYLOAD,),
+    actions=(
+        Service("~/follow_joint_trajectory", FOLLOW,
+                "As joint_trajectory_controller has it; only where control_msgs is installed. What is refused here "
+                "ends with INVALID_GOAL, INVALID_JOINTS or OLD_HEADER_TIMESTAMP and the reason"),
+    ),
+    used_actions=(Service(f"{CONTROLLER}/follow_joint_trajectory", FOLLOW, "The controller's"),),
+    used_services=(
+        Service(f"{CONTROLLER}/get_parameters", "rcl_interfaces/srv/GetParameters", "The controller's, for `efforts`"),
+    ),
+    examples=(
+        "--ros-args -p controller:=/panda_arm_controller -p retime:=slower",
+        "--ros-args --params-file trajectory_proxy.yaml",
+    ),
+)  # fmt: skip

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engines of nodes that control a tool have in common."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.feedforward import single_freedom_indices
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.description import Prefix
+from rbd_dynamics.nodes.engines import TorqueEngine
+from rbd_dynamics.nodes.interface.tool import ToolParameters
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class Output(Protocol):
+    """Of a law: the command, and the same without effort limits (nv)."""
+
+    @property
+    def tau(self) -> Array: ...
+
+    @property
+    def wanted(self) -> Array: ...
+
+
+class Law(Protocol):
+    """Of a tool."""
+
+    effort_limits: Array  # (nv)
+
+
+class ToolEngine(TorqueEngine, Protocol):
+    """One robot model, one tool, and the law for both."""
+
+    @property
+    def joints(self) -> NDArray[np.intp]:
+        """Of the model's order, as the efforts are ordered."""
+
+    @property
+    def controller(self) -> Law: ...
+
+    @property
+    def output(self) -> Output | None:
+        """Of the last step."""
+
+
+TE = TypeVar("TE", bound=ToolEngine)
+
+
+def controlled_joints(robot: Robot, params: ToolParameters, prefix: Prefix) -> tuple[list[str], NDArray[np.intp]]:
+    """All of the robot's in the order of the efforts, as the model has them: names, and where they are in it.
+
+    Raises ValueError where one is missing.
+    """
+    inside = [prefix.inside(name) for name in params.joints] or list(robot.model.joint_names)
+    joints = single_freedom_indices(robot, inside)
+    missing = [name for name in robot.model.joint_names if name not in inside]
+    if missing:
+        raise ValueError(f"parameter 'joints' lacks {missing[0]!r}: lock joints that are not controlled")
+    return inside, joints
+
+
+def reader_of(model: Model, params: ToolParameters, prefix: Prefix) -> JointStateReader:
+    """Of all joints."""
+    names = [prefix.outside(name) for name in model.joint_names]
+    return JointStateReader(names, names, missing_velocity=params.missing_velocity, initial=model.start_position())

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `cartesian_controller` over real DDS, with MuJoCo as the robot: a Panda with a peg."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.torque_talk import in_lockstep
+from scipy.spatial.transform import Rotation
+
+pytest.importorskip("mujoco")
+cartesian = pytest.importorskip("benchmarks.cartesian")
+
+from benchmarks.cartesian_plant import ARM, FRAME, LENGTH, CartesianPlant, Surroundings  # noqa: E402
+
+pytestmark = [
+    *needs_ros,
+    pytest.mark.skipif("panda" not in cartesian.robots(), reason="needs the Panda of example-robot-data"),
+]
+MS = 1_000_000
+NAME = "cartesian"
+ROOT = "panda_link0"
+PARAMETERS = {
+    "robot_description": cartesian.robots()["panda"].read_text() if "panda" in cartesian.robots() else "",
+    "locked_joints": ["panda_finger_joint1"],
+    "tool_frame": FRAME,
+    "tool_position": [0.0, 0.0, LENGTH],
+    "stiffness": [800.0],
+    "rotational_stiffness": [40.0],
+    "state_timeout": 0.0,
+    "plausible_velocity": 0.0,
+}
+
+
+class Rig(Conversation):
+    """The plant in this process, in lockstep with the node: states out, efforts in."""
+
+    recent = 5
+
+    def __init__(self, ros, node, plant):
+        from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+        from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+        super().__init__(ros, node)
+        self.plant = plant
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.efforts = ros.collect(JointState, f"{NAME}/effort", 1000)
+        self.poses = ros.publisher(PoseStamped, f"{NAME}/target_pose")
+        self.twists = ros.publisher(TwistStamped, f"{NAME}/target_twist")
+        self.wrenches = ros.publisher(WrenchStamped, f"{NAME}/target_wrench")
+        self.stiffness = ros.publisher(Float64MultiArray, f"{NAME}/target_stiffness")
+        self.joints = ros.publisher(JointState, f"{NAME}/target_joint")
+        self.trajectories = ros.publisher(MultiDOFJointTrajectory, f"{NAME}/cartesian_trajectory")
+        self.current = ros.collect(PoseStamped, f"{NAME}/current_pose", 1000)
+        self.time = time.time_ns()
+
+    def step(self):
+        """One millisecond; the efforts that answered."""
+        q, v = self.plant.state
+        self.time += MS
+        state = joint_state(ARM, q, v, stamp=self.time)
+        tau = in_lockstep(self.states, state, self.efforts, self.node)
+        self.plant.advance(tau, 1e-3)
+        return tau
+
+    def run(self, seconds):
+        for _ in range(round(1000 * seconds)):
+            self.step()
+        return self
+
+    def until(self, condition, what, seconds=5.0):
+        for _ in range(round(100 * seconds)):
+            self.run(0.01)
+            if condition():
+                return self
+        raise AssertionError(f"waited {seconds:g} s in vain for {what}: {self.tip}\n{self.node.log}")
+
+    @property
+    def tip(self):
+        return self.plant.tip
+
+    @property
+    def turned(self):
+        return Rotation.from_matrix(self.plant.data.body(FRAME).xmat.reshape(3, 3))
+
+    def pose(self, place, turn=None, frame=ROOT):
+        from geometry_msgs.msg import PoseStamped
+
+        message = PoseStamped()
+        message.header.frame_id = frame
+        p, o = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z = map(float, place)
+        o.x, o.y, o.z, o.w = (turn or self.turned).as_quat().tolist()
+        return message
+
+    def home(self):
+        """Held where it began."""
+        self.plant.reset(cartesian.START)
+        self.run(0.02)
+        self.goes(lambda: self.poses.publish(self.pose(HOME[0], HOME[1])), HOME[0], 1e-3)
+        return self
+
+    def goes(self, send, place, near):
+        send()
+        time.sleep(0.05)
+        return self.until(lambda: np.linalg.norm(self.tip - place) < near, f"the tip at {place}")
+
+
+HOME = (np.zeros(3), Rotation.identity())
+
+
+@pytest.fixture(scope="module")
+def rig(ros):
+    plant = CartesianPlant(Surroundings())
+    plant.reset(cartesian.START)
+    with ros.start("cartesian_controller", PARAMETERS, name=NAME) as node:
+        node.is_active()
+        rig = Rig(ros, node, plant)
+        global HOME
+        HOME = (rig.tip.copy(), rig.turned)
+        yield rig
+
+
+def test_holds_goes_to_poses_and_says_where_it_is(rig):
+    before = rig.plant.state[0]
+    rig.run(0.1)
+    np.testing.assert_allclose(rig.plant.state[0], before, atol=1e-4)
+    place, turn = rig.tip + [0.05, -0.05, 0.08], Rotation.from_rotvec([0.0, 0.1, 0.3]) * rig.turned
+    rig.goes(lambda: rig.poses.publish(rig.pose(place, turn)), place, 1e-4)
+    rig.run(0.3)
+    np.testing.assert_allclose((turn.inv() * rig.turned).magnitude(), 0.0, atol=1e-3)
+    wait_until(lambda: rig.current, "a pose")
+    p = rig.current[-1].pose.position
+    np.testing.assert_allclose([p.x, p.y, p.z], rig.tip, atol=1e-4)
+    assert rig.current[-1].header.frame_id == ROOT
+    rig.home()
+
+
+def test_moves_with_twists_until_they_stop(rig):
+    from geometry_msgs.msg import TwistStamped
+
+    rig.home()
+    begin = rig.tip.copy()
+    message = TwistStamped()
+    message.twist.linear.x = 0.1
+    for _ in range(5):
+        rig.twists.publish(message)
+        rig.run(0.1)
+    assert 0.015 < rig.tip[0] - begin[0] < 0.06
+    rig.run(1.0)
+    stopped = rig.tip.copy()
+    rig.run(0.1)
+    np.testing.assert_allclose(rig.tip, stopped, atol=1e-4)
+    assert stopped[0] - begin[0] < 0.11
+
+
+def test_follows_a_trajectory(rig):
+    from geometry_msgs.msg import Transform
+    from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+    rig.home()
+    message = MultiDOFJointTrajectory(joint_names=[FRAME])
+    message.header.frame_id = ROOT
+    for k in range(1, 9):
+        angle = 2 * math.pi * k / 8
+        point, transform = MultiDOFJointTrajectoryPoint(), Transform()
+        place = HOME[0] + [0.03 * (1 - math.cos(angle)), 0.03 * math.sin(angle), 0.0]
+        transform.translation.x, transform.translation.y, transform.translation.z = place.tolist()
+        r = transform.rotation
+        r.x, r.y, r.z, r.w = HOME[1].as_quat().tolist()
+        point.transforms.append(transform)
+        point.time_from_start.nanosec = k * 240_000_000 % 1_000_000_000
+        point.time_from_start.sec = k * 240_000_000 // 1_000_000_000
+        message.points.append(point)
+    rig.trajectories.publish(message)
+    for _ in range(100):
+        if "trajectory of 8 points" in rig.node.log:
+            break
+        rig.run(0.02)
+    rig.node.says("trajectory of 8 points, 1.9")
+    path = []
+    for _ in range(2100):
+        rig.step()
+        path.append(rig.tip)
+    assert np.ptp(np.array(path)[:, 0]) > 0.05
+    np.testing.assert_allclose(path[-1], HOME[0], atol=1e-3)
+
+
+def test_presses_with_wanted_wrenches_and_is_as_stiff_as_wanted(rig):
+    from geometry_msgs.msg import WrenchStamped
+    from std_msgs.msg import Float64MultiArray
+
+    rig.home()
+    message = WrenchStamped()
+    message.wrench.force.z = 16.0
+    rig.goes(lambda: rig.wrenches.publish(message), HOME[0] + [0.0, 0.0, 0.02], 1e-3)  # 800 N/m
+    rig.stiffness.publish(Float64MultiArray(data=[1600.0] * 3 + [60.0] * 3))
+    time.sleep(0.05)
+    rig.until(lambda: abs(rig.tip[2] - HOME[0][2] - 0.01) < 1e-3, "half of the way")
+    message.wrench.force.z = 0.0
+    rig.goes(lambda: rig.wrenches.publish(message), HOME[0], 1e-3)
+    (result,) = rig.ros.set_parameters(NAME, stiffness=[900.0])
+    assert result.successful, result.reason
+
+
+def test_draws_joints_to_a_posture(rig):
+    rig.home()
+    target = cartesian.START + [0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    elbow = rig.plant.state[0][0]
+    rig.joints.publish(joint_state(ARM[:1], target[:1]))
+    time.sleep(0.05)
+    rig.until(lambda: rig.plant.state[0][0] > elbow + 0.02, "the first joint")
+    np.testing.assert_allclose(rig.tip, HOME[0], atol=2e-3)
+
+
+def test_bad_wishes_are_refused_and_change_nothing(rig):
+    from geometry_msgs.msg import Quaternion, WrenchStamped
+    from std_msgs.msg import Float64MultiArray
+
+    def wrench(force):
+        message = WrenchStamped()
+        message.wrench.force.x = force
+        return message
+
+    rig.run(0.01)
+    before = rig.tip
+    no_rotation = rig.pose(before)
+    no_rotation.pose.orientation = Quaternion(w=0.0)
+    for publisher, message, reason in (
+        (rig.poses, rig.pose([math.nan, 0.0, 0.0]), "target pose refused: it is not finite"),
+        (rig.poses, no_rotation, "its quaternion has the length 0, not one"),
+        (rig.poses, rig.pose([0.3, 0.0, 0.3], frame="camera"), "it is in frame 'camera', expected 'panda_link0'"),
+        (rig.wrenches, wrench(1e4), "its force is 1e+04 N, more than largest_force (100)"),
+        (rig.wrenches, wrench(math.inf), "target wrench refused: it is not finite"),
+        (rig.stiffness, Float64MultiArray(data=[100.0] * 5), "target stiffness has 5 numbers"),
+        (rig.stiffness, Float64MultiArray(data=[-1.0] * 6), "a negative spring"),
+        (rig.stiffness, Float64MultiArray(data=[1e4] * 6), "of translations, more than largest_stiffness (5000)"),
+        (rig.joints, joint_state(ARM[3:4], [0.5]), "0.5 of joint 'panda_joint4' is beyond its limits"),
+        (rig.joints, joint_state(ARM[:1], [0.1], stamp=1), "target joint refused: it was due"),
+        (rig.joints, joint_state(["panda_joint9"], [0.0]), "'panda_joint9' is none of"),
+    ):
+        publisher.publish(message)
+        rig.until(lambda said=reason: said in rig.node.log, reason)
+    rig.diagnosed("'panda_joint9' is none of")
+    np.testing.assert_allclose(rig.tip, before, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"stiffness": [1.0, 2.0]}, "stiffness has 2 values"),
+        ({"path_tolerance": [0.1, 0.2]}, "path_tolerance has 2 values"),
+        ({"tool_position": [0.0, 1.0]}, "must have 3 numbers"),
+        ({"law": "operational_space", "stiffness": [1e5]}, "is unstable with actuators of 30 Hz"),
+        ({"workspace_lower": [1.0, 1.0, 1.0], "workspace_upper": [0.0, 0.0, 0.0]}, "above"),
+        ({"posture": [0.0]}, "posture' has 1 values"),
+        ({"posture": [9.0, *[0.0] * 6]}, "9 of joint 'panda_joint1' is beyond its limits"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused_as_a_whole(rig, values, reason):
+    from rcl_interfaces.srv import SetParametersAtomically
+    from rclpy.parameter import Parameter
+
+    messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    answer = rig.ros.client(SetParametersAtomically, f"{NAME}/set_parameters_atomically")(parameters=messages).result
+    assert not answer.successful and reason in answer.reason
+    rig.run(0.01)
+
+
+def test_another_law_is_built_aside_and_taken_over_without_a_jolt(rig):
+    from std_msgs.msg import Float64MultiArray
+
+    rig.home()
+    (result,) = rig.ros.set_parameters(NAME, law="operational_space", stiffness=[400.0], rotational_stiffness=[400.0])[
+        :1
+    ]
+    assert result.successful, result.reason
+    before = rig.node.log.count("ready for")
+    for _ in range(3000):
+        rig.run(0.01)
+        if rig.node.log.count("ready for") > before:
+            break
+    tip = rig.tip
+    rig.run(0.2)
+    np.testing.assert_allclose(rig.tip, tip, atol=2e-3)
+    # its stiffness has to be stable with the actuators: by topic as by parameter
+    (result,) = rig.ros.set_parameters(NAME, actuator_bandwidth=10.0)
+    assert result.successful, result.reason
+    rig.stiffness.publish(Float64MultiArray(data=[4900.0] * 3 + [400.0] * 3))
+    said = "target stiffness refused: 4900 1/s^2 with 140 1/s of tool.x is unstable with actuators of 10 Hz"
+    rig.until(lambda: said in rig.node.log, said)
+    rig.run(0.2)
