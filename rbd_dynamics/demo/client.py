@@ -14,12 +14,10 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -27,7 +25,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics.demo.motion import ARM, Motion
 from rbd_dynamics.demo.processes import Processes
 from rbd_dynamics.demo.recording import Recording
-from rbd_dynamics.nodes.messages import JOINT_STATES, LATCHED
+from rbd_dynamics.nodes.messages import LATCHED
+from rbd_dynamics.nodes.process import choose_executor
 
 #: reliable, and a queue that holds all of it: a busy machine makes the recording late, never thin
 RECORDED = QoSProfile(depth=100_000)
@@ -50,8 +49,7 @@ class Client:
         self.recording = Recording()
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("demo", parameter_overrides=[Parameter("use_sim_time", value=True)])
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
+        self._executor, self._spin_for = choose_executor(self._node, "auto")
         self._stop = threading.Event()
         self._clients: dict[str, Any] = {}
         self._description = self._node.create_publisher(String, "robot_description", LATCHED)
@@ -71,7 +69,7 @@ class Client:
 
     def _spin(self) -> None:
         while not self._stop.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
+            self._spin_for(0.1)
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -90,12 +88,8 @@ class Client:
         )
 
     def wait_for_joint_states(self) -> None:
-        """Until the simulated robot is there."""
-        arrived = threading.Event()
-        # it stays: what another thread destroys while the executor waits for it ends the executor
-        self._node.create_subscription(JointState, "joint_states", lambda _: arrived.set(), JOINT_STATES, raw=True)
-        self.wait(arrived.is_set, "joint_states of the simulator")
-        self.wait(self.now, "/clock of the simulator")
+        """Until the simulated robot is there: with each joint state comes the time."""
+        self.wait(self.now, "joint_states and /clock of the simulator")
 
     def publisher(self, ros_type: Any, topic: str) -> Any:
         """A publisher that somebody listens to."""

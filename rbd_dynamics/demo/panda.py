@@ -41,6 +41,8 @@ RUNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 LOCKED = {FINGER: FINGER_POSITION}
 LOCKED_PARAMETERS: dict[str, Any] = {"locked_joints": [FINGER], "locked_positions": [FINGER_POSITION]}
+#: of the controllers: in lockstep the robot waits, so that a busy machine's answer of 0.1 s later is not too late
+CONTROLLER_PARAMETERS: dict[str, Any] = {**LOCKED_PARAMETERS, "use_sim_time": True, "state_timeout": 2.0}
 
 
 def description() -> str:
@@ -73,8 +75,7 @@ def simulator_parameters() -> dict[str, Any]:
 def feedforward_parameters() -> dict[str, Any]:
     """The controller, which knows the description only."""
     return {
-        **LOCKED_PARAMETERS,
-        "use_sim_time": True,
+        **CONTROLLER_PARAMETERS,
         "joints": list(ARM),
         "terms": ["gravity"],
         "kp": list(KP),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +49,13 @@ class Pressing(NamedTuple):
         """(N,) distance from the wanted point, m."""
         return np.asarray(np.linalg.norm(self.path - self.wanted, axis=1))
 
+    def __str__(self) -> str:
+        found = self.summary()
+        return (
+            f"force off by {found['force_error_rms_percent']:.1f} % RMS, path by {found['path_error_rms_mm']:.2f} mm "
+            f"RMS, {found['path_error_largest_mm']:.2f} mm at most"
+        )
+
     def summary(self) -> dict[str, float]:
         """For summary.json."""
         error = self.force - FORCE
@@ -82,8 +88,8 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
     simulator = panda.simulator_parameters() | {
         "initial_positions": begin.tolist(), "publish_rate": RATE, "scene_file": str(file), "wrench_frame": panda.TOOL,
     }  # fmt: skip
-    controller = panda.LOCKED_PARAMETERS | {
-        "use_sim_time": True, "joints": list(ARM), "tool_frame": panda.TOOL, "tool_orientation": list(DOWN),
+    controller = panda.CONTROLLER_PARAMETERS | {
+        "joints": list(ARM), "tool_frame": panda.TOOL, "tool_orientation": list(DOWN),
         "task_position": table.tolist(), "contact_offset": BALL, "desired_force": [FORCE],
         "largest_force": 100.0,  # the table does not give at all: the blow is felt
         "ki": 10.0, "posture_kp": 25.0, "posture_kd": 10.0,
@@ -93,34 +99,36 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
     processes.start(CONTROLLER, controller, remapped)
 
 
-def press(client: Client, robot: Robot, note: Callable[[str], None]) -> Pressing:
-    """Engage, wait for the force, draw the circle. Raises DemoError where it stops."""
+def press(client: Client) -> None:
+    """Record, engage, and wait for the force. Raises DemoError where it does not come."""
     client.record("/joint_states", JointState)
     client.record("/hybrid_controller/task_state", TaskState)
     client.record("/simulator/wrench", WrenchStamped)
     client.wait_for_joint_states()
     _engage(client)
     client.wait_simulated(lambda: abs(_felt(client) - FORCE) < REACHED, f"{FORCE:g} N on the table", 30.0)
-    start_time = client.now() + 200_000_000
+
+
+def draw_circle(client: Client, settle: float) -> Pressing:
+    """While it presses, `settle` seconds from now. Raises ValueError where none was drawn, or recorded."""
     publisher = client.publisher(JointTrajectory, f"/{CONTROLLER}/joint_trajectory")
+    start = client.now() + round(settle * 1e9)
     mark = client.recording.mark()
-    publisher.publish(_circle(start_time))
-    end = start_time + round((SECONDS + 0.2) * 1e9)
+    publisher.publish(_circle(start))
+    end = start + round((SECONDS + 0.2) * 1e9)
     client.wait_simulated(
-        lambda: client.recording.stamp("/hybrid_controller/task_state") > end, "the end of the circle", SECONDS + 10.0
+        lambda: client.recording.stamp("/hybrid_controller/task_state") > end,
+        "the end of the circle",
+        settle + SECONDS + 10.0,
     )
     states = client.recording.since(mark, "/hybrid_controller/task_state")
-    rows = np.array([(_seconds(m) - 1e-9 * start_time, *m.positions[3:5], m.forces[-1]) for m in states])
+    rows = np.array([(_seconds(m) - 1e-9 * start, *m.positions[3:5], m.forces[-1]) for m in states])
     rows = rows[(rows[:, 0] >= 0.0) & (rows[:, 0] <= SECONDS)]
     if len(rows) < 0.9 * RATE * SECONDS:
-        raise DemoError(f"the controller stopped: see {CONTROLLER}.log")
-    wanted = np.array([_point(t) for t in rows[:, 0]])
-    result = Pressing(rows[:, 0], rows[:, 1:3], wanted, rows[:, 3])
-    found = result.summary()
-    note(
-        f"force off by {found['force_error_rms_percent']:.1f} % RMS, path by {found['path_error_rms_mm']:.2f} mm RMS, "
-        f"{found['path_error_largest_mm']:.2f} mm at most"
-    )
+        raise ValueError(f"{len(rows)} states of the circle were recorded; {CONTROLLER}.log may say why")
+    result = Pressing(rows[:, 0], rows[:, 1:3], np.array([_point(t) for t in rows[:, 0]]), rows[:, 3])
+    if result.off.max() > RADIUS:
+        raise ValueError("the circle was not drawn; it may have been sent too late")
     return result
 
 

@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.demo.pressing import Pressing
     from rbd_dynamics.demo.tracking import Run
 
+T = TypeVar("T")
 ROS_REMEDY = "run `make setup` in the checkout, or source a ROS 2 installation"
 NEEDED = (
     ("rclpy", ROS_REMEDY),
@@ -145,13 +147,13 @@ class Demo:
         client.record("/joint_states", JointState)
         client.record("/feedforward/effort", JointState)
         client.record("/feedforward/joint_trajectory", JointTrajectory)
-        return [self._play_run(client, motion, name, terms) for name, terms in panda.RUNS]
+        return [self._patiently(partial(self._play_once, client, motion, name, terms)) for name, terms in panda.RUNS]
 
-    def _play_run(self, client: Client, motion: Motion, name: str, terms: tuple[str, ...]) -> Run:
-        """A busy machine may plan the motion, or record it, too late: then once more, with more time before it."""
+    def _patiently(self, attempt: Callable[[float], T]) -> T:
+        """A busy machine may plan a motion, or record it, too late: then once more, with more time before it."""
         for settle in SETTLES:
             try:
-                return self._play_once(client, motion, name, terms, settle)
+                return attempt(settle)
             except ValueError as error:
                 problem = error
                 self._say(f"[dim]once more: {problem}[/]")
@@ -223,7 +225,9 @@ class Demo:
             with Client(processes) as client:
                 client.publish_description(self._description)
                 with self._step(f"press with {pressing.FORCE:g} N, draw a circle") as note:
-                    result = pressing.press(client, self._robot, note)
+                    pressing.press(client)
+                    result = self._patiently(partial(pressing.draw_circle, client))
+                    note(str(result))
                 self._write_bag(client, "pressing_bag")
             for name, code in processes.stop().items():
                 codes[f"{name} (pressing)"] = code

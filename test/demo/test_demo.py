@@ -98,8 +98,8 @@ class TestDemo:
             recording = Recording(done[0] / bag)
             robot = Robot(load_urdf(recording.robot_description(), locked=LOCKED))
             found[bag] = analyse(recording, robot, questions=Questions(energy=False))
-        cuts = found["bag"].log.events  # at each of the three resets: the brakes hold then, for one state or for many
-        assert cuts["state jumps"] + cuts["braked stretches"] >= 3
+        cuts = found["bag"].log.events  # the robot is reset from where it fell, from where PD alone left it, and from
+        assert cuts["state jumps"] + cuts["braked stretches"] >= 2  # within 2 mrad, more or less, of where it is put
         assert found["bag"].external_torque.events == ()
         events = found["pressing_bag"].external_torque.events
         assert events and sum(event.end - event.start for event in events) > 3.0
