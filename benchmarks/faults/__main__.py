@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of every kind against the torque nodes, in real processes over DDS; every effort is judged by Pinocchio.
 
-    python -m benchmarks.faults --node both --seconds 60 --rate 500 --seed 1 [--guard] [--report FILE]
+    python -m benchmarks.faults --node all --seconds 60 --rate 500 --seed 1 [--guard] [--report FILE]
 
 The robot is a Panda that moves a little; what a state says follows from its stamp, so that the judge, a process of its
 own, knows what each effort answers. Exit code 1 where an effort was wrong, not finite, above limits or stale.
@@ -19,7 +19,7 @@ from benchmarks.faults.campaign import NODES, run
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__.splitlines()[0])
-    parser.add_argument("--node", choices=(*NODES, "both"), default="both")
+    parser.add_argument("--node", choices=(*NODES, "all"), default="all")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=500.0, help="joint states per second")
     parser.add_argument("--seed", type=int, default=0)
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--guard", action="store_true", help="with the node guard after each, whose commands count too")
     parser.add_argument("--report", type=Path, help="file for the report, JSON")
     options = parser.parse_args()
-    kinds = list(NODES) if options.node == "both" else [options.node]
+    kinds = list(NODES) if options.node == "all" else [options.node]
     report = run(kinds, options.seconds, options.rate, options.seed, options.pause, options.guard)
     text = json.dumps(report, indent=1)
     if options.report:

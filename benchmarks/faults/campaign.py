@@ -23,14 +23,17 @@ from typing import Any
 import numpy as np
 import yaml
 
+from benchmarks.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT
 from benchmarks.faults.faults import Client, Faults
 from benchmarks.faults.memory import Memory
 from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
 from benchmarks.faults.sender import RING, send
+from benchmarks.faults.tool_faults import CartesianFaults, HybridFaults
 from benchmarks.faults.watching import watch
 
-NODES = ("feedforward", "hybrid_controller")
-AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001}  # rad; the latter's tool stays where the surface is
+NODES = {"feedforward": Faults, "hybrid_controller": HybridFaults, "cartesian_controller": CartesianFaults}
+#: rad; the tool of hybrid_controller stays where the surface is
+AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001, "cartesian_controller": 0.02}
 ENDING = 400.0  # s for the judge to come to an end
 START = 120.0  # s for a node to come up, its kernels compiled
 MEASURED = 10.0  # s between two looks at the memory
@@ -44,6 +47,12 @@ def parameters(kind: str) -> dict[str, Any]:
         return common
     if kind == "feedforward":
         return {**common, "kp": [50.0], "kd": [5.0], "interpolation": "as_given", "missing_velocity": "refuse"}
+    if kind == "cartesian_controller":
+        return {
+            **common, "tool_frame": TOOL, "missing_velocity": "refuse", "largest_force": LARGEST_FORCE,
+            "largest_moment": LARGEST_MOMENT, "stiffness": [500.0], "rotational_stiffness": [30.0],
+            "stiffness_time": 0.0, "tank_size": 0.0,  # springs become stiffer at once
+        }  # fmt: skip
     from scipy.spatial.transform import Rotation
 
     tool = oracle("panda", None).tool(MIDDLE)
@@ -212,7 +221,7 @@ class _Campaign:
                 client = Client(own, kind)
                 client.descriptions.publish(String(data=description("panda")))
                 rng = random.Random(f"{self._seed} {kind}")
-                faults[kind] = Faults(
+                faults[kind] = NODES[kind](
                     kind, client, nodes[kind], self._motions[kind], self._controls[kind], cache, rng,
                     lambda event, value, kind=kind: self._tell(kind, event, value), parameters=start_parameters(kind),
                     shortest_life=seconds / LIVES,

@@ -9,7 +9,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,29 +25,38 @@ from benchmarks.faults.sender import OTHER
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service
 ATTEMPTS = 10  # to set a parameter back
-JUDGED = {field.name for field in fields(Settings)}
 CONFIGURED = 60.0  # s for a configuration, which may have to compile
+
+
+Weighted = list[tuple[Callable[[], None], float]]
 
 
 class Client:
     """Of one node: publishers and services."""
 
     def __init__(self, node: Any, kind: str) -> None:
-        from geometry_msgs.msg import WrenchStamped
+        from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
         from lifecycle_msgs.srv import ChangeState
         from rcl_interfaces.srv import SetParameters
         from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
         from sensor_msgs.msg import JointState
-        from std_msgs.msg import String
+        from std_msgs.msg import Float64MultiArray, String
         from std_srvs.srv import SetBool, Trigger
-        from trajectory_msgs.msg import JointTrajectory
+        from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
         prefix = f"/{kind}/{kind}"
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.states = node.create_publisher(JointState, f"/{kind}/joint_states", qos_profile_sensor_data)
         self.wrenches = node.create_publisher(WrenchStamped, f"/{kind}/wrench", qos_profile_sensor_data)
         self.trajectories = node.create_publisher(JointTrajectory, f"{prefix}/joint_trajectory", 10)
-        self.wishes = node.create_publisher(WrenchStamped, f"{prefix}/desired_wrench", 10)
+        self.wishes = {
+            name: node.create_publisher(ros_type, f"{prefix}/{name}", 10)
+            for name, ros_type in (
+                ("desired_wrench", WrenchStamped), ("target_pose", PoseStamped), ("target_twist", TwistStamped),
+                ("target_wrench", WrenchStamped), ("target_joint", JointState), ("target_stiffness", Float64MultiArray),
+                ("cartesian_trajectory", MultiDOFJointTrajectory),
+            )
+        }  # fmt: skip
         self.descriptions = node.create_publisher(String, f"/{kind}/robot_description", latched)
         self._services = {
             "set_parameters": node.create_client(SetParameters, f"{prefix}/set_parameters"),
@@ -83,7 +92,11 @@ class Faults:
 
     tell: kind and value of an event for the judge, see `Judge.event`. parameters: at the start, by name.
     shortest_life: s that a process lives at least, so that its memory can be watched.
+    judged: parameters of which the judge is told.
     """
+
+    judged = frozenset(field.name for field in fields(Settings))
+    holds_new_robots = False  # also while nothing ends its motion
 
     def __init__(
         self, kind: str, client: Client, process: Any, motion: Motion, control: Any, cache: Path, rng: random.Random,
@@ -95,17 +108,16 @@ class Faults:
         self.done: dict[str, int] = {}
         self.notes: list[str] = []
         self._loaded = False
-        common: list[tuple[Callable[[], None], float]] = [
-            (self.hostile_state, 12.0), (self.hostile_trajectory, 5.0), (self.flood, 1.0), (self.stopped, 2.0),
+        self._all: Weighted = [
+            (self.hostile_state, 12.0), (self.hostile_wish, 5.0), (self.flood, 1.0), (self.stopped, 2.0),
             (self.silence, 1.5), (self.another_description, 1.5), (self.malformed_description, 2.0), (self.load, 2.0),
             (self.absurd_load, 2.0), (self.absurd_parameters, 3.0), (self.deactivated, 1.0), (self.cleaned_up, 0.4),
-            (self.broken_cache, 1.5), (self.full_disk, 0.7), (self.ended, 0.25), (self.killed, 0.25),
+            (self.broken_cache, 1.5), (self.full_disk, 0.7), (self.ended, 0.25), (self.killed, 0.25), *self.own(),
         ]  # fmt: skip
-        own = {
-            "feedforward": [(self.set_points, 5.0), (self.trajectory, 5.0), (self.parameters, 4.0)],
-            "hybrid_controller": [(self.engage, 6.0), (self.hostile_wrench, 5.0), (self.lost_contact, 1.0)],
-        }[kind]
-        self._all = common + own
+
+    def own(self) -> Weighted:
+        """What is done to this node alone."""
+        return [(self.set_points, 5.0), (self.trajectory, 5.0), (self.parameters, 4.0)]
 
     def one(self) -> None:
         """The next one."""
@@ -144,18 +156,14 @@ class Faults:
         for message in messages:
             self.client.states.publish(message)
 
-    def hostile_trajectory(self) -> None:
+    def hostile_wish(self) -> None:
+        """A motion that must be refused."""
         kind, message = hostile.trajectory(self.rng)
         self.tell("note", f"trajectory: {kind}")
         self.client.trajectories.publish(message)
 
-    def hostile_wrench(self) -> None:
-        kind, message = hostile.wrench(self.rng)
-        self.tell("note", f"wrench: {kind}")
-        (self.client.wrenches if self.rng.random() < 0.6 else self.client.wishes).publish(message)
-
     def flood(self) -> None:
-        what = self.rng.choice(("states", "trajectories", "descriptions"))
+        what = self.rng.choice(("states", "wishes", "descriptions"))
         self.tell("note", f"flood of {what}")
         begin = self._begins()
         for _ in range(self.rng.choice((200, 1000))):
@@ -164,10 +172,8 @@ class Faults:
                 # damaged ones, or parts of which one is lost, may make a whole state
                 for message in messages[:2] if kind not in ("garbage", "in two parts") else ():
                     self.client.states.publish(message)
-            elif what == "trajectories":
-                kind, message = hostile.trajectory(self.rng)
-                if "," not in kind:
-                    self.client.trajectories.publish(message)
+            elif what == "wishes":
+                self.hostile_wish()
             else:
                 self._publish_description(self.rng.choice(("<a/>", "", "x")), None)
         if what == "descriptions":
@@ -177,7 +183,8 @@ class Faults:
 
     # --- desired motion ---------------------------------------------------------------------------
 
-    def _near(self) -> Any:
+    def near(self) -> Any:
+        """Positions near the middle."""
         return MIDDLE + np.array([self.rng.uniform(-NEAR, NEAR) for _ in range(7)])
 
     def set_points(self) -> None:
@@ -185,7 +192,7 @@ class Faults:
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
         for _ in range(self.rng.randrange(1, 30)):
-            q = self._near()
+            q = self.near()
             v = np.array([self.rng.uniform(-0.05, 0.05) for _ in range(7)]) * self.rng.choice((0.0, 1.0))
             self.tell("desired", SetPoint(Wanted(q, v, np.zeros(7))))
             point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist())
@@ -197,7 +204,7 @@ class Faults:
 
         count = self.rng.randrange(2, 6)
         times = np.cumsum([self.rng.randrange(4, 15) * 10**8 for _ in range(count)])
-        q = np.array([self._near() for _ in range(count)])
+        q = np.array([self.near() for _ in range(count)])
         v = np.array([[self.rng.uniform(-0.02, 0.02) for _ in range(7)] for _ in range(count)])
         v[-1] = 0.0
         a = np.zeros((count, 7))
@@ -227,13 +234,7 @@ class Faults:
         return self.client.call("set_parameters", SetParameters.Request(parameters=messages))
 
     def parameters(self) -> None:
-        name, value = self.rng.choice((
-            ("kp", [self.rng.uniform(10.0, 80.0)]), ("kd", [self.rng.uniform(1.0, 8.0)]),
-            ("kp", [self.rng.uniform(10.0, 80.0) for _ in range(7)]), ("effort_limits", [self.rng.uniform(5.0, 60.0)]),
-            ("effort_limits", [60.0] * 4 + [10.0] * 3), ("law", "feedforward"), ("law", "computed_torque"),
-            ("evaluate_at", "measured"), ("evaluate_at", "desired"), ("terms", ["inertia", "coriolis", "gravity"]),
-            ("terms", ["inertia", "gravity"]), ("terms", ["inertia", "coriolis"]),
-        ))  # fmt: skip
+        name, value = self.rng.choice(self.settings_to_choose())
         sent = {name: tuple(value) if isinstance(value, list) else value}
         self.tell("settings", sent)
         answer = self._set({name: value})
@@ -241,6 +242,16 @@ class Faults:
             self.tell("refused", ("settings", sent))
         else:
             self._parameters[name] = value
+
+    def settings_to_choose(self) -> Sequence[tuple[str, Any]]:
+        """Parameters that may change while the node runs, some of them by chance."""
+        return (
+            ("kp", [self.rng.uniform(10.0, 80.0)]), ("kd", [self.rng.uniform(1.0, 8.0)]),
+            ("kp", [self.rng.uniform(10.0, 80.0) for _ in range(7)]), ("effort_limits", [self.rng.uniform(5.0, 60.0)]),
+            ("effort_limits", [60.0] * 4 + [10.0] * 3), ("law", "feedforward"), ("law", "computed_torque"),
+            ("evaluate_at", "measured"), ("evaluate_at", "desired"), ("terms", ["inertia", "coriolis", "gravity"]),
+            ("terms", ["inertia", "gravity"]), ("terms", ["inertia", "coriolis"]),
+        )  # fmt: skip
 
     def absurd_parameters(self) -> None:
         values = self.rng.choice(hostile.PARAMETERS)
@@ -258,8 +269,8 @@ class Faults:
         before = {name: self._parameters[name] for name in names if name in self._parameters}
         if not before:
             return
-        judged = {name: tuple(v) if isinstance(v, list) else v for name, v in before.items() if name in JUDGED}
-        if judged and self.kind == "feedforward":
+        judged = {name: tuple(v) if isinstance(v, list) else v for name, v in before.items() if name in self.judged}
+        if judged:
             self.tell("settings", judged)
         for _ in range(ATTEMPTS):
             answer = self._set(before)
@@ -323,7 +334,7 @@ class Faults:
         begin = self._begins()
         self._publish_description(description(key), key)
         time.sleep(self.rng.choice((0.0, 1.0)))
-        if self.kind == "hybrid_controller":
+        if self.holds_new_robots:
             self.tell("unsettled")
         self._excused(begin, 3.0)
 
@@ -333,7 +344,7 @@ class Faults:
         self._publish_description(hostile.DESCRIPTIONS[kind], None)
         time.sleep(0.5)
         self._publish_description(description("panda"), "panda")
-        if self.kind == "hybrid_controller":
+        if self.holds_new_robots:
             self.tell("unsettled")
 
     # --- processes, files -------------------------------------------------------------------------
@@ -417,7 +428,7 @@ class Faults:
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (0, before[1]))
         key = f"offset {self.rng.randrange(4, 100)}"
         self._publish_description(description(key), key)
-        if self.kind == "hybrid_controller":
+        if self.holds_new_robots:
             self.tell("unsettled")
         time.sleep(1.5)
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, before)
@@ -441,27 +452,3 @@ class Faults:
         self.process.start()
         self.process.wait_until_active()
         self._excused(begin, 2.0)
-
-    # --- hybrid_controller ------------------------------------------------------------------------
-
-    def engage(self) -> None:
-        from std_srvs.srv import SetBool, Trigger
-
-        choice = self.rng.random()
-        if choice < 0.15:
-            self.tell("note", "tare")
-            self.client.call("tare", Trigger.Request())
-            return
-        on = choice < 0.8
-        self.tell("unsettled")
-        self.control[2] = self.rng.choice((0.0, 8.0, 10.0)) if on else 0.0
-        self.client.call("engage", SetBool.Request(data=on))
-        time.sleep(0.5)
-        self.control[2] = 10.0 if on else 0.0
-        time.sleep(self.rng.uniform(0.2, 2.0))
-
-    def lost_contact(self) -> None:
-        self.tell("unsettled")
-        self.control[2] = self.rng.choice((0.0, 100.0))
-        time.sleep(0.3)
-        self.control[2] = 0.0

@@ -184,6 +184,9 @@ PARAMETERS: tuple[dict[str, Any], ...] = (
     {"law": "none"}, {"state_timeout": -1.0}, {"state_timeout": math.nan}, {"effort_limits": [-1.0]},
     {"effort_limits": [math.nan]}, {"effort_limits": [1.0, 2.0, 3.0]}, {"evaluate_at": ""}, {"kp": "text"},
     {"gravity": [0.0, 0.0, 0.0]}, {"joints": ["panda_joint1"]}, {"robot_description": "<a"}, {"unheard_of": 1},
+    {"stiffness": [math.nan]}, {"stiffness": [-1.0]}, {"rotational_stiffness": [1.0, 2.0]}, {"damping_ratio": math.inf},
+    {"largest_force": math.nan}, {"tool_position": [0.0]}, {"posture": [1.0]}, {"stiffness_axes": "x"},
+    {"velocity_limits": [math.nan]}, {"workspace_lower": [1.0] * 3, "workspace_upper": [0.0] * 3},
 )  # fmt: skip
 #: mass, com, inertia
 LOADS: tuple[tuple[float, tuple[float, float, float], tuple[float, ...]], ...] = (

@@ -94,6 +94,12 @@ class Oracle:
         M = np.array(self._pin.crba(self.model, self.data, q))
         return np.triu(M) + np.triu(M, 1).T
 
+    def jacobian(self, q: Array) -> Array:
+        """Of the tool (6, 7) in root axes, the angular part first."""
+        frame = self.model.getFrameId(TOOL)
+        J = self._pin.computeFrameJacobian(self.model, self.data, q, frame, self._pin.LOCAL_WORLD_ALIGNED)
+        return np.concatenate([J[3:], J[:3]])
+
     def tool(self, q: Array) -> Any:
         """Placement of the tool in the root frame."""
         self._pin.framesForwardKinematics(self.model, self.data, q)

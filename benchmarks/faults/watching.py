@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.faults.cartesian_judge import CartesianJudge
 from benchmarks.faults.hybrid_judge import HybridJudge
 from benchmarks.faults.judge import KEPT, Judge
 from benchmarks.faults.robot import Motion
 from benchmarks.faults.sender import RING
 
+JUDGES = {"hybrid_controller": HybridJudge, "cartesian_controller": CartesianJudge}
 PERIOD = 0.004  # s between two looks
 DELAY = 0.5  # s until an effort is judged: what was told of it by other ways is there then
 GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a busy machine too
@@ -37,7 +39,7 @@ class Watch:
         from rbd_dynamics_interfaces.msg import TaskState
 
         self.kind = kind
-        self.judge = (HybridJudge if kind == "hybrid_controller" else Judge)(motion, ring, tell)
+        self.judge = JUDGES.get(kind, Judge)(motion, ring, tell)
         qos = QoSProfile(depth=5000)
 
         def ignore(message: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A minute of faults of every kind against both torque nodes: no effort is wrong, not finite, above limits or stale."""
+"""A minute of faults of every kind against the torque nodes: no effort is wrong, not finite, above limits or stale."""
 
 from __future__ import annotations
 
@@ -358,6 +358,130 @@ def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late):
                 kept = parameter_value_to_python(value)
                 assert (list(kept) if isinstance(start[name], list) else kept) == start[name]
                 assert client.late < 0
+
+
+def _cartesian(count=3000):
+    """A judge of cartesian_controller, the stamps that were sent, and the torque of a tool that is held."""
+    from benchmarks.faults.cartesian_judge import CartesianJudge, Held, ToolSettings
+    from benchmarks.faults.robot import Motion, oracle
+    from benchmarks.faults.sender import RING
+
+    seen, stamps = [], BEGIN + 10**9 + 2 * 10**6 * np.arange(count)
+    ring = np.zeros(RING + 2, dtype=np.int64)
+    ring[:count], ring[-2] = stamps, count
+    judge = CartesianJudge(Motion(BEGIN, 0.02), ring, seen.append)
+
+    def held(at, *, posture=None, wrench=None, robot="panda"):
+        q = judge.motion.state(at)[0]
+        pose = oracle(robot, None).tool(q)
+        posture = q if posture is None else posture
+        return Held(pose.rotation.copy(), pose.translation.copy(), posture, np.zeros(6) if wrench is None else wrench)
+
+    def answer(stamp, held, robot="panda", **settings):
+        q, v = judge.motion.state(stamp)
+        tau = ToolSettings(**settings).torque(oracle(robot, None), q, v, held, stamp)[0]
+        judge.effort(stamp, tau, stamp + 10**6)
+
+    return judge, seen, stamps.tolist(), held, answer
+
+
+def test_cartesian_judge_has_the_law_of_the_library():
+    """At random states, with a wrench that is cut off, too."""
+    from benchmarks.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
+    from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, description, oracle
+    from rbd_dynamics import Robot, load_urdf
+    from rbd_dynamics.control.cartesian_control import CartesianController
+    from rbd_dynamics.control.cartesian_gains import CartesianGains
+
+    robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
+    chosen = {"stiffness": (300.0, 500.0, 700.0), "rotational_stiffness": (20.0,), "damping_ratio": 0.7}
+    gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
+    controller = CartesianController(robot, TOOL, gains=gains)
+    rng, model = np.random.default_rng(3), oracle("panda", None)
+    for size in (1.0, 3.0, 100.0):
+        q, wanted, posture = MIDDLE + 0.05 * rng.standard_normal((3, 7))
+        v, wrench = 0.3 * rng.standard_normal(7), size * rng.standard_normal(6)
+        pose = model.tool(wanted)
+        held = Held(pose.rotation.copy(), pose.translation.copy(), posture, wrench)
+        theta = controller.chart(wanted)
+        found = controller.step(q, v, theta, wrench=wrench, posture=posture).wanted
+        np.testing.assert_allclose(
+            ToolSettings(**chosen).torque(model, q, v, held, 0)[0], found, rtol=1e-11, atol=1e-11
+        )
+
+
+def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
+    judge, seen, stamps, held, answer = _cartesian()
+    first = held(stamps[90])
+    for stamp in stamps[100:105]:
+        answer(stamp, first)
+    assert (judge.counts.exact, seen) == (5, [])
+    judge._unsettled = 0.0
+    answer(stamps[105], held(stamps[91]))  # another hold, and no cause
+    answer(stamps[106], first, damping_ratio=1.000001)
+    answer(stamps[107], first, robot="masses 1")
+    assert judge.counts.wrong == 3
+    judge.event(1e-9 * stamps[108], "settings", {"damping_ratio": 0.5})
+    judge.event(1e-9 * stamps[108], "robot", "masses 1")
+    answer(stamps[110], held(stamps[109], robot="masses 1"), robot="masses 1", damping_ratio=0.5)
+    assert (judge.counts.exact, judge.counts.wrong, judge.now.robot) == (6, 3, "masses 1")
+
+
+def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
+    judge, seen, stamps, held, answer = _cartesian()
+    first = held(stamps[90])
+    answer(stamps[100], first)
+    judge._unsettled = 0.0
+    judge.event(1e-9 * stamps[100], "settings", {"stiffness": (700.0,)})
+    before = (30.0,) * 3 + (500.0,) * 3
+    answer(stamps[101], first, stiffness=(700.0,), damped_for=before)
+    answer(stamps[102], first, stiffness=(700.0,))
+    assert (judge.counts.exact, seen, judge.now.settings.damped_for) == (3, [], ())
+    answer(stamps[103], first, stiffness=(700.0,), damped_for=before)
+    assert judge.counts.wrong == 1
+
+
+def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
+    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+
+    judge, seen, stamps, held, answer = _cartesian()
+    first, elsewhere = held(stamps[90]), held(stamps[50])
+    answer(stamps[100], first)
+    judge._unsettled = 0.0
+    pose, wrench = Wish(pose=(elsewhere.R, elsewhere.p)), Wish(wrench=np.array([0.1, 0.0, 0.2, 3.0, 0.0, -5.0]))
+    for wish in (pose, wrench):
+        judge.event(1e-9 * stamps[110], "desired", wish)
+    answer(stamps[115], held(stamps[70], posture=first.posture))  # between the two
+    assert (judge.counts.bounds, judge.counts.exact) == (1, 1)
+    answer(stamps[120], first.after(pose))
+    answer(stamps[121], first.after(pose).after(wrench))
+    assert (judge.counts.exact, seen) == (3, [])
+    q, v = judge.motion.state(stamps[122])
+    judge.effort(stamps[122], np.array([80.0] * 4 + [0.0] * 3), stamps[122] + 10**6)
+    assert judge.counts.wrong == 1
+    end = stamps[110] + round((ARRIVES + 1.0) * 1e9)
+    judge._answered.append(end - 10**6)  # no gap
+    answer(end, first.after(pose).after(wrench))
+    answer(end + 2 * 10**6, held(stamps[70], posture=first.posture))  # it has arrived long ago
+    assert (judge.counts.exact, judge.counts.wrong) == (4, 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_wishes_that_must_be_refused_can_be_sent(seed):
+    pytest.importorskip("trajectory_msgs")
+    import random
+
+    from rclpy.serialization import serialize_message
+
+    from benchmarks.faults import hostile_tool
+
+    rng = random.Random(seed)
+    seen = set()
+    for _ in range(300):
+        topic, kind, message = hostile_tool.wish(rng)
+        seen.add((topic, kind))
+        assert len(serialize_message(message)) > 4
+    assert {topic for topic, _ in seen} == set(hostile_tool.MADE) and len(seen) > 25
 
 
 class TestCampaign:
