@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from benchmarks.faults.judge import Change, Judge, Settings, Situation
+from benchmarks.faults.judge import LATEST, SEARCHED, UNSETTLED, Change, Judge, Settings, Situation
 from benchmarks.faults.robot import Motion, Oracle, oracle
 
 Array = NDArray[np.float64]
@@ -25,9 +26,12 @@ LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
 LARGEST_MASS, LARGEST_INERTIA = 200.0, 20.0  # kg, kg m^2: the node's defaults
 #: N m beyond gravity on the way: the largest force and moment, the damper and the model of a slow motion
 MOST_BEYOND_GRAVITY = 60.0
-ARRIVES = 8.0  # s after a wish, at most
-NEAREST = 10  # states whose tool is nearest to where it is held by an effort
-LOOKED_FOR = 25  # on the way: one of so many efforts is asked whether anything else explains it
+ARRIVES = 4.0  # s after a wish, at most
+NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
+NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
+LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
+LIKELIEST = 3  # wishes that may have been carried out
+MOST_BASES = 12  # robots, loads and settings for which a hold is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +75,18 @@ class ToolSettings(Settings):
     def torque(self, model: Oracle, q: Array, v: Array, desired: Any, stamp: int) -> tuple[Array, float]:
         """Without limits, and the size of its terms."""
         held: Held = desired
-        tool = Tool(model, q, v)
-        way = np.concatenate([_turn(held.R @ tool.R.T), held.p - tool.p])
-        pull = _within(self.springs * way + held.wrench) - self.dampers(tool) * tool.twist
+        tool = tool_at(model, q, v, stamp)
+        pull = self.pull(tool, held.R, held.p, held.wrench) - self.dampers(tool) * tool.twist
         a = self.posture_kp * (held.posture - q) - self.posture_kd * v
-        parts = [model.gravity(q) if "gravity" in self.terms else np.zeros(7), tool.J.T @ pull, tool.left_over(a)]
+        parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
+
+    def weight(self, model: Oracle, q: Array) -> Array:
+        return model.gravity(q) if "gravity" in self.terms else np.zeros(7)
+
+    def pull(self, tool: Tool, R: Array, p: Array, wrench: Array) -> Array:
+        """(m, f) of the spring towards a pose, and a wrench besides."""
+        return _within(self.springs * np.concatenate([_turn(R @ tool.R.T), p - tool.p]) + wrench)
 
     @property
     def springs(self) -> Array:
@@ -99,12 +109,20 @@ class Tool:
         self.mobility = self.J @ self.inverse
 
     def left_over(self, a: Array) -> Array:
-        """Torque of an acceleration without what of it moves the tool."""
+        """Torque of an acceleration (7) or several (7, N), without what of it moves the tool."""
         return np.asarray(self.M @ (a - self.inverse @ np.linalg.solve(self.mobility, self.J @ a)))
 
     def wrench_of(self, tau: Array) -> Array:
         """(m, f) that accelerates the tool as a torque does."""
-        return np.linalg.solve(self.mobility, self.inverse.T @ tau)
+        return np.asarray(np.linalg.solve(self.mobility, self.inverse.T @ tau))
+
+
+def tool_at(model: Oracle, q: Array, v: Array, stamp: int) -> Tool:
+    """Of the state at a stamp; the last one is remembered with each model."""
+    if model.remembered is None or model.remembered[0] != (stamp, q[0], v[0]):
+        model.remembered = (stamp, q[0], v[0]), Tool(model, q, v)
+    found: Tool = model.remembered[1]
+    return found
 
 
 class CartesianJudge(Judge):
@@ -115,12 +133,12 @@ class CartesianJudge(Judge):
     def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
-        self._arrives, self._tried = 0.0, 0
+        self._arrives, self._tried = 0.0, 0.0
 
     def event(self, time: float, kind: str, value: Any) -> None:
         if kind == "moves":
             self._arrives = max(time + ARRIVES + float(value), self._arrives)
-            self._unsettled = max(self._arrives, self._unsettled)
+            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
         super().event(time, kind, value)
         if kind == "desired":
             self.event(time, "moves", 0.0)
@@ -128,11 +146,12 @@ class CartesianJudge(Judge):
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         if time >= self._arrives:
             return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
-        self._tried += 1
-        if self._tried % LOOKED_FOR == 0 and super().explained(stamp, tau, time):
-            return True
+        if abs(time - self._tried) > LOOKED_FOR:
+            self._tried = time
+            if super().explained(stamp, tau, time):
+                return True
         q, v = self.motion.state(stamp)
-        for desired in self._desired(stamp, time):
+        for desired in islice(self._desired(stamp, time), LIKELIEST):
             situation = replace(self.now, desired=desired)
             if self._fits(situation, stamp, q, v, tau):
                 self._now_is(situation)
@@ -162,39 +181,34 @@ class CartesianJudge(Judge):
             return
         yield held
         wishes = [change.value for change in self._sent if change.part == "desired"]
-        together = held
-        for wish in wishes:
-            together = together.after(wish)
-            yield together
+        for first in range(len(wishes), 0, -1):  # some of the first, for the rest may come later
+            yield reduce(Held.after, wishes[:first], held)
         for wish in wishes[1:]:
             yield held.after(wish)
 
     def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
-        """A tool that is held where it was at one of the latest states, with the posture of it or that of before."""
-        stamps = np.unique([*self._latest(stamp, 2000), stamp, *self._answered, *self._others])
-        q_k = self.motion.positions(stamps)
-        bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
+        """A tool that is held where it was at one of the latest states or is wanted, with the posture of any of them.
+
+        Where it may have been: the states whose tool is nearest to where the effort pulls it.
+        """
+        known: Any = self.now.desired
+        wishes = [change.value for change in self._sent if change.part == "desired"][-LATEST:]
+        stamps = np.unique([*self._latest(stamp, SEARCHED), stamp, *self._answered, *self._others])
+        states = self.motion.positions(stamps)
+        poses = [wish.pose for wish in wishes if wish.pose is not None]
+        postures = [states, *(wish.posture[None] for wish in wishes if wish.posture is not None)]
+        wrenches = [np.zeros(6), *(wish.wrench for wish in wishes if wish.wrench is not None)]
+        if known is not None:
+            poses, postures = [*poses, (known.R, known.p)], [*postures, known.posture[None]]
+            wrenches.append(known.wrench)
+        bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()[:MOST_BASES]]
         if any(change.part == "anew" for change in self._changes):
             bases += [replace(self._start, robot=robot) for robot in self._robots]
-        before: Any = self.now.desired
         for base in bases:
-            settings, model = base.settings, oracle(base.robot, base.payload)
-            assert isinstance(settings, ToolSettings)
-            tool = Tool(model, q, v)
-            beyond = tau - model.gravity(q) * ("gravity" in settings.terms)
-            pull = tool.wrench_of(beyond) + settings.dampers(tool) * tool.twist
-            wrenches = [np.zeros(6)] if before is None else [np.zeros(6), before.wrench]
-            for wrench in {each.tobytes(): each for each in wrenches}.values():
-                place = tool.p + (pull - wrench)[3:] / settings.springs[3:]
-                away = np.linalg.norm(tool.p + (q_k - q) @ tool.J[3:].T - place, axis=1)
-                for k in np.argsort(away)[:NEAREST]:
-                    pose = model.tool(q_k[k])
-                    postures = [q_k[k]] if before is None else [q_k[k], before.posture]
-                    for posture in postures:
-                        held = Held(pose.rotation.copy(), pose.translation.copy(), posture, wrench)
-                        situation = replace(base, desired=held)  # type: ignore[arg-type]
-                        if self._fits(situation, stamp, q, v, tau):
-                            yield situation
+            for held in _holds(base, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
+                situation = replace(base, desired=held)  # type: ignore[arg-type]
+                if self._fits(situation, stamp, q, v, tau):
+                    yield situation
 
     @staticmethod
     def _has_come(change: Change, old: Situation, new: Situation) -> bool:
@@ -203,8 +217,35 @@ class CartesianJudge(Judge):
         return Judge._has_come(change, old, new)
 
 
+def _holds(
+    base: Situation, stamp: int, q: Array, v: Array, tau: Array, states: Array, poses: list[tuple[Array, Array]],
+    postures: Array, wrenches: list[Array],
+) -> Iterator[Held]:  # fmt: skip
+    """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches."""
+    settings, model = base.settings, oracle(base.robot, base.payload)
+    assert isinstance(settings, ToolSettings)
+    tool = tool_at(model, q, v, stamp)
+    beyond = tau - settings.weight(model, q)
+    damped = settings.dampers(tool) * tool.twist
+    place = tool.p + (tool.wrench_of(beyond) + damped)[3:] / settings.springs[3:]
+    away = np.linalg.norm(tool.p + (states - q) @ tool.J[3:].T - place, axis=1)
+    near = [
+        (pose.rotation.copy(), pose.translation.copy()) for pose in map(model.tool, states[np.argsort(away)[:NEAR]])
+    ]
+    near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - place)))
+    drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
+    for wrench in {each.tobytes(): each for each in wrenches}.values():
+        for R, p in [*poses, *near[:NEAREST]]:
+            off = np.abs(drawn - (beyond - tool.J.T @ (settings.pull(tool, R, p, wrench) - damped))).max(axis=1)
+            k = int(off.argmin())
+            if off[k] < NEARLY:
+                yield Held(R, p, postures[k], wrench)
+
+
 def _turn(R: Array) -> Array:
-    return np.asarray(Rotation.from_matrix(R).as_rotvec())
+    import pinocchio as pin
+
+    return np.asarray(pin.log3(R))
 
 
 def _within(wrench: Array) -> Array:

@@ -83,6 +83,7 @@ class Oracle:
             own = pin.Inertia(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
             self.model.inertias[frame.parentJoint] += frame.placement.act(own)
         self.data = self.model.createData()
+        self.remembered: Any = None  # of who judges with it
 
     def torque(self, q: Array, v: Array, a: Array) -> Array:
         return np.array(self._pin.rnea(self.model, self.data, q, v, a))

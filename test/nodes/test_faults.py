@@ -446,12 +446,13 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
+    between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
     answer(stamps[100], first)
     judge._unsettled = 0.0
     pose, wrench = Wish(pose=(elsewhere.R, elsewhere.p)), Wish(wrench=np.array([0.1, 0.0, 0.2, 3.0, 0.0, -5.0]))
     for wish in (pose, wrench):
         judge.event(1e-9 * stamps[110], "desired", wish)
-    answer(stamps[115], held(stamps[70], posture=first.posture))  # between the two
+    answer(stamps[115], between)
     assert (judge.counts.bounds, judge.counts.exact) == (1, 1)
     answer(stamps[120], first.after(pose))
     answer(stamps[121], first.after(pose).after(wrench))
@@ -462,7 +463,7 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
     end = stamps[110] + round((ARRIVES + 1.0) * 1e9)
     judge._answered.append(end - 10**6)  # no gap
     answer(end, first.after(pose).after(wrench))
-    answer(end + 2 * 10**6, held(stamps[70], posture=first.posture))  # it has arrived long ago
+    answer(end + 2 * 10**6, between)  # it has arrived long ago
     assert (judge.counts.exact, judge.counts.wrong) == (4, 2)
 
 
