@@ -111,16 +111,28 @@ class Ros:
         time.sleep(OTHER_SIDE)
         return messages
 
-    def client(self, kind: Any, name: str) -> Callable[..., Any]:
-        """A function that calls a service: fields of the request in, response out."""
+    def client(self, kind: Any, name: str, again: float = PATIENCE) -> Callable[..., Any]:
+        """A function that calls a service: fields of the request in, response out.
+
+        again: s without a response after which the request is sent once more; where that does no harm.
+        """
         client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
         assert client.wait_for_service(PATIENCE), f"waited {PATIENCE:g} s in vain for service {name}"
         time.sleep(OTHER_SIDE)  # a response to whom the server does not know is lost
 
         def call(request: Any = None, **fields: Any) -> Any:
-            future = client.call_async(request or kind.Request(**fields))
-            wait_until(future.done, f"an answer of {name}")
-            return future.result()
+            request = request or kind.Request(**fields)
+            futures, due = [client.call_async(request)], time.monotonic() + again
+
+            def answered() -> bool:
+                nonlocal due
+                if time.monotonic() > due:
+                    futures.append(client.call_async(request))
+                    due += again
+                return any(future.done() for future in futures)
+
+            wait_until(answered, f"an answer of {name}")
+            return next(future.result() for future in futures if future.done())
 
         return call
 
@@ -130,7 +142,7 @@ class Ros:
         from rclpy.parameter import Parameter
 
         messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        return list(self.client(SetParameters, f"{node}/set_parameters")(parameters=messages).results)
+        return list(self.client(SetParameters, f"{node}/set_parameters", again=5.0)(parameters=messages).results)
 
 
 class NodeProcess:
