@@ -31,8 +31,9 @@ NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press
 TOOL = "panda_hand_tcp"
 FORCE = 10.0  # N
 SETTLING = 0.5  # s before and after the tool touches
+SEEN = 0.5  # s in which the other side gets to see a publisher
 WARM_UP = 1.0  # s of each node's first turn that do not count
-BOUND = 1.15
+BOUND = 1.10
 
 
 class Driver(TurnDriver):
@@ -64,6 +65,15 @@ class Driver(TurnDriver):
 
         topic = f"/{space}/joint_states"
         self._publishers[space] = self.connect_to(JointState, topic, qos_profile_sensor_data, f"/{space}/{answers}")
+
+    def wishes(self, kind: Any, topic: str) -> Any:
+        """A publisher for what a node shall do, which stays: the node has to see it before it hears anything."""
+        if topic not in self._publishers:
+            self._publishers[topic] = publisher = self.node.create_publisher(kind, topic, 1)
+            while not publisher.get_subscription_count():
+                self._spin(0.05)
+            self._spin(SEEN)
+        return self._publishers[topic]
 
     def connect_sensor(self) -> None:
         """Of hybrid_controller."""
@@ -118,39 +128,35 @@ def start_trajectory(driver: Driver, seconds: float) -> None:
 
     driver.send("feedforward")
     driver._spin(0.1)
-    publisher = driver.node.create_publisher(JointTrajectory, "/feedforward/feedforward/joint_trajectory", 1)
+    publisher = driver.wishes(JointTrajectory, "/feedforward/feedforward/joint_trajectory")
     message = JointTrajectory(joint_names=driver.names)
     for k in range(1, int(seconds) + 3):
         point = JointTrajectoryPoint(positions=(driver.position + 0.01 * (-1.0) ** k).tolist())
         point.time_from_start = Duration(sec=k)
         message.points.append(point)
-    while not publisher.get_subscription_count():
-        driver._spin(0.05)
     driver.send("feedforward")
     publisher.publish(message)
     driver._spin(0.2)
-    driver.node.destroy_publisher(publisher)
 
 
-def go_to_a_pose(driver: Driver) -> None:
-    """Let cartesian_controller be on its way to a pose: so slowly that it is during the whole turn."""
+def go_to_a_pose(driver: Driver, side: float) -> None:
+    """Let cartesian_controller be on its way to a pose, above or below: so slowly that it is during the whole turn."""
     from geometry_msgs.msg import PoseStamped
 
     space = "cartesian_controller"
-    publisher = driver.node.create_publisher(PoseStamped, f"/{space}/{space}/target_pose", 1)
+    publisher = driver.wishes(PoseStamped, f"/{space}/{space}/target_pose")
     message = PoseStamped()
     pose = tool_pose()
-    message.pose.position.x, message.pose.position.y, message.pose.position.z = (pose[:3, 3] + [0.0, 0.0, 0.1]).tolist()
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = (
+        pose[:3, 3] + [0.0, 0.0, 0.1 * side]
+    ).tolist()
     turned = message.pose.orientation
     turned.x, turned.y, turned.z, turned.w = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
-    while not publisher.get_subscription_count():
-        driver._spin(0.05)
     for _ in range(20):
         driver.send(space)
         driver._spin(0.005)
     publisher.publish(message)
     driver._spin(0.1)
-    driver.node.destroy_publisher(publisher)
 
 
 def tool_pose() -> np.ndarray:
@@ -233,7 +239,7 @@ def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str
                     elif node == "hybrid_controller":
                         engage(driver)
                     elif node == "cartesian_controller":
-                        go_to_a_pose(driver)
+                        go_to_a_pose(driver, (-1.0) ** turn)
                     driver.modes.clear()
                     used = ProcessTime(running[node].pid)
                     timed = driver.turn(node, rate, seconds if turn else WARM_UP)
