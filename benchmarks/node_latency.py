@@ -147,9 +147,8 @@ def go_to_a_pose(driver: Driver, side: float) -> None:
     publisher = driver.wishes(PoseStamped, f"/{space}/{space}/target_pose")
     message = PoseStamped()
     pose = tool_pose()
-    message.pose.position.x, message.pose.position.y, message.pose.position.z = (
-        pose[:3, 3] + [0.0, 0.0, 0.1 * side]
-    ).tolist()
+    place = message.pose.position
+    place.x, place.y, place.z = (pose[:3, 3] + [0.0, 0.0, 0.1 * side]).tolist()
     turned = message.pose.orientation
     turned.x, turned.y, turned.z, turned.w = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
     for _ in range(20):

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.faults.hostile import ABSURD
 from benchmarks.faults.robot import JOINTS, MIDDLE, oracle
@@ -19,6 +22,7 @@ from benchmarks.faults.tool_messages import (
     wrench_message,
 )
 
+Array = NDArray[np.float64]
 NOT_FINITE = ABSURD[:3]
 
 
@@ -44,24 +48,15 @@ def _pose(rng: random.Random) -> tuple[str, Any]:
     return kind, _spoiled(message, kind)
 
 
-def _twist(rng: random.Random) -> tuple[str, Any]:
-    twist = np.full(6, 0.01)
-    kind = rng.choice(("not finite", "fast", *HEADERS))
-    if kind == "not finite":
-        twist[rng.randrange(6)] = rng.choice(NOT_FINITE)
-    elif kind == "fast":
-        twist *= rng.choice((1e3, 1e300))
-    return kind, _spoiled(twist_message(twist, time.time_ns()), kind)
-
-
-def _wrench(rng: random.Random) -> tuple[str, Any]:
-    wrench = np.full(6, 0.5)
+def _six(make: Callable[[Array, int], Any], size: float, rng: random.Random) -> tuple[str, Any]:
+    """Of a twist or a wrench that would be taken with six numbers of this size."""
+    numbers = np.full(6, size)
     kind = rng.choice(("not finite", "large", *HEADERS))
     if kind == "not finite":
-        wrench[rng.randrange(6)] = rng.choice(NOT_FINITE)
+        numbers[rng.randrange(6)] = rng.choice(NOT_FINITE)
     elif kind == "large":
-        wrench *= rng.choice((1e3, 1e300))
-    return kind, _spoiled(wrench_message(wrench, time.time_ns()), kind)
+        numbers *= rng.choice((1e3, 1e300))
+    return kind, _spoiled(make(numbers, time.time_ns()), kind)
 
 
 def _joint(rng: random.Random) -> tuple[str, Any]:
@@ -125,7 +120,8 @@ def _trajectory(rng: random.Random) -> tuple[str, Any]:
 
 HEADERS = ("wrong frame", "old", "huge name")
 MADE = {
-    "target_pose": _pose, "target_twist": _twist, "target_wrench": _wrench, "target_joint": _joint,
+    "target_pose": _pose, "target_twist": partial(_six, twist_message, 0.01),
+    "target_wrench": partial(_six, wrench_message, 0.5), "target_joint": _joint,
     "target_stiffness": _stiffness, "cartesian_trajectory": _trajectory,
 }  # fmt: skip
 

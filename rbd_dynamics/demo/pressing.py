@@ -118,7 +118,7 @@ def draw_circle(client: Client, settle: float) -> Pressing:
     end = start + round((SECONDS + 0.2) * 1e9)
     client.wait_simulated(
         lambda: client.recording.stamp("/hybrid_controller/task_state") > end,
-        "the end of the circle",
+        f"the end of the circle; {CONTROLLER}.log may say why",
         settle + SECONDS + 10.0,
     )
     states = client.recording.since(mark, "/hybrid_controller/task_state")
