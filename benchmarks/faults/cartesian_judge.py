@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 
 LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
 LARGEST_MASS, LARGEST_INERTIA = 200.0, 20.0  # kg, kg m^2: the node's defaults
-#: N m beyond gravity on the way: the largest force and moment, the damper and the model of a slow motion
-MOST_BEYOND_GRAVITY = 60.0
+#: N m beyond what is held up, on the way: the largest force and moment, the damper and the model of a slow motion
+MOST_BEYOND_WEIGHT = 60.0
 ARRIVES = 4.0  # s after a wish, at most
 NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
 NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
@@ -146,7 +146,8 @@ class CartesianJudge(Judge):
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         if time >= self._arrives:
             return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
-        if abs(time - self._tried) > LOOKED_FOR:
+        asked = abs(time - self._tried) > LOOKED_FOR
+        if asked:
             self._tried = time
             if super().explained(stamp, tau, time):
                 return True
@@ -157,11 +158,12 @@ class CartesianJudge(Judge):
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
-        for robot, payload, _ in self._combinations():
-            if (np.abs(tau - oracle(robot, payload).gravity(q)) <= MOST_BEYOND_GRAVITY).all():
+        for robot, payload, settings in self._combinations():
+            assert isinstance(settings, ToolSettings)
+            if (np.abs(tau - settings.weight(oracle(robot, payload), q)) <= MOST_BEYOND_WEIGHT).all():
                 self.counts.bounds += 1
                 return True
-        return False
+        return not asked and super().explained(stamp, tau, time)
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""

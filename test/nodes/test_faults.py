@@ -441,6 +441,25 @@ def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
     assert judge.counts.wrong == 1
 
 
+def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity():
+    """And finds a hold that began on the way, whatever it looked for a moment before."""
+    from benchmarks.faults.cartesian_judge import MOST_BEYOND_WEIGHT, Wish
+    from benchmarks.faults.robot import oracle
+
+    judge, seen, stamps, held, answer = _cartesian()
+    bare, robot = {"terms": ("inertia", "coriolis")}, "masses 100"
+    judge.event(1e-9 * stamps[99], "settings", bare)
+    judge.event(1e-9 * stamps[99], "robot", robot)
+    first, elsewhere = held(stamps[90], robot=robot), held(stamps[50], robot=robot)
+    answer(stamps[100], first, robot, **bare)
+    judge.event(1e-9 * stamps[101], "moves", 0.0)
+    between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
+    assert np.abs(oracle("panda", None).gravity(judge.motion.state(stamps[102])[0])).max() > 0.5 * MOST_BEYOND_WEIGHT
+    answer(stamps[102], between, robot, **bare)
+    answer(stamps[103], held(stamps[102], robot=robot), robot, **bare)
+    assert (judge.counts.exact, judge.counts.bounds, seen) == (1, 2, [])
+
+
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
     from benchmarks.faults.cartesian_judge import ARRIVES, Wish
 
