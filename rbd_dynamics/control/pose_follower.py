@@ -47,7 +47,7 @@ def towards(now: Moving, goal: Three, limits: Limits3, step: float) -> Moving:
 
 
 def driven(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving:
-    """After a step (s) with a wanted velocity, which ends at the bounds."""
+    """After a step (s) with a wanted velocity, which ends at the bounds; from outside it goes inwards only."""
     size = math.hypot(*velocity)
     if size == 0.0 and math.hypot(*now.v) < SLOW:
         return Moving(now.x, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -57,7 +57,7 @@ def driven(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving
         v *= share
         room = high - x if v > 0.0 else x - low
         if math.isfinite(room):
-            most = approach_speed(abs(room), limits) * (1.0 if room >= 0.0 else -1.0)
+            most = approach_speed(max(room, 0.0), limits)
             v = min(v, most) if v > 0.0 else max(v, -most)
         wanted.append(v)
     return along(now, (wanted[0], wanted[1], wanted[2]), limits, step)

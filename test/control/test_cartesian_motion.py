@@ -174,6 +174,29 @@ def test_a_twist_ends_at_the_bounds():
     assert loop.motion.mode == "twist"
 
 
+@pytest.mark.parametrize(
+    "v, way",
+    [
+        ((0.05, 0.0, 0.0), (0.05, 0.0, 0.0)),  # inwards, as fast as it was wanted
+        ((-0.05, 0.02, -0.05), (0.0, 0.02, 0.0)),  # not farther outwards
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+    ],
+)
+def test_a_tool_outside_the_bounds_moves_only_as_it_is_told_to(v, way):
+    """The bounds may be moved while it is there: nothing draws it back."""
+    loop = Loop(setpoint_timeout=0.0)
+    lower = [-np.inf] * 3 + [0.6, -1.0, 0.4]
+    loop.motion.limits = MotionLimits.of(
+        TOOL_ROWS, lower=lower, upper=LIMITS.upper, velocity=LIMITS.velocity, acceleration=LIMITS.acceleration
+    )
+    twist = np.array([0.1, 0.0, 0.0, *v])
+    loop.motion.drive(twist, loop.now)
+    loop.run(1.0).within_limits()
+    np.testing.assert_allclose(loop.twists[-1][3:], way, atol=1e-6)
+    speeds = np.array(loop.twists)[:, 3:]
+    assert (np.abs(speeds) <= np.abs(way) + 1e-6).all()
+
+
 def test_steps_do_not_depend_on_when_states_come():
     ways = []
     for period in (MS, 5 * MS, 777_000):
