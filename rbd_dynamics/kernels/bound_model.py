@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,9 @@ from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
+
+if TYPE_CHECKING:
+    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 B = TypeVar("B", bound="BoundModel")
@@ -219,6 +223,16 @@ class BoundModel:
         parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
         parameters.flags.writeable = False  # no result may be written there
         return parameters[:-1], parameters[-1]
+
+    def loaded_model(self) -> Model:
+        """The model with the loads as parts of its bodies."""
+        inertias = [RigidInertia.from_parameters(tuple(row)) for row in [*self._inertia.tolist(), self._fixed.tolist()]]
+        bodies = tuple(replace(body, inertia=inertia) for body, inertia in zip(self.model.bodies, inertias))
+        return replace(self.model, bodies=bodies, fixed_inertia=inertias[WORLD])
+
+    def show(self, **options: Any) -> RobotPage:
+        """The robot in 3-D, with the loads that are attached now: `Model.show`, which has the options."""
+        return self.loaded_model().show(**options)
 
     # --- wrenches ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,9 @@ from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+if TYPE_CHECKING:
+    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 
@@ -126,6 +129,7 @@ class Model:
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
+    source: str | None = field(default=None, compare=False)  # the URDF's file, if it was one: it has the shapes
 
     def __repr__(self) -> str:
         return f"<Model {in_a_line(self)}>"
@@ -356,6 +360,23 @@ class Model:
     def write_urdf(self, path: str | os.PathLike[str]) -> None:
         """`to_urdf` into a file. Raises ModelError, OSError."""
         Path(path).write_text(self.to_urdf(), encoding="utf-8")
+
+    def show(
+        self,
+        *,
+        q: ArrayLike | None = None,
+        motion: str | os.PathLike[str] | Sequence[ArrayLike] | None = None,
+        torques: ArrayLike | None = None,
+        description: Any = None,
+        meshes: Sequence[str | os.PathLike[str]] = (),
+    ) -> RobotPage:
+        """The robot in 3-D, with a slider for each joint and the torques that hold it: as `rbd_dynamics.show`.
+
+        A notebook draws it where it is the value of a cell; `show().open()` is for everywhere else.
+        """
+        from rbd_dynamics.viewer import show  # needs this module
+
+        return show(self, q=q, motion=motion, torques=torques, description=description, meshes=meshes)
 
     @staticmethod
     def _q_of(joint: Joint, q: Array) -> Array:

@@ -84,7 +84,9 @@ def load_urdf(
     """
     findings = Findings(strict)
     description = checked_description(source, findings)
-    return checked_model(description, findings, base, gravity, joints, locked)
+    model = checked_model(description, findings, base, gravity, joints, locked)
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    return model if is_text else replace(model, source=os.path.abspath(source))
 
 
 def checked_model(
