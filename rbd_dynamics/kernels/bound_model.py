@@ -22,7 +22,7 @@ from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import Payload, payload_as_given, payload_inertia
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
@@ -251,8 +251,8 @@ class BoundModel:
         for name, value in f_ext.items():
             wrench = given[name] = real_array(value, f"f_ext[{name!r}]")
             if wrench.ndim == 0 or wrench.shape[-1] != 6:
-                shape = f"has shape {wrench.shape}, expected (6,) or (..., 6)"
-                raise ValueError(f"f_ext[{name!r}] {shape}: a wrench (m, f), moment first")
+                shape = f"has shape {wrench.shape}, expected (6,) or (..., 6): a wrench (m, f), moment first"
+                raise ValueError(f"f_ext[{name!r}] {shape}{transposed_hint(wrench.shape, 6)}")
             if self.errors == "raise" and not np.isfinite(wrench).all():
                 raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
         try:

@@ -26,7 +26,7 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -233,7 +233,11 @@ class Model:
         found: dict[str, Joint] = {}
         for joint in self.joints:
             found.setdefault(joint.name, joint)  # of two of one name the first
-        return ByName("joint", found)
+        others = {frame.name: "it is fixed or locked" for frame in self.frames if frame.element == "joint"}
+        for body in self.bodies:
+            if body.joint.mimic is not None:
+                others[body.joint.name] = f"it follows {excerpt(body.joint.mimic.leader)}"
+        return ByName("joint", found, others=others)
 
     # --- configurations ---------------------------------------------------------------------------
 
@@ -322,7 +326,8 @@ class Model:
         array = real_array(value, what)
         if array.ndim == 0 or array.shape[-1] != size:
             names = ", ".join(self.joint_names)
-            raise ValueError(shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}"))
+            text = shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}")
+            raise ValueError(text + transposed_hint(array.shape, size))
         finite = np.isfinite(array)
         if not finite.all():
             bad = tuple(int(k) for k in np.argwhere(~finite)[0])
