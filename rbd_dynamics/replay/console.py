@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,8 +26,9 @@ class OutputConsole(Console):
 
 
 def output_console() -> Console:
-    """Standard output; nothing is folded or left out for a narrow terminal where it is none."""
-    return OutputConsole(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
+    """Standard output; nothing is folded or left out for a narrow terminal where it is none, unless COLUMNS says so."""
+    is_told = os.environ.get("COLUMNS", "").isdigit()
+    return OutputConsole(highlight=False, width=None if is_told or sys.stdout.isatty() else FILE_WIDTH)
 
 
 def plain_table(*heads: str) -> Table:
