@@ -27,7 +27,7 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
-from rbd_dynamics.nodes.messages import RECORDED, SECOND
+from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.replay.corrections import OFFSETS, check_offsets, numbers_by_joint
@@ -85,7 +85,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def open(self) -> None:
         super().open()
-        self._errors = self.publish_on(JointState, "~/tracking_error", RECORDED)
+        self._errors = self.publish_on(JointState, "~/tracking_error")
         self.subscribe(Float64MultiArray, "~/set_points", self._on_set_points, SET_POINTS)
         self.offer_action()
 

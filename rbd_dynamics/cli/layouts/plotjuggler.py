@@ -17,7 +17,7 @@ LARGEST_ARRAY = 500
 def plotjuggler_layout(views: Views) -> str:
     """The XML: a tab for the robot and one for each node, and the topics to subscribe."""
     root = ET.Element("root")
-    window = ET.SubElement(root, "tabbed_widget", parent="main_window", name="Main Window")
+    window = ET.SubElement(root, "tabbed_widget", {"parent": "main_window", "name": "Main Window"})
     for name, charts in views.tabs.items():
         tab = ET.SubElement(window, "Tab", tab_name=name, containers="1")
         count = len(charts)

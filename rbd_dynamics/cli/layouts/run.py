@@ -7,6 +7,7 @@ import argparse
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from rbd_dynamics.cli.layouts.foxglove import foxglove_layout
 from rbd_dynamics.cli.layouts.plotjuggler import plotjuggler_layout
@@ -55,10 +56,10 @@ def run_layouts(options: argparse.Namespace) -> int:
     return 0
 
 
-def nodes_of(names: Sequence[str]) -> list[tuple[str, Interface]]:
+def nodes_of(names: Sequence[str]) -> list[tuple[str, Interface[Any]]]:
     """(a node's name, its interface) of KIND and NAME=KIND. Raises UsageError."""
     known = {interface.executable: interface for interface in INTERFACES}
-    found = []
+    found: list[tuple[str, Interface[Any]]] = []
     for text in names:
         name, _, kind = text.rpartition("=")
         if kind not in known:

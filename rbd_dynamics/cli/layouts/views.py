@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rbd_dynamics.nodes.interface import Interface
 
@@ -106,7 +107,7 @@ class Views:
 
 
 def views_of(
-    nodes: Sequence[tuple[str, Interface]], joints: Sequence[str], *, namespace: str, robot: str, root: str
+    nodes: Sequence[tuple[str, Interface[Any]]], joints: Sequence[str], *, namespace: str, robot: str, root: str
 ) -> Views:
     """Parameters: nodes with their names; joints as messages name them; the robot's name; its root frame."""
     own = namespace.rstrip("/")
