@@ -84,6 +84,12 @@ Examples:
   rbd_dynamics show robot.urdf --meshes ~/ws/src
   rbd_dynamics show robot.urdf --motion excitation.yaml -o motion.html
 """
+LAYOUTS_EXAMPLES = """\
+Examples:
+  rbd_dynamics layouts robot.urdf -o layouts
+  rbd_dynamics layouts panda --nodes cartesian_controller,guard -o layouts
+  rbd_dynamics layouts ur5_robot --namespace left --nodes ff=feedforward -o left
+"""
 DOCTOR_EXAMPLES = """\
 Examples:
   rbd_dynamics doctor
@@ -105,6 +111,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_show(commands)
     _add_compile(commands)
     _add_export(commands)
+    _add_layouts(commands)
     _add_doctor(commands)
     add_replay(commands, file_or_text, name_and_position)
     for made in (
@@ -237,6 +244,29 @@ def _add_export(commands: Any) -> None:
     add("--name", metavar="NAME", help="what names in C begin with; default: the robot's name")
     add("--json", action="store_true", help="print JSON in place of a list")
     parser.set_defaults(run=_later("rbd_dynamics.cli.export", "run_export"))
+
+
+def _add_layouts(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "layouts",
+        text="files for PlotJuggler, Foxglove and rviz that show a robot's nodes",
+        description="Write a layout of PlotJuggler, one of Foxglove and a configuration of rviz2 for the topics of "
+        "nodes: efforts, errors, forces, contact, the state that diagnostics tell, and in 3-D the robot with its "
+        "tool, its target, wrenches and the surface. For 3-D a robot_state_publisher has to run.",
+        examples=LAYOUTS_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--output", "-o", metavar="FOLDER", type=Path, required=True, help="the three files are written there")
+    add("--nodes", metavar="NAMES", type=names, default=["feedforward", "monitor", "guard"],
+        help="which nodes run (comma-separated), one under another name as NAME=NODE; "
+        "default: feedforward,monitor,guard")  # fmt: skip
+    add("--namespace", metavar="NAME", default="", help="name space of the nodes")
+    add("--tf-prefix", metavar="PREFIX", default="", help="before joint and frame names, as of the nodes")
+    add("--json", action="store_true", help="print JSON in place of a list")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.layouts.run", "run_layouts"))
 
 
 def _add_doctor(commands: Any) -> None:

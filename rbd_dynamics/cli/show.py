@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbd_dynamics.cli.sources import file_or_text, load_and_warn
@@ -40,13 +37,14 @@ def run_show(options: argparse.Namespace) -> int:
         )
     for reason in page.scene.left_out:
         print(f"rbd_dynamics: warning: not drawn: {reason}", file=sys.stderr)
-    path = options.output
-    if path is None:
-        path = Path(tempfile.mkdtemp(prefix="rbd_dynamics-show-"), "robot.html")
-    page.save(path)
-    print(path)
-    if options.output is None and not webbrowser.open(path.as_uri()):
-        raise UsageError(f"no browser could be started; the page is {path}")
+    if options.output is not None:
+        page.save(options.output)
+        print(options.output)
+        return 0
+    try:
+        print(page.open())
+    except RuntimeError as error:
+        raise UsageError(str(error)) from None
     return 0
 
 

@@ -75,6 +75,8 @@ def set_of(robot: BoundModel, constraints: Constraints) -> ConstraintSet:
     """The set itself, or one of a sequence. Raises TypeError for anything else."""
     if isinstance(constraints, ConstraintSet):
         return constraints
-    if isinstance(constraints, Iterable):
+    if isinstance(constraints, Iterable) and not isinstance(constraints, (str, Mapping)):
         return ConstraintSet(robot.model, constraints)
-    raise TypeError(f"constraints must be a ConstraintSet or a sequence, not {type(constraints).__name__}")
+    raise TypeError(
+        f"constraints must be a ConstraintSet or a sequence of constraints, not {type(constraints).__name__}"
+    )

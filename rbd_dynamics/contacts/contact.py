@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
@@ -153,8 +153,9 @@ def _body_of(model: Model, contact: Contact, name: str) -> int:
 
 def contact_set_of(model: Model, contacts: ContactSet | Iterable[Contact]) -> ContactSet:
     """A set as it is, or one of these. Raises TypeError for what is neither, ValueError for a set of another model."""
-    if not isinstance(contacts, Iterable) and not isinstance(contacts, ContactSet):
-        raise TypeError(f"contacts must be a ContactSet or a sequence, not {type(contacts).__name__}")
+    is_sequence = isinstance(contacts, Iterable) and not isinstance(contacts, (str, Mapping))
+    if not is_sequence and not isinstance(contacts, ContactSet):
+        raise TypeError(f"contacts must be a ContactSet or a sequence of contacts, not {type(contacts).__name__}")
     found = contacts if isinstance(contacts, ContactSet) else ContactSet(model, contacts)
     if found.model is not model and found.model != model:
         raise ValueError("the contact set was made for another model")

@@ -119,6 +119,11 @@ class NormalEstimator:
         self._since = 0.0
         return self._turn(self._point(q), PERIOD)
 
+    def touching(self, q: Array) -> tuple[Array, Array]:
+        """The tool's point, and the outward normal (3) of the surface as it is taken to be there; in the world."""
+        point = self._point(q)
+        return point, self._normal_at(self._surface_now().reference_placement, point)
+
     def _carry(self, point: Array) -> None:
         """Turn what was felt as the surface turns between the last point and this one."""
         if self._felt is not None and self._last is not None:

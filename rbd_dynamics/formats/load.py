@@ -89,9 +89,11 @@ def load(
         return replace(model, base="floating") if sdf.floats else model
     if kind != "robot":
         raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
-    return _built(
+    model = _built(
         description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
     )
+    # with other arguments a xacro would be expanded to other shapes
+    return model if read.path is None or arguments else replace(model, source=os.path.abspath(read.path))
 
 
 def check(source: Any, *, strict: bool = False) -> list[Finding]:

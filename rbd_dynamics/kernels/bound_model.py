@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +22,13 @@ from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import Payload, payload_as_given, payload_inertia
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
+
+if TYPE_CHECKING:
+    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 B = TypeVar("B", bound="BoundModel")
@@ -220,6 +224,16 @@ class BoundModel:
         parameters.flags.writeable = False  # no result may be written there
         return parameters[:-1], parameters[-1]
 
+    def loaded_model(self) -> Model:
+        """The model with the loads as parts of its bodies."""
+        inertias = [RigidInertia.from_parameters(tuple(row)) for row in [*self._inertia.tolist(), self._fixed.tolist()]]
+        bodies = tuple(replace(body, inertia=inertia) for body, inertia in zip(self.model.bodies, inertias))
+        return replace(self.model, bodies=bodies, fixed_inertia=inertias[WORLD])
+
+    def show(self, **options: Any) -> RobotPage:
+        """The robot in 3-D, with the loads that are attached now: `Model.show`, which has the options."""
+        return self.loaded_model().show(**options)
+
     # --- wrenches ---------------------------------------------------------------------------------
 
     def body_wrenches(self, f_ext: Wrenches) -> Array:
@@ -237,8 +251,8 @@ class BoundModel:
         for name, value in f_ext.items():
             wrench = given[name] = real_array(value, f"f_ext[{name!r}]")
             if wrench.ndim == 0 or wrench.shape[-1] != 6:
-                shape = f"has shape {wrench.shape}, expected (6,) or (..., 6)"
-                raise ValueError(f"f_ext[{name!r}] {shape}: a wrench (m, f), moment first")
+                shape = f"has shape {wrench.shape}, expected (6,) or (..., 6): a wrench (m, f), moment first"
+                raise ValueError(f"f_ext[{name!r}] {shape}{transposed_hint(wrench.shape, 6)}")
             if self.errors == "raise" and not np.isfinite(wrench).all():
                 raise ValueError(f"f_ext[{name!r}] is not finite: {wrench[~np.isfinite(wrench)][0]}")
         try:

@@ -14,7 +14,7 @@ from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
-from rbd_dynamics.model.real_numbers import plain_array, shared_array
+from rbd_dynamics.model.real_numbers import plain_array, shared_array, transposed_hint
 
 Shape = tuple[int, ...]
 Errors = Literal["raise", "nan"]
@@ -146,9 +146,10 @@ class Evaluation:
             own = len(expected) == 1 and _is_of_joints(argument.name)
             names = f" for joints {', '.join(self._model.joint_names)}" if own else ""
             wanted = ", ".join(map(str, expected))
+            hint = transposed_hint(array.shape, expected[0]) if len(expected) == 1 and not argument.shared else ""
             raise ValueError(
                 f"{self.name}: {argument.name} has shape {array.shape}, "
-                f"expected ({wanted}{',' if len(expected) == 1 else ''}) or (..., {wanted}){names}"
+                f"expected ({wanted}{',' if len(expected) == 1 else ''}) or (..., {wanted}){names}{hint}"
             )
         return array
 

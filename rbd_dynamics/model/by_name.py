@@ -15,14 +15,18 @@ class ByName(Mapping[str, T], Generic[T]):
     """What has a name: `model.joint("elbow")` and `model.joint["elbow"]` are the same.
 
     IPython and Jupyter complete the names in the brackets. KeyError, with near names, for one that is none.
+    others: {name of something that is none of these: why}.
     """
 
-    def __init__(self, what: str, found: Mapping[str, T]) -> None:
+    def __init__(self, what: str, found: Mapping[str, T], *, others: Mapping[str, str] | None = None) -> None:
         self._what = what
         self._found = dict(found)
+        self._others = dict(others or {})
 
     def __call__(self, name: str) -> T:
         found = self._found.get(name) if isinstance(name, str) else None
+        if found is None and isinstance(name, str) and name in self._others:
+            raise KeyError(f"no {self._what} named {excerpt(name)} that moves by itself: {self._others[name]}")
         if found is None:
             raise KeyError(unknown(self._what, name, list(self._found)))
         return found

@@ -15,6 +15,7 @@ LONGEST_NAME = 1000
 #: names that are longer, and lists that have more, are not searched for near ones
 LONGEST_SEARCHED = 100
 MOST_NAMES = 1000
+SHORTEST_PART = 3  # letters of a name by which a longer one is found
 COMPARED = 8  # names, letter by letter: that takes quadratic time
 SHOWN_NAMES = 30
 
@@ -55,7 +56,9 @@ def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
 
 
 def close_names(name: Any, known: Sequence[str], n: int = 3) -> list[str]:
-    """Known names near to one, quoted; none where the search would take long: torques may wait for it."""
+    """Known names near to one, else the shortest that contain it, quoted; none where the search would take long:
+    torques may wait for it.
+    """
     given = str(name) if isinstance(name, str) else excerpt(name)
     if len(given) > LONGEST_SEARCHED or len(known) > MOST_NAMES:
         return []
@@ -63,7 +66,12 @@ def close_names(name: Any, known: Sequence[str], n: int = 3) -> list[str]:
     if len(candidates) > COMPARED:
         pairs = _pairs(given)
         candidates = heapq.nlargest(COMPARED, candidates, key=lambda other: len(pairs & _pairs(other)))
-    return [excerpt(close) for close in difflib.get_close_matches(given, candidates, n=n)]
+    near = difflib.get_close_matches(given, candidates, n=n)
+    if not near and len(given) >= SHORTEST_PART:
+        part = given.lower()
+        containing = [other for other in known if isinstance(other, str) and part in other[:LONGEST_SEARCHED].lower()]
+        near = sorted(containing, key=len)[:n]
+    return [excerpt(close) for close in near]
 
 
 def _pairs(name: str) -> set[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,10 +26,13 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
-from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+
+if TYPE_CHECKING:
+    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 
@@ -126,6 +129,7 @@ class Model:
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
+    source: str | None = field(default=None, compare=False)  # the URDF's file, if it was one: it has the shapes
 
     def __repr__(self) -> str:
         return f"<Model {in_a_line(self)}>"
@@ -229,7 +233,11 @@ class Model:
         found: dict[str, Joint] = {}
         for joint in self.joints:
             found.setdefault(joint.name, joint)  # of two of one name the first
-        return ByName("joint", found)
+        others = {frame.name: "it is fixed or locked" for frame in self.frames if frame.element == "joint"}
+        for body in self.bodies:
+            if body.joint.mimic is not None:
+                others[body.joint.name] = f"it follows {excerpt(body.joint.mimic.leader)}"
+        return ByName("joint", found, others=others)
 
     # --- configurations ---------------------------------------------------------------------------
 
@@ -318,7 +326,8 @@ class Model:
         array = real_array(value, what)
         if array.ndim == 0 or array.shape[-1] != size:
             names = ", ".join(self.joint_names)
-            raise ValueError(shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}"))
+            text = shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}")
+            raise ValueError(text + transposed_hint(array.shape, size))
         finite = np.isfinite(array)
         if not finite.all():
             bad = tuple(int(k) for k in np.argwhere(~finite)[0])
@@ -356,6 +365,23 @@ class Model:
     def write_urdf(self, path: str | os.PathLike[str]) -> None:
         """`to_urdf` into a file. Raises ModelError, OSError."""
         Path(path).write_text(self.to_urdf(), encoding="utf-8")
+
+    def show(
+        self,
+        *,
+        q: ArrayLike | None = None,
+        motion: str | os.PathLike[str] | Sequence[ArrayLike] | None = None,
+        torques: ArrayLike | None = None,
+        description: Any = None,
+        meshes: Sequence[str | os.PathLike[str]] = (),
+    ) -> RobotPage:
+        """The robot in 3-D, with a slider for each joint and the torques that hold it: as `rbd_dynamics.show`.
+
+        A notebook draws it where it is the value of a cell; `show().open()` is for everywhere else.
+        """
+        from rbd_dynamics.viewer import show  # needs this module
+
+        return show(self, q=q, motion=motion, torques=torques, description=description, meshes=meshes)
 
     @staticmethod
     def _q_of(joint: Joint, q: Array) -> Array:

@@ -36,7 +36,9 @@ def plain_array(value: Any, what: str) -> NDArray[Any]:
         # of a subclass only its numbers: a matrix, for one, has its own idea of shapes
         array = np.asarray(shared_array(value))
     except (TypeError, ValueError, OverflowError, RecursionError, BufferError, RuntimeError) as error:
-        raise ValueError(f"{what}: {str(error)[:200]}") from None
+        uneven = "inhomogeneous" in str(error)
+        text = "expected numbers, in lists of the same length" if uneven else str(error)[:200]
+        raise ValueError(f"{what}: {text}") from None
     if array.dtype.kind not in REAL:
         raise ValueError(f"{what}: expected numbers, not {_kind_of(value, array)}")
     if array.dtype.itemsize > 8:
@@ -79,6 +81,11 @@ def masked_index(value: Any) -> tuple[int, ...] | None:
                 if inner is not None:
                     return (k, *inner)
     return None
+
+
+def transposed_hint(shape: tuple[int, ...], size: int) -> str:
+    """For the end of an error: shape is that of a batch (n, samples) where (samples, n) is expected. Else empty."""
+    return "; samples are rows: give its transpose" if len(shape) == 2 and shape[0] == size != shape[1] else ""
 
 
 def real_number(value: Any) -> float:

@@ -84,7 +84,9 @@ def load_urdf(
     """
     findings = Findings(strict)
     description = checked_description(source, findings)
-    return checked_model(description, findings, base, gravity, joints, locked)
+    model = checked_model(description, findings, base, gravity, joints, locked)
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    return model if is_text else replace(model, source=os.path.abspath(source))
 
 
 def checked_model(
@@ -198,6 +200,8 @@ def _check_names(
     """Every name in `joints` and `locked` is that of a joint with freedoms of its own, once."""
     if isinstance(joints, str):
         raise ModelError(f"joints={excerpt(joints)} is a single string, expected a list of names")
+    if not isinstance(locked, Mapping):
+        raise ModelError(f"locked={excerpt(locked)} is no mapping, expected {{joint name: position}}")
     seen: set[str] = set()
     for argument, names in (("joints", joints or ()), ("locked", locked)):
         for name in names:

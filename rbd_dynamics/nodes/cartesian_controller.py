@@ -75,6 +75,7 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
     def open(self) -> None:
         super().open()
         self._pose = self.publish_on(PoseStamped, "~/current_pose")
+        self._wanted = self.publish_on(PoseStamped, "~/wanted_pose")
         self._twist = self.publish_on(TwistStamped, "~/current_twist")
         self._pressed = self.publish_on(WrenchStamped, "~/current_wrench")
         for kind, topic, take in (
@@ -121,6 +122,12 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
             self._twist.publish(twist_message(out.twist, frame, stamp))
         if self._pressed.get_subscription_count():
             self._pressed.publish(wrench_message(out.wrench, frame, stamp))
+
+    def answered(self, engine: Engine) -> None:
+        if self._wanted.get_subscription_count():
+            pose = engine.motion.chart.pose(engine.motion.state()[0])
+            numbers = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+            self._wanted.publish(pose_message(numbers, engine.frames[0], engine.reader.stamp))
 
     def silent(self, engine: Engine, reason: str) -> None:
         super().silent(engine, reason)

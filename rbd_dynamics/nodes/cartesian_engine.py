@@ -19,19 +19,17 @@ from rbd_dynamics.control.pose_chart import TOOL_ROWS, PoseChart
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
-from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
-from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of
+from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import adjoint, pose_inverse
-from rbd_dynamics.spatial.arrays import pose_array
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
 POSTURE_SPEED = 0.5  # rad/s, m/s: how fast another posture is approached
 LONGEST_STEP = 0.05  # s
-WORLD_NAME = "world"
 
 
 @dataclass
@@ -162,14 +160,6 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
         pass
     controller.reset()
     return engine
-
-
-def root_frames(model: Model, prefix: Prefix) -> tuple[str, ...]:
-    """What the root frame is called: its link first, then others that are the same."""
-    still = np.eye(4)
-    same = [f for f in model.frames if f.body == WORLD and (pose_array(f.placement) == still).all()]
-    links = [f.name for f in same if f.element == "link"]
-    return (*(prefix.outside(name) for name in links), WORLD_NAME)
 
 
 def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: bool = True) -> None:

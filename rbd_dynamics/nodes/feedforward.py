@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
 from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
 from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_tolerances import difference
 from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
@@ -25,6 +27,8 @@ from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.description import Prefix, Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
+from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.replay.corrections import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.robot import Robot
@@ -81,6 +85,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def open(self) -> None:
         super().open()
+        self._errors = self.publish_on(JointState, "~/tracking_error")
         self.subscribe(Float64MultiArray, "~/set_points", self._on_set_points, SET_POINTS)
         self.offer_action()
 
@@ -151,6 +156,18 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         q, v, motion = reader.q, reader.v, engine.motion
         motion.update(reader.stamp, q[engine.controlled], v[engine.controlled])
         engine.controller.compute(q, v, motion.motion, motion.since, out=efforts)
+
+    def answered(self, engine: Engine) -> None:
+        if self._errors.get_subscription_count():
+            self._errors.publish(self._tracking_error(engine))
+
+    def _tracking_error(self, engine: Engine) -> JointState:
+        """Wanted less measured, of the state that was answered."""
+        (wanted, rate, _), (q, v) = engine.motion.state(), self.moved(engine)
+        error = difference(wanted, q, engine.motion.continuous)
+        message = JointState(name=[*engine.motion.joints], position=flat(error), velocity=flat(rate - v))
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, SECOND)
+        return message
 
     def saturated(self, engine: Engine) -> NDArray[np.bool_]:
         return engine.controller.saturated

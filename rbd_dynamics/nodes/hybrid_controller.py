@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool, Trigger
@@ -32,6 +32,7 @@ from rbd_dynamics.nodes.hybrid_engine import (
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
 from rbd_dynamics.nodes.messages import LATEST, nanoseconds
 from rbd_dynamics.nodes.task_state import fill_task_state
+from rbd_dynamics.nodes.tool_messages import arrow
 from rbd_dynamics.nodes.tool_node import ToolNode
 from rbd_dynamics.nodes.wrench_input import WrenchInput, desired_force, numbers_of
 from rbd_dynamics.robot import Robot
@@ -70,6 +71,7 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
     def open(self) -> None:
         super().open()
         self._open_task_state()
+        self._surface = self.publish_on(PoseStamped, "~/surface_normal")
         self.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
         self.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
         self.serve(SetBool, "~/engage", self._on_engage)
@@ -136,6 +138,11 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         topic = self._task_state
         if topic is not None and topic.get_subscription_count():
             topic.publish(fill_task_state(topic.msg_type(), engine, felt, tilt=self.params.estimate_normal))
+
+    def answered(self, engine: Engine) -> None:
+        if engine.normal is not None and engine.supervisor.engaged and self._surface.get_subscription_count():
+            point, normal = engine.normal.touching(engine.reader.q)
+            self._surface.publish(arrow(point, normal, engine.root, engine.reader.stamp))
 
     def silent(self, engine: Engine, reason: str) -> None:
         super().silent(engine, reason)

@@ -26,7 +26,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
-from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of
+from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 
 
@@ -44,6 +44,7 @@ class Engine:
     task: HybridTask  # as it was given
     normal: NormalEstimator | None  # None where there is no surface
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
+    root: str  # what the root frame is called in messages
 
     @property
     def controller(self) -> HybridController:
@@ -76,7 +77,8 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     normal = NormalEstimator(supervisor, sensor_frame) if params.surface != "none" else None
     reader = reader_of(model, params, prefix)
     safe_stop = SafeStop(robot, joints=inside)
-    engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints)
+    root = root_frames(model, prefix)[0]
+    engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints, root)
     _tune(engine, params)
     robot.compile("inverse_dynamics", "mass_matrix")
     robot.compile_constrained(constraints, "constraint_rows")

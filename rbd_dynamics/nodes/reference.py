@@ -38,6 +38,16 @@ A joint must have one degree of freedom to be in a `JointState`: lock floating, 
 commands only the others. Mimic joints follow their leader and are neither expected nor commanded.
 
 TF is neither read nor needed: where frames are follows from the description and the joint states.
+
+## See what they do
+
+`rbd_dynamics layouts robot.urdf --nodes feedforward,monitor,guard -o layouts` writes what PlotJuggler, Foxglove and
+rviz2 are to show of these nodes, with the robot's joints by name: efforts, tracking errors, forces, contact, the
+levels of the diagnostics; in 3-D the robot, where the tool is and is wanted, wrenches, and the surface that it
+presses on. Poses and wrenches are the nodes' own topics, which viewers draw as axes and arrows; for the robot a
+`robot_state_publisher` has to run. `--namespace`, `--tf-prefix` and `NAME=NODE` say what the nodes are called. What
+is only there to be looked at (`~/tracking_error`, `~/wanted_pose`, `~/surface_normal`) is published while somebody
+subscribes, after the command.
 """
 
 

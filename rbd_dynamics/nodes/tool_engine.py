@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.nodes.description import Prefix
 from rbd_dynamics.nodes.engines import TorqueEngine
 from rbd_dynamics.nodes.interface.tool import ToolParameters
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.arrays import pose_array
 
 Array = NDArray[np.float64]
+WORLD_NAME = "world"
 
 
 class Output(Protocol):
@@ -70,3 +72,11 @@ def reader_of(model: Model, params: ToolParameters, prefix: Prefix) -> JointStat
     """Of all joints."""
     names = [prefix.outside(name) for name in model.joint_names]
     return JointStateReader(names, names, missing_velocity=params.missing_velocity, initial=model.start_position())
+
+
+def root_frames(model: Model, prefix: Prefix) -> tuple[str, ...]:
+    """What the root frame is called: its link first, then others that are the same."""
+    still = np.eye(4)
+    same = [f for f in model.frames if f.body == WORLD and (pose_array(f.placement) == still).all()]
+    links = [f.name for f in same if f.element == "link"]
+    return (*(prefix.outside(name) for name in links), WORLD_NAME)

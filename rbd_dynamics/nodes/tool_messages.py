@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,6 +93,19 @@ def pose_message(pose: Array, frame: str, time: int) -> PoseStamped:
     p, q = message.pose.position, message.pose.orientation
     p.x, p.y, p.z = pose[9:].tolist()
     q.x, q.y, q.z, q.w = quaternion_from_rotation(pose[:9].reshape(3, 3)).tolist()
+    return message
+
+
+def arrow(point: Array, direction: Array, frame: str, time: int) -> PoseStamped:
+    """A place (3) whose x axis is along a direction (3) of unit length: viewers draw poses as arrows along x."""
+    message = stamped(PoseStamped, frame, time)
+    x, y, z = direction.tolist()
+    p, q = message.pose.position, message.pose.orientation
+    p.x, p.y, p.z = point.tolist()
+    across, half = math.hypot(y, z), 0.5 * math.atan2(math.hypot(y, z), x)
+    axis = (-z / across, y / across) if across else (0.0, 1.0)  # about z where it is any
+    q.y, q.z, q.w = math.sin(half) * axis[0], math.sin(half) * axis[1], math.cos(half)
+    q.x = 0.0
     return message
 
 

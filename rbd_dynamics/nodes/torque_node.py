@@ -80,6 +80,9 @@ class TorqueNode(MovingNode[P, T]):
         """
         return last - efforts
 
+    def answered(self, engine: T) -> None:
+        """The command is out: what is published beside it, where anybody listens."""
+
     def stands_by(self, engine: T) -> None:
         """A state is not answered, because another node commands."""
 
@@ -233,6 +236,7 @@ class TorqueNode(MovingNode[P, T]):
         if self._efforts.get_subscription_count():
             self._efforts.publish(output.named(state_time, "" if self.hand_over is None else self.hand_over.mark))
         output.cut_off(self.saturated(engine), safeguards.limited)
+        self.answered(engine)
         self._moved_on(engine, now)
 
     def _commands_now(self, hand_over: HandOver, engine: T, time: int, efforts: Array) -> bool:

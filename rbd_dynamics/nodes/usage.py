@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rbd_dynamics.nodes.interface import Interface
 
-WIDTH = 100
+WIDTHS = 60, 100  # columns, least and most
 #: what every node of ROS 2 takes
 ROS_ARGUMENTS = (
     ("-p NAME:=VALUE", "set a parameter; a list as -p 'kp:=[1.0, 2.0]'"),
@@ -29,7 +30,8 @@ def usage(interface: Interface[Any]) -> str:
 def help_text(interface: Interface[Any]) -> str:
     """What the node is, its topics, services, actions and parameters with types, defaults and ranges, examples."""
     kinds = [(f"{each.name} ({each.kind})", each.description) for each in (*interface.services, *interface.actions)]
-    parts = [usage(interface), "", *textwrap.wrap(interface.summary, WIDTH)]
+    called = textwrap.fill(usage(interface), _width(), subsequent_indent="           ", break_on_hyphens=False)
+    parts = [called, "", *textwrap.wrap(interface.summary, _width())]
     for head, topics in (
         ("subscribes:", [topic for topic in interface.topics if not topic.published]),
         ("publishes:", [topic for topic in interface.topics if topic.published]),
@@ -47,7 +49,7 @@ def help_text(interface: Interface[Any]) -> str:
         ],
     )
     if interface.examples:
-        parts += ["", "examples:", *(f"  ros2 run rbd_dynamics {interface.executable} {x}" for x in interface.examples)]
+        parts += ["", "examples:", *(_example(interface.executable, each) for each in interface.examples)]
     parts += _section("arguments of every ROS 2 node, after --ros-args:", ROS_ARGUMENTS)
     return "\n".join(parts)
 
@@ -57,5 +59,19 @@ def _section(head: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         return
     yield from ("", head)
     for name, meaning in entries:
-        yield f"  {name}"
-        yield from textwrap.wrap(meaning, WIDTH, initial_indent="      ", subsequent_indent="      ")
+        yield from textwrap.wrap(name, _width(), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        yield from textwrap.wrap(meaning, _width(), initial_indent="      ", subsequent_indent="      ")
+
+
+def _width() -> int:
+    """Of the terminal, or as COLUMNS says."""
+    least, most = WIDTHS
+    return min(max(shutil.get_terminal_size().columns, least), most)
+
+
+def _example(executable: str, arguments: str) -> str:
+    """A command that can be pasted: where it is too long it goes on in the next line."""
+    line = f"  ros2 run rbd_dynamics {executable} {arguments}"
+    if len(line) <= _width():
+        return line
+    return f"  ros2 run rbd_dynamics {executable} \\\n      {arguments}"

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -46,8 +48,20 @@ class RobotPage:
         """Write the page. Raises OSError that names the file."""
         write_whole(Path(path), self.html)
 
+    def open(self) -> Path:
+        """Show it in a browser; returns the file that it was written to, which stays.
+
+        Raises RuntimeError, which names that file, where there is no browser.
+        """
+        path = Path(tempfile.mkdtemp(prefix="rbd_dynamics-show-"), "robot.html")
+        self.save(path)
+        if not webbrowser.open(path.as_uri()):
+            raise RuntimeError(f"no browser could be started; the page is {path}")
+        return path
+
     def __repr__(self) -> str:
-        return f"<RobotPage of {self.scene.content['name']!r}, {len(self.html) / 1e6:.1f} MB; save(path) writes it>"
+        name, size = self.scene.content["name"], len(self.html) / 1e6
+        return f"<RobotPage of {name!r}, {size:.1f} MB: open() shows it in a browser, save(path) writes it>"
 
     def _repr_html_(self) -> str:
         return (
@@ -68,11 +82,13 @@ def show(
     """The robot in 3-D, with a slider for each joint, and the torques that hold it against gravity.
 
     Parameters:
-        robot: a Model, a Robot, or whatever `load` takes: a path, a text, the name of an example.
+        robot: a Model, a Robot with the loads that it carries, or whatever `load` takes: a path, a text, the name of
+            an example.
         q: (nq,), where it stands at first; by default where the model starts.
         motion: times (n,), s, with positions (n, nq), or the path of a JointTrajectory as YAML: it is played.
         torques: (n, nv), of these times; by default those of inverse dynamics, without friction.
-        description: of a Model or Robot the URDF, for its shapes: a path or a text. Without it bodies are capsules.
+        description: of a Model or Robot the URDF, for its shapes: a path or a text. By default the file that the model
+            was read from; without one bodies are capsules.
         meshes: folders with the packages that the description names, beside those of ROS and the examples.
 
     Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
@@ -115,9 +131,11 @@ def show(
 def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]:
     """The model, the text of its URDF, and the file of that."""
     if isinstance(robot, Robot):
-        robot = robot.model
+        robot = robot.loaded_model()
     if isinstance(robot, Model):
         source, model = description, robot
+        if source is None and robot.source is not None and os.path.isfile(robot.source):
+            source = Path(robot.source)
     elif description is not None:
         raise ValueError("a description is given for a Model or a Robot: a file is its own")
     else:

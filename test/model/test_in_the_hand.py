@@ -157,6 +157,59 @@ def test_a_mistyped_kernel_gets_the_near_ones(robot):
         robot.compile("invers_dynamics")
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda robot, n: robot.gravity(np.zeros((n, 5))), "expected .* samples are rows: give its transpose"),
+        (lambda robot, n: robot.model.integrate(np.zeros((n, 5)), np.zeros(n)), "q has .*give its transpose"),
+        (lambda robot, n: robot.gravity([[0.0] * n, [0.0]]), "gravity: q: expected numbers, in lists of the same len"),
+        (
+            lambda robot, n: robot.constrained_forward_dynamics(*np.zeros((3, n)), "loop"),
+            "constraints must be .*not str",
+        ),
+        (lambda robot, n: robot.constrained({"a": 1}), "constraints must be .* a sequence of constraints, not dict"),
+        (lambda robot, n: robot.in_contact("floor"), "contacts must be a ContactSet or .*not str"),
+        (lambda robot, n: robot.model.with_gravity(9.81), "gravity 9.81 is not made of numbers: expected 3"),
+        (lambda robot, n: rbd.load_urdf(ARM, locked=["shoulder"]), r"locked=\['shoulder'\] is no mapping, expected"),
+    ],
+)
+def test_what_is_given_in_another_form_is_told_the_right_one(robot, call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(robot, robot.model.nv)
+
+
+def test_a_batch_that_is_square_is_not_taken_for_a_transposed_one(robot):
+    n = robot.model.nv
+    for shape in ((n, n), (5, n)):
+        assert robot.gravity(np.zeros(shape)).shape == shape
+    with pytest.raises(ValueError, match="has shape") as told:
+        robot.gravity(np.zeros((n + 1, n + 2)))
+    assert "transpose" not in str(told.value)
+
+
+def test_a_joint_that_does_not_move_by_itself_is_told_so():
+    builder = rbd.ModelBuilder("gripper")
+    builder.add_body("left", None, rbd.joints.Prismatic((0, 1, 0)), joint_name="slide", mass=1.0)
+    builder.add_body(
+        "right", None, rbd.joints.Prismatic((0, 1, 0)), joint_name="slides_too", mass=1.0, mimic=rbd.Mimic("slide")
+    )
+    with pytest.raises(KeyError, match="'slides_too' that moves by itself: it follows 'slide'"):
+        builder.build().joint("slides_too")
+    model = rbd.load_urdf(ARM)
+    locked = rbd.load_urdf(ARM, locked={model.joint_names[0]: 0.1})
+    with pytest.raises(KeyError, match=f"'{model.joint_names[0]}' that moves by itself: it is fixed or locked"):
+        locked.joint(model.joint_names[0])
+    assert model.joint_names[0] not in locked.joint and list(locked.joint) == locked.joint_names
+
+
+def test_a_part_of_a_name_finds_it():
+    names = ["left_arm_elbow_flexion_joint", "left_arm_wrist", "LEFT_ELBOW_JOINT_OF_THE_ARM"]
+    with pytest.raises(KeyError, match="did you mean 'LEFT_ELBOW_JOINT_OF_THE_ARM', 'left_arm_elbow_flexion_joint'"):
+        ByName("joint", dict.fromkeys(names))("elbow")
+    with pytest.raises(KeyError, match="known: left_arm"):
+        ByName("joint", dict.fromkeys(names))("zzz")
+
+
 # --- who waits -----------------------------------------------------------------------------------------
 
 

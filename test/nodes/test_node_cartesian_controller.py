@@ -59,6 +59,7 @@ class Rig(Conversation):
         self.joints = ros.publisher(JointState, f"{NAME}/target_joint")
         self.trajectories = ros.publisher(MultiDOFJointTrajectory, f"{NAME}/cartesian_trajectory")
         self.current = ros.collect(PoseStamped, f"{NAME}/current_pose", 1000)
+        self.wanted = ros.collect(PoseStamped, f"{NAME}/wanted_pose", 1000)
         self.time = time.time_ns()
 
     def step(self):
@@ -140,6 +141,11 @@ def test_holds_goes_to_poses_and_says_where_it_is(rig):
     p = rig.current[-1].pose.position
     np.testing.assert_allclose([p.x, p.y, p.z], rig.tip, atol=1e-4)
     assert rig.current[-1].header.frame_id == ROOT
+    wait_until(lambda: rig.wanted and rig.wanted[-1].header.stamp == rig.current[-1].header.stamp, "its wanted pose")
+    p, o = rig.wanted[-1].pose.position, rig.wanted[-1].pose.orientation
+    np.testing.assert_allclose([p.x, p.y, p.z], place, atol=1e-9)
+    np.testing.assert_allclose((turn.inv() * Rotation.from_quat([o.x, o.y, o.z, o.w])).magnitude(), 0.0, atol=1e-7)
+    assert rig.wanted[-1].header.frame_id == ROOT
     rig.home()
 
 

@@ -64,6 +64,21 @@ def test_set_point_is_answered_by_the_torque_of_the_library(talk, robot):
         assert list(talk.efforts[-1].name) == JOINTS
 
 
+def test_who_listens_is_told_how_far_the_robot_is_from_where_it_is_wanted(talk, ros):
+    from sensor_msgs.msg import JointState
+
+    desired = random_motion()
+    set_point(talk, desired)
+    talk.ask(*random_state())
+    errors = ros.collect(JointState, f"{talk.node.name}/tracking_error", 1000)
+    q, v = random_state()
+    wait_until(lambda: talk.ask(q, v) is not None and errors, "an error")
+    wait_until(lambda: errors[-1].header.stamp == talk.efforts[-1].header.stamp, "the error of the last answer")
+    assert list(errors[-1].name) == JOINTS and not errors[-1].effort
+    np.testing.assert_allclose(errors[-1].position, desired[0] - q, atol=1e-12)
+    np.testing.assert_allclose(errors[-1].velocity, desired[1] - v, atol=1e-12)
+
+
 def test_states_in_any_order_with_other_joints_and_without_velocity(talk, robot):
     desired = np.zeros((3, 3))
     set_point(talk, desired)

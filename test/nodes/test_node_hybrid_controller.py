@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.ros_nodes import needs_ros, wait_until
+from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("benchmarks.pressing")
@@ -70,6 +71,23 @@ def test_efforts_come_twice_and_alike(rig):
     wait_until(lambda: commands, "a command")
     np.testing.assert_array_equal(commands[-1].data, tau)
     assert list(rig.efforts[-1].name) == pressing.ARM
+
+
+def test_who_listens_is_told_the_point_that_touches_and_the_normal_there(rig):
+    from geometry_msgs.msg import PoseStamped
+
+    arrows = rig.ros.collect(PoseStamped, f"{rig.node.name}/surface_normal", 1000)
+    rig.pressed()
+    wait_until(lambda: rig.step() is not None and arrows, "an arrow")
+    assert arrows[-1].header.frame_id == "panda_link0"
+    p, o = arrows[-1].pose.position, arrows[-1].pose.orientation
+    np.testing.assert_allclose(Rotation.from_quat([o.x, o.y, o.z, o.w]).apply([1, 0, 0]), [0, 0, 1], atol=1e-12)
+    assert p.z == pytest.approx(rig.height + pressing.BALL, abs=1e-3)  # the table gives a little
+    rig.engage(False)
+    rig.run(0.05)
+    count = len(arrows)
+    rig.run(0.1)
+    assert len(arrows) == count, "nothing is pressed"
 
 
 def test_desired_force_by_message_and_by_parameter(rig):

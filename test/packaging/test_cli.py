@@ -104,6 +104,24 @@ def test_info_shows_every_number_in_its_column(gripper, capsys):
     assert shown(capsys) == SHOWN.strip().splitlines()
 
 
+@pytest.mark.parametrize("columns", [80, 100])
+def test_tables_fit_the_columns_that_are_said(columns, gripper, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "left_front_outer_shoulder_flexion_extension_actuated_joint"
+    path = tmp_path / "long.urdf"
+    path.write_text(ARM.replace("shoulder", f"{long}_1").replace("elbow", f"{long}_2").replace("upper", f"{long}_link"))
+    for words in (["info", str(path), "--kernels"], ["check", gripper], ["doctor"],
+                  ["compile", str(path), "--kernels", "gravity,inverse_dynamics"]):  # fmt: skip
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= columns
+    assert main(["info", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (head, *_) = (k for k, line in enumerate(lines) if " joint " in line and " type " in line)
+    column = "".join(line[lines[head].index("joint") : lines[head].index("type")].strip() for line in lines[head:])
+    assert f"{long}_1{long}_2" in column, "whole names are there, folded"
+
+
 def test_info_with_kernels_adds_a_table_of_operations(gripper, capsys):
     assert main(["info", gripper, "--kernels"]) == 0
     more = shown(capsys)[len(SHOWN.strip().splitlines()) :]

@@ -7,6 +7,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 def examples_of(text: str) -> list[str]:
     """Lines after "Examples:" that call the command; comments and what stands after two spaces left out."""
-    lines = text.partition("Examples:")[2].replace("\\\n", " ").splitlines()
+    lines = re.sub(r" *\\\n *", " ", text.partition("Examples:")[2]).splitlines()
     called = [line.strip() for line in lines if line.strip().startswith(("rbd_dynamics", "ros2 run"))]
     return [re.split(r" {3,}| < ", line)[0] for line in called]
 
@@ -65,6 +66,40 @@ def test_every_node_has_examples_with_parameters_that_it_has(interface):
         assert words[4] == "--ros-args"
         given = [after for before, after in zip(words, words[1:]) if before == "-p"]
         assert {word.partition(":=")[0] for word in given} <= known
+
+
+@pytest.mark.parametrize("columns", [80, 66])
+@pytest.mark.parametrize("interface", INTERFACES, ids=lambda each: each.executable)
+def test_help_of_a_node_fits_the_terminal(interface, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = help_text(interface).splitlines()
+    text = lines[: lines.index("examples:")] if interface.examples else lines
+    assert max(map(len, text)) <= columns
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert max(map(len, help_text(interface).splitlines())) <= 120, "longer lines are hard to read"
+
+
+def test_a_bash_completes_after_the_line_that_help_shows(tmp_path):
+    """A real one, told to complete as Readline tells it."""
+    pytest.importorskip("argcomplete")
+    bash, register = shutil.which("bash"), shutil.which("register-python-argcomplete")
+    command = shutil.which("rbd_dynamics")
+    if not (bash and register and command):
+        pytest.skip("needs bash, and the commands on PATH")
+    (line,) = re.findall(r"^ *(eval .*)$", make_parser().format_help(), re.M)
+    assert line == 'eval "$(register-python-argcomplete rbd_dynamics)"'
+    (tmp_path / "mine.urdf").write_text("<robot/>")
+    script = f"""{line}
+    answers() {{
+        COMP_LINE="$1" COMP_POINT=${{#1}} COMP_TYPE=9
+        read -ra COMP_WORDS <<< "$1"; COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+        how=$(complete -p rbd_dynamics); how=${{how##*-F }}; COMPREPLY=()
+        ${{how%% *}} rbd_dynamics "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"; echo "${{COMPREPLY[*]}}"
+    }}
+    answers "rbd_dynamics lay"; answers "rbd_dynamics layouts --name"; answers "rbd_dynamics info min"
+    """
+    done = subprocess.run([bash, "--norc", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert [line.split() for line in done.stdout.splitlines()] == [["layouts"], ["--namespace"], ["mine.urdf"]], done
 
 
 def test_the_shell_can_complete_commands_and_robots(tmp_path):

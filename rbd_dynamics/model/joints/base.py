@@ -256,7 +256,7 @@ def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:
     try:
         numbers = real_numbers(value)
     except ValueError as error:
-        raise ModelError(f"{what} {excerpt(value)} {error}") from None
+        raise ModelError(f"{what} {excerpt(value)} {error}: expected {size}") from None
     if len(numbers) != size:
         raise ModelError(f"{what} {excerpt(value)} has {len(numbers)} numbers, expected {size}")
     if not all(map(math.isfinite, numbers)):

@@ -266,6 +266,8 @@ CARTESIAN_CONTROLLER = Interface(
         COMMANDS,
         EFFORT,
         Topic("~/current_pose", "geometry_msgs/msg/PoseStamped", True, "Where the tool is, in the root frame"),
+        Topic("~/wanted_pose", "geometry_msgs/msg/PoseStamped", True,
+              "Where it is wanted now, on its way to the target, in the root frame"),
         Topic("~/current_twist", "geometry_msgs/msg/TwistStamped", True, "How its point moves, in root axes"),
         Topic("~/current_wrench", "geometry_msgs/msg/WrenchStamped", True,
               "What spring, damper and desired wrench press with, in root axes"),

@@ -66,6 +66,8 @@ FEEDFORWARD = Interface(
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
+        Topic("~/tracking_error", "sensor_msgs/msg/JointState", True,
+              "Wanted less measured positions and velocities of `joints`, of each state that is answered"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

@@ -263,6 +263,9 @@ HYBRID_CONTROLLER = Interface(
         Topic("~/task_state", "rbd_dynamics_interfaces/msg/TaskState", True,
               "While engaged: the controlled directions, measured and desired; of each constraint the "
               "violation, its rate, and the force, measured and desired; with estimate_normal the surface's tilt"),
+        Topic("~/surface_normal", "geometry_msgs/msg/PoseStamped", True,
+              "While engaged, of a `surface`: the tool's point in the root frame, with the x axis along the outward "
+              "normal as it is estimated, or else given; viewers draw it as an arrow"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

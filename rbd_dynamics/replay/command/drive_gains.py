@@ -6,10 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from rich.markup import escape
-
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.console import output_console, plain_table, working
+from rbd_dynamics.replay.console import output_console, print_table, working
 
 
 def run_gains(options: argparse.Namespace, source: Source) -> int:
@@ -30,9 +28,9 @@ def run_gains(options: argparse.Namespace, source: Source) -> int:
     if options.json:
         print(json.dumps(found.to_dict(), indent=1, allow_nan=False))
     else:
-        table = plain_table("joint", "gain", "from", "to", "")
+        rows = []
         for name, gain in found.gains.items():
             numbers = [f"{x:.4g}" for x in (gain.value, gain.lower, gain.upper)] if gain.identifiable else ["–"] * 3
-            table.add_row(escape(name), *numbers, escape(gain.finding))
-        output_console().print(table)
+            rows.append([name, *numbers, gain.finding])
+        print_table(output_console(), ("joint", "gain", "from", "to", ""), rows)
     return 0 if any(gain.identifiable for gain in found.gains.values()) else 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from rbd_dynamics.replay.console import output_console, plain_table
+from rbd_dynamics.replay.console import output_console, print_table
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Result
@@ -30,22 +30,16 @@ def show(result: Result) -> None:
         console.print(f"[yellow]! {escape(beginning(text))}[/]")
     console.print(escape(headline(summary)))
     friction = {joint["joint"]: joint for joint in (summary["friction"] or {}).get("joints", ())}
-    table = plain_table(
-        "joint", "RMSE", "NRMSE", "correlation", "bias", "worst", "", "offset", "Coulomb", "viscous", "RMSE with it"
-    )
+    heads = "joint", "RMSE", "NRMSE", "correlation", "bias", "worst", "", "offset", "Coulomb", "viscous", "RMSE with it"
+    rows = []
     for joint in summary["joints"]:
         found = friction.get(joint["name"])
         three = [estimate_cell(found[name]) for name in ("offset", "coulomb", "viscous")] if found else ["", "", ""]
-        table.add_row(
-            escape(joint["name"]), *(number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")),
-            joint["unit"], *three, number(found["rmse_after"]) if found else "",
-        )  # fmt: skip
-    console.print(table)
+        errors = [number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")]
+        rows.append([joint["name"], *errors, joint["unit"], *three, number(found["rmse_after"]) if found else ""])
+    print_table(console, heads, rows)
     if summary["drives"] is not None:
-        drives = plain_table(*HEADS)
-        for row in drive_rows(summary["drives"]):
-            drives.add_row(*map(escape, row))
-        console.print(drives)
+        print_table(console, HEADS, drive_rows(summary["drives"]))
         console.print(drive_sentence(summary["drives"]))
     if summary["payload"] is not None:
         load = summary["payload"]
@@ -60,11 +54,9 @@ def show(result: Result) -> None:
         base = summary["inertias"]["base"]
         console.print(f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified")
     if (proof := summary["export"]["validation"]) is not None and result.job.output is not None:
-        held = plain_table("RMSE on what was not fitted", *proof["joints"])
-        for label, key in (("before", "before"), ("best fit", "base"), ("exported", "exported"),
-                           ("with offsets", "with_offsets")):  # fmt: skip
-            held.add_row(label, *(number(value) for value in proof[key]))
-        console.print(held)
+        labels = {"before": "before", "best fit": "base", "exported": "exported", "with offsets": "with_offsets"}
+        held = [[label, *(number(value) for value in proof[key])] for label, key in labels.items()]
+        print_table(console, ("RMSE on what was not fitted", *proof["joints"]), held)
     if summary["external_torque"] is not None:
         events = summary["external_torque"]["events"]
         for event in events[:20]:
@@ -88,12 +80,12 @@ def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path 
     from rbd_dynamics.replay.report.tables import number
 
     console = output_console()
-    table = plain_table("robot", "recordings", "hours", "worst joint", "RMSE", "NRMSE")
+    rows = []
     for name, robot in content["robots"].items():
         worst = max(robot["joints"], key=lambda joint: joint["nrmse"] or 0.0, default=None)
         last = ["", "", ""] if worst is None else [worst["name"], number(worst["rmse"]), number(worst["nrmse"])]
-        table.add_row(escape(name), str(robot["recordings"]), number(robot["hours"]), *map(escape, last))
-    console.print(table)
+        rows.append([name, str(robot["recordings"]), number(robot["hours"]), *last])
+    print_table(console, ("robot", "recordings", "hours", "worst joint", "RMSE", "NRMSE"), rows)
     for text in content["attention"]:
         console.print(f"[yellow]! {escape(text)}[/]")
     failed = [result for result in results if result.error]

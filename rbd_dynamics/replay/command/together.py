@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.console import output_console, plain_table, working
+from rbd_dynamics.replay.console import output_console, print_table, working
 
 
 def names_of(given: Sequence[str], recordings: Mapping[str, Path]) -> tuple[str, ...]:
@@ -48,8 +48,5 @@ def run_together(options: argparse.Namespace, source: Source) -> int:
         console = output_console()
         for title, (heads, rows) in together_tables(found).items():
             console.print(f"[bold]{escape(title)}[/]")
-            table = plain_table(*heads)
-            for row in rows:
-                table.add_row(*map(escape, row))
-            console.print(table)
+            print_table(console, heads, rows)
     return 0 if any(transfer.transfers for transfer in found.transfers) else 1
