@@ -358,7 +358,7 @@ def test_without_trimesh_one_line_says_so(tmp_path, monkeypatch):
     write_html(tmp_path / "report.html", summary, series, robot=robot)
     page = (tmp_path / "report.html").read_text()
     assert page.count("The robot is not drawn: the view in 3-D needs the package trimesh (4.8.3 or newer): "
-                      "pip install trimesh.") == 1  # fmt: skip
+                      "pip install 'rbd_dynamics[show]'.") == 1  # fmt: skip
     assert "RobotView" not in page and 'class="with-robot"' not in page
 
 
