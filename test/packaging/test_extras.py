@@ -26,6 +26,7 @@ OF_EXAMPLES = {"torch", "jax", "learning", "robots", "test", "all"}
 
 @pytest.fixture(scope="module")
 def setup() -> dict[str, object]:
+    pytest.importorskip("setuptools")
     code = "import setuptools, json; setuptools.setup = lambda **k: print(json.dumps(k)); exec(open('setup.py').read())"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, object] = json.loads(answer.stdout)
