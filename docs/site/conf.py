@@ -7,7 +7,9 @@ links are the navigation. Docstrings are Markdown as well. Nothing is fetched wh
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -32,7 +34,7 @@ version = release = rbd_dynamics.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/*.md", "docs/site/api/*.rst", "examples/README.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/notebooks/*.ipynb", "docs/site/api/*.rst", "examples/README.md"]
 exclude_patterns = [".*", "build", "install", "log", "rbd_dynamics", "test", "benchmarks", "requirements", "*_output"]
 templates_path = ["templates"]
 nitpicky = False  # names of the standard library and of NumPy are not looked up: that needs the network
@@ -62,7 +64,7 @@ def navigation(text: str) -> str:
     """The lists of links under the headings of the start page, as Sphinx's navigation."""
     trees = []
     for heading, below in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE):
-        links = re.findall(r"^- \[([^]]*)\]\(([^)#]+)\.(?:md|rst)\)", below, re.MULTILINE)
+        links = re.findall(r"^- \[([^]]*)\]\(([^)#]+)\.(?:md|rst|ipynb)\)", below, re.MULTILINE)
         entries = [f"{text} <{target}>" for text, target in links]
         trees.append("\n".join(["```{toctree}", ":hidden:", f":caption: {heading}", "", *entries, "```", ""]))
     return "\n".join(trees)
@@ -156,6 +158,19 @@ def docstring_is_markdown(app: Any, what: str, name: str, thing: Any, options: A
         lines[:] = [".. markdown::", "", *(f"   {line}" for line in sections_as_lists(lines)), ""]
 
 
+class NotebookParser(MystParser):
+    """A notebook as the Markdown of its cells, with the outputs that are stored in it."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        spec = importlib.util.spec_from_file_location("notebooks", ROOT / "scripts" / "notebooks.py")
+        assert spec is not None and spec.loader is not None
+        notebooks = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(notebooks)
+        super().parse(notebooks.as_markdown(json.loads(inputstring)), document)
+
+
 class Markdown(Directive):
     """Markdown within what is not: docstrings."""
 
@@ -187,6 +202,8 @@ class Markdown(Directive):
 
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("markdown", Markdown)
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", links_to_folders)
     app.connect("missing-reference", link_to_name)

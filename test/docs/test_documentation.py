@@ -21,7 +21,7 @@ MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for
 # the first two need a recording; test_recipes.py puts the code of the last one where it says
 NOT_RUN = {"docs/replay.md", "docs/identification.md", "CONTRIBUTING.md"}
 #: these compute for so long that compiling is the shorter way
-COMPUTES = {"docs/excitation.md"}
+COMPUTES = {"docs/excitation.md", "docs/tuning.md"}
 PAGES = [page for page in MARKDOWN if "```python" in (ROOT / page).read_text() and page not in NOT_RUN]
 
 

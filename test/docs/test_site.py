@@ -16,7 +16,13 @@ SITE = ROOT / "docs" / "site"
 INDEX = ROOT / "docs" / "index.md"
 REFERENCE = sorted((SITE / "api").glob("*.rst"))
 #: top of the repository, and where else pages are
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *REFERENCE, ROOT / "examples" / "README.md"]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs" / "notebooks").glob("*.ipynb"),
+    *REFERENCE,
+    ROOT / "examples" / "README.md",
+]
 
 
 def navigation():

@@ -91,8 +91,8 @@ class CartesianControllerParameters(ToolParameters):
     )
     posture: tuple[float, ...] = parameter(
         (),
-        "Where joints are drawn to as far as the tool leaves them free, rad or m, in the order of `joints`. Empty: "
-        "where they were when it began to hold, or as ~/target_joint says",
+        "Posture that joints are pulled towards as far as the tool leaves them free, rad or m, in the order of "
+        "`joints`. Empty: where they were when it began to hold, or as ~/target_joint says",
         dynamic=True,
     )
     posture_kp: float = parameter(
@@ -101,17 +101,17 @@ class CartesianControllerParameters(ToolParameters):
     posture_kd: float = parameter(DEFAULTS.posture_kd, "Damping of that, 1/s", minimum=0.0, maximum=1e3, dynamic=True)
     largest_force: float = parameter(
         DEFAULTS.largest_force,
-        "That spring and wanted wrench press with together, N; of ~/target_wrench more is refused",
+        "The most that spring and desired wrench press with together, N; a ~/target_wrench beyond it is refused",
         minimum=0.0,
         dynamic=True,
     )
     largest_moment: float = parameter(DEFAULTS.largest_moment, "Likewise, N m", minimum=0.0, dynamic=True)
     wrench_rate: float = parameter(
-        100.0, "How fast the wanted wrench is approached, N/s and N m/s", minimum=0.0, dynamic=True
+        100.0, "How fast the desired wrench is approached, N/s and N m/s", minimum=0.0, dynamic=True
     )
     wrench_timeout: float = parameter(
         0.0,
-        "When wanted wrenches stop for longer (s), there is none any more. 0: the last one stays",
+        "When target wrenches stop for longer (s), there is none any more. 0: the last one stays",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
@@ -157,7 +157,7 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     workspace_lower: tuple[float, ...] = parameter(
-        (), "Where the tool may be wanted, m in the root frame: x, y, z. Empty: anywhere", dynamic=True
+        (), "Where targets of the tool may be, m in the root frame: x, y, z. Empty: anywhere", dynamic=True
     )
     workspace_upper: tuple[float, ...] = parameter((), "Likewise", dynamic=True)
     actuator_bandwidth: float = parameter(
@@ -182,12 +182,12 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     setpoint_tolerance: float = parameter(
-        0.02, "Of a trajectory of one point at time zero: farther from where the tool is wanted it is refused. 0: any",
+        0.02, "A trajectory of one point at time zero that is farther from the desired pose is refused. 0: any",
         minimum=0.0, dynamic=True,
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (1.0, 1.0, 1.0, 0.5, 0.5, 0.5),
-        "Of the wanted motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, y, z; 0: none",
+        "Of the desired motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, y, z; 0: none",
         minimum=0.0,
         dynamic=True,
     )
@@ -244,23 +244,23 @@ CARTESIAN_CONTROLLER = Interface(
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
         Topic("~/target_pose", "geometry_msgs/msg/PoseStamped", False,
-              "Where the tool is wanted, in the root frame (frame_id: its link, or empty): it goes there within the "
+              "Where the tool is to be, in the root frame (frame_id: its link, or empty): it goes there within the "
               "limits, from wherever it is, and stays; streams are followed"),
         Topic("~/target_twist", "geometry_msgs/msg/TwistStamped", False,
               "How the tool is to move, in root axes, or in its own where frame_id is `tool_frame`; until "
               "`setpoint_timeout` later"),
         Topic("~/cartesian_trajectory", "trajectory_msgs/msg/MultiDOFJointTrajectory", False,
-              "Desired motion of the tool in the root frame, of one joint called as `tool_frame` or `tool`: points in "
+              "Desired motion of the tool in the root frame, of one joint named as `tool_frame` or `tool`: points in "
               "time, from header.stamp (zero: as soon as it is planned), that start without a jump and end at rest. "
               "No point means hold. What leaves the limits anywhere, also between points, is refused"),
         Topic("~/target_wrench", "geometry_msgs/msg/WrenchStamped", False,
-              "What the tool is to press with besides, at its point, in root axes, or in its own where frame_id is "
+              "What the tool is to press with in addition, at its point, in root axes, or in its own where frame_id is "
               "`tool_frame`"),
         Topic("~/target_stiffness", "std_msgs/msg/Float64MultiArray", False,
               "Stiffness until the parameters change: six numbers x, y, z, rx, ry, rz, or 36, row after row, in that "
               "order, along the axes of stiffness"),
         Topic("~/target_joint", "sensor_msgs/msg/JointState", False,
-              "Posture that joints are drawn to as far as the tool leaves them free; some of them or all"),
+              "Posture that joints are pulled towards as far as the tool leaves them free; some of them or all"),
         CONTINUED_EFFORT,
         ROBOT_DESCRIPTION,
         COMMANDS,
@@ -268,7 +268,7 @@ CARTESIAN_CONTROLLER = Interface(
         Topic("~/current_pose", "geometry_msgs/msg/PoseStamped", True, "Where the tool is, in the root frame"),
         Topic("~/current_twist", "geometry_msgs/msg/TwistStamped", True, "How its point moves, in root axes"),
         Topic("~/current_wrench", "geometry_msgs/msg/WrenchStamped", True,
-              "What spring, damper and wanted wrench press with, in root axes"),
+              "What spring, damper and desired wrench press with, in root axes"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

@@ -63,7 +63,7 @@ class HybridControllerParameters(ToolParameters):
         "", "Link or joint at which the wrench is measured, fixed to the tool. Empty: tool_frame"
     )
     wrench_of_robot: bool = parameter(
-        False, "The sensor tells the wrench that the robot exerts; false: the one that acts on the robot", dynamic=True
+        False, "The sensor reports the wrench that the robot exerts; false: the one that acts on it", dynamic=True
     )
     desired_force: tuple[float, ...] = parameter(
         (),
@@ -213,13 +213,13 @@ class HybridControllerParameters(ToolParameters):
     )
 
     setpoint_tolerance: float = parameter(
-        0.02, "A set-point farther than this (m, rad) from where the tool is wanted is refused. 0: any", minimum=0.0,
+        0.02, "A set-point farther than this (m, rad) from the desired pose is refused. 0: any", minimum=0.0,
         dynamic=True,
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (1.0,),
-        "Of the wanted motion, between its points too, m/s or rad/s: one for all or one for each of `controlled`; 0 or "
-        "empty: none",
+        "Of the desired motion, between its points too, m/s or rad/s: one for all or one for each of `controlled`; 0 "
+        "or empty: none",
         minimum=0.0,
         dynamic=True,
     )
@@ -261,8 +261,8 @@ HYBRID_CONTROLLER = Interface(
         COMMANDS,
         EFFORT,
         Topic("~/task_state", "rbd_dynamics_interfaces/msg/TaskState", True,
-              "While engaged: the controlled directions, where they are and are wanted; of each constraint the "
-              "violation, its rate, and the force, measured and wanted; with estimate_normal the surface's tilt"),
+              "While engaged: the controlled directions, measured and desired; of each constraint the "
+              "violation, its rate, and the force, measured and desired; with estimate_normal the surface's tilt"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

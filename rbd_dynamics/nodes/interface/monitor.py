@@ -44,7 +44,7 @@ class MonitorParameters(CommonParameters):
         (),
         "External torque of a contact, beyond what is usual lately, N m or N: one for all or one for each joint, 0: it "
         "does not count. Empty: "
-        "contact is not told",
+        "contact is not reported",
         minimum=0.0,
         dynamic=True,
     )
@@ -71,7 +71,7 @@ MONITOR = Interface(
     MonitorParameters,
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False,
-              "Measured state with efforts, best effort; joints without an effort are left out of what is told"),
+              "Measured state with efforts, best effort; joints without an effort are left out of what is published"),
         ROBOT_DESCRIPTION,
         Topic("~/residual", "sensor_msgs/msg/JointState", True,
               "Measured less predicted torque as effort, under the stamp of the joint state, filtered at `cutoff`; "

@@ -90,14 +90,14 @@ class TorqueParameters(Silencing, CommonParameters):
 
     setpoint_tolerance: float = parameter(
         0.05,
-        "A set-point farther than this (rad, m) from where the robot is wanted is refused: the step would be a jolt. A "
+        "A set-point farther than this (rad, m) from the desired position is refused: the step would be a jolt. A "
         "twentieth of a radian is 50 rad/s at 1 kHz, more than any stream needs. 0: any",
         minimum=0.0,
         dynamic=True,
     )
     velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Of the wanted motion, between its points too, rad/s or m/s: one for all or one for each joint; 0: none. "
+        "Of the desired motion, between its points too, rad/s or m/s: one for all or one for each joint; 0: none. "
         "Empty: the description's",
         minimum=0.0,
         dynamic=True,
