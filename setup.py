@@ -13,15 +13,27 @@ from setuptools import find_packages, setup
 NAME = "rbd_dynamics"
 VERSION = re.search(r'^__version__ = "(.+)"$', Path(NAME, "__init__.py").read_text(), re.MULTILINE).group(1)
 
-PLOTS = ["matplotlib"]
-REPLAY = ["rosbags", "matplotlib", "plotly", "trimesh", "pycollada"]
-PARQUET = ["pyarrow"]
-FLEET = ["distributed"]
-COMPILED = ["llvmlite"]
-MODELS = ["xacro", "mujoco"]
-COLLISIONS = ["coal"]
-COMPLETION = ["argcomplete"]
-TEST = ["pytest", "hypothesis"]
+# The oldest versions that work; with these and with the newest `scripts/wheel` tries every extra by itself.
+NEEDED = ["numpy>=1.22", "scipy>=1.8", "PyYAML>=5.4", "rich>=11", "urdf-parser-py>=0.0.4"]
+#: by use; rbd_dynamics/extras.py names them where something is missing
+EXTRAS = {
+    "compiled": ["llvmlite>=0.41"],  # before 0.45 loops are left to Python, and `export` has no `--target`
+    "plots": ["matplotlib>=3.6"],
+    "show": ["trimesh>=4.8.3", "pycollada>=0.7"],
+    "parquet": ["pyarrow>=10"],
+    "fleet": ["distributed>=2023.1"],
+    "models": ["xacro>=2.1", "mujoco>=3.0"],
+    "collisions": ["coal>=3.0"],
+    "completion": ["argcomplete>=2"],
+}
+EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", *EXTRAS["plots"], *EXTRAS["show"]]
+EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
+# Large, and for examples alone: not in [all].
+EXTRAS["torch"] = ["torch>=2.0"]
+EXTRAS["jax"] = ["jax>=0.4.20"]
+EXTRAS["learning"] = [*EXTRAS["torch"], *EXTRAS["jax"]]
+EXTRAS["robots"] = ["example-robot-data>=4.1"]
+EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
 #: What `ros2 run rbd_dynamics` starts, besides.
@@ -67,6 +79,16 @@ setup(
     long_description=Path("README.md").read_text() if Path("README.md").exists() else "",
     long_description_content_type="text/markdown",
     license="Apache-2.0",
+    url="https://rbd-dynamics.org",
+    keywords=["robotics", "dynamics", "ROS 2", "robot control", "identification"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 14)),
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     author="rbd_dynamics maintainers",
     author_email="maintainers@rbd-dynamics.org",
     maintainer="rbd_dynamics maintainers",
@@ -91,21 +113,8 @@ setup(
         (f"share/{NAME}/config/security", sorted(glob("config/security/*.xml"))),
     ],
     python_requires=">=3.10",
-    install_requires=["numpy", "scipy", "PyYAML", "rich", "urdf-parser-py"],
-    extras_require={
-        "compiled": COMPILED,
-        "plots": PLOTS,
-        "replay": REPLAY,
-        "parquet": PARQUET,
-        "fleet": FLEET,
-        "models": MODELS,
-        "collisions": COLLISIONS,
-        "completion": COMPLETION,
-        "all": sorted({*COMPILED, *PLOTS, *REPLAY, *PARQUET, *FLEET, *MODELS, *COLLISIONS, *COMPLETION}),
-        "torch": ["torch"],
-        "jax": ["jax"],
-        "test": TEST,
-    },
+    install_requires=NEEDED,
+    extras_require=EXTRAS,
     zip_safe=False,
     entry_points={"console_scripts": COMMANDS + (EXECUTABLES if FOR_ROS else [])},
 )

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from rbd_dynamics.cli.arguments import make_parser
 from rbd_dynamics.cli.usage_error import UsageError
 from rbd_dynamics.early_signals import leave_command
+from rbd_dynamics.extras import remedy
 
 #: exit codes, besides 0: fine, and 1: the answer is bad news
 CANNOT, FAULT, INTERRUPTED = 2, 70, 130
@@ -45,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         if not error.name or error.name.startswith("rbd_dynamics."):
             return _fault(error)
-        _say(f"rbd_dynamics: this needs the module {error.name!r}, which is not installed: {_one_line(error)}")
+        told = _one_line(error)
+        if (command := remedy(error.name)) not in told:
+            told = command
+        _say(f"rbd_dynamics: this needs the module {error.name!r}, which is not installed: {told}")
         return CANNOT
     except MemoryError:
         _say("rbd_dynamics: there is not enough memory for this")

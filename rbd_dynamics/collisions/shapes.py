@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints.placements import checked_placement
+from rbd_dynamics.extras import needed
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -110,9 +111,7 @@ def coal() -> ModuleType:
     try:
         import coal as library
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "contact between shapes needs the package coal: pip install coal", name="coal"
-        ) from None
+        raise ModuleNotFoundError(needed("coal"), name="coal") from None
     return library
 
 

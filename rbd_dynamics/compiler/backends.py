@@ -19,6 +19,7 @@ from rbd_dynamics.compiler.identity import compiler_digest, identify, program_di
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
+from rbd_dynamics.extras import remedy
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
@@ -137,7 +138,7 @@ def _llvm_problem() -> str | None:
     """Why machine code cannot be used here, or None."""
     try:
         if importlib.util.find_spec("llvmlite") is None:
-            raise ModuleNotFoundError("No module named 'llvmlite'")
+            raise ModuleNotFoundError(remedy("llvmlite"))
         from rbd_dynamics.compiler import native
 
         native.target_name()  # loads it, unless it is known what it says

@@ -14,6 +14,8 @@ from rbd_dynamics.compiler.llvm_ir import emit_llvm
 from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Program
 
+#: of LLVM: the first whose pointers have no types. LLVM 15 knows both kinds, but llvmlite 0.44 asks it for types
+OPAQUE = 16
 #: LLVM's contexts are not for several threads at once, and llvmlite has a lock of its own, which a fork must find free
 llvm_lock = QuietLock()
 
@@ -57,7 +59,7 @@ def compile_object(program: Program) -> bytes:
     import llvmlite.binding as llvm
 
     _, width, _ = _target()
-    opaque = llvm.llvm_version_info[0] >= 15
+    opaque = llvm.llvm_version_info[0] >= OPAQUE
     return _emitted(
         emit_llvm(program, width, opaque) + "\n" + emit_kernel_entries(program.signature, opaque), passes=False
     )
@@ -66,7 +68,7 @@ def compile_object(program: Program) -> bytes:
 def compile_text(text: str) -> bytes:
     """The object file of IR that is to go through LLVM's passes: with names on the stack, loops, functions to inline.
 
-    Its pointers are opaque, so it needs LLVM 15.
+    Its pointers are opaque, see `loops_problem`.
     """
     return _emitted(text, passes=True)
 
@@ -82,7 +84,7 @@ class Processor(NamedTuple):
 
 
 def compile_for(text: str, processor: Processor) -> bytes:
-    """The object file of IR, through LLVM's passes, for any processor that llvmlite knows. It needs LLVM 15."""
+    """The object file of IR, through LLVM's passes, for any processor that llvmlite knows; see `loops_problem`."""
     import llvmlite.binding as llvm
 
     with llvm_lock:
@@ -108,8 +110,8 @@ def loops_problem() -> str | None:
     """Why `compile_text` cannot be used here, or None."""
     import llvmlite.binding as llvm
 
-    if llvm.llvm_version_info[0] < 15 or not hasattr(llvm, "create_pass_builder"):
-        return f"llvmlite with LLVM {llvm.llvm_version_info[0]} is too old for loops"
+    if llvm.llvm_version_info[0] < OPAQUE or not hasattr(llvm, "create_pass_builder"):
+        return f"llvmlite with LLVM {llvm.llvm_version_info[0]} is too old for loops: 0.45 is the first that is not"
     return None
 
 

@@ -24,6 +24,7 @@ from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM, SHORT_VIA_POINTS, VIA_POINTS, Motion, fastest, shares_of_limits
 from rbd_dynamics.demo.processes import NodeDied, Processes, isolated_environment, missing_for_demo
 from rbd_dynamics.example_robots import PACKAGE, robots
+from rbd_dynamics.extras import remedy
 
 if TYPE_CHECKING:
     from rbd_dynamics.demo.client import Client
@@ -38,8 +39,8 @@ NEEDED = (
     ("rbd_dynamics_interfaces.srv", "run `make setup`, or build the workspace with colcon and source it"),
     ("sensor_msgs.msg", ROS_REMEDY),
     ("trajectory_msgs.msg", ROS_REMEDY),
-    ("matplotlib", "pip install matplotlib"),
-    ("rosbags.rosbag2", "pip install rosbags"),
+    ("matplotlib", remedy("matplotlib")),
+    ("rosbags.rosbag2", remedy("rosbags")),
 )
 SETTLE = 0.5  # s after a motion
 SETTLES = (0.5, 2.0, 8.0)  # s before it, in each attempt
@@ -51,7 +52,7 @@ def run(folder: Path, short: bool = False) -> int:
     """The exit code: 0, 1 where something did not work, 2 where something is missing."""
     missing = missing_for_demo(NEEDED)
     if panda.DESCRIPTION not in robots():
-        missing.append(f"the Panda's URDF: pip install {PACKAGE}")
+        missing.append(f"the Panda's URDF ({PACKAGE}): pip install 'rbd_dynamics[robots]'")
     if missing:
         print("rbd_dynamics demo: missing\n  " + "\n  ".join(missing), file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rbd_dynamics.extras import needed
 from rbd_dynamics.model.by_name import unknown
 
 
@@ -49,6 +50,10 @@ def check_targets(names: Iterable[str], *, single: bool) -> list[str]:
     if chosen:
         from rbd_dynamics.compiler.native import loops_problem
 
-        if (problem := loops_problem()) is not None:
+        try:
+            problem = loops_problem()
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(needed("llvmlite"), name="llvmlite") from None
+        if problem is not None:
             raise ValueError(f"target {chosen[0]!r} cannot be compiled: {problem}")
     return chosen

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rbd_dynamics.extras import needed
 from rbd_dynamics.formats.mjcf_actuators import efforts_and_rotors
 from rbd_dynamics.formats.mjcf_equalities import Equalities, read_equalities
 from rbd_dynamics.formats.mjcf_names import Names
@@ -90,7 +91,7 @@ def _compiled(source: Source, findings: Findings) -> Any:
     if copies > MOST_COPIES:
         raise ModelError(f"{source.where}: <replicate> and the like ask for more than {MOST_COPIES} copies")
     if importlib.util.find_spec("mujoco") is None:
-        raise ModelError(f"{source.where} is MJCF: install mujoco to read it (pip install mujoco)")
+        raise ModelError(f"{source.where}: {needed('mujoco')}")
     mujoco = _mujoco()
     try:
         with _warnings_told(mujoco, source.where, findings):

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rbd_dynamics.extras import needed
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import is_xacro, local_tag
 from rbd_dynamics.model.errors import ModelError
@@ -38,7 +39,7 @@ def is_to_expand(source: Source, root: ET.Element) -> bool:
 def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
     """The URDF of a xacro; arguments: of `<xacro:arg>`, by name. Raises ModelError."""
     if importlib.util.find_spec("xacro") is None:
-        raise ModelError(f"{source.where} is a xacro: install the package xacro to read it (pip install xacro)")
+        raise ModelError(f"{source.where}: {needed('xacro')}")
     if source.path is not None:
         return _run(source, source.path.resolve(), packages, arguments)
     import tempfile

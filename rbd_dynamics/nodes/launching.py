@@ -14,6 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from rbd_dynamics.extras import needed
 from rbd_dynamics.nodes.interface.every import INTERFACES
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 
@@ -202,7 +203,7 @@ def _expanded(value: Mapping[str, str]) -> str:
     try:
         import xacro
     except ImportError as error:
-        raise RuntimeError("xacro is not installed; expand the file elsewhere and give it as urdf") from error
+        raise RuntimeError(f"{needed('xacro')}; or expand the file elsewhere and give it as urdf") from error
     pairs = [argument.split(":=", 1) for argument in value["xacro_args"].split()]
     for pair in pairs:
         if len(pair) != 2:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.packages import require
+from rbd_dynamics.extras import require
 from rbd_dynamics.replay.whole_files import named
 
 Array = NDArray[np.float64]

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.extras import require
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.joint_state_bag import JointStateBag
-from rbd_dynamics.replay.packages import require
 from rbd_dynamics.replay.segmentation import Segment
 from rbd_dynamics.replay.whole_files import named
 

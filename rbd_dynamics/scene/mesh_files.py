@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.extras import OPTIONAL, needed
 from rbd_dynamics.scene.triangles import Mesh, simplified, welded
 
 LARGEST = 64_000_000  # bytes of a file that is read: more is no robot's link
@@ -82,7 +83,8 @@ def mesh_of(path: Path, most: int) -> Mesh:
             raise ValueError(f"has {state.st_size / 1e6:.0f} MB, more than {LARGEST / 1e6:.0f}")
         return _mesh_of(path, most, state.st_mtime_ns)
     except ModuleNotFoundError as error:
-        raise ValueError(f"{path}: needs the package {error.name}: pip install {error.name}") from error
+        told = needed(error.name) if error.name in OPTIONAL else f"needs the module {error.name}"
+        raise ValueError(f"{path}: {told}") from error
     except Exception as error:  # whatever trimesh raises for what is in a file
         raise ValueError(f"{path}: {' '.join(str(error).split()) or type(error).__name__}") from error
 

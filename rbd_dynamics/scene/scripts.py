@@ -9,8 +9,10 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+from rbd_dynamics.extras import needed
+
 TEMPLATE = ("resources", "templates", "viewer.zip"), "viewer.html.template"
-NEEDED = "the view in 3-D needs the package trimesh (4.8.3 or newer): pip install trimesh"
+NEEDED = needed("trimesh", note="4.8.3 or newer")
 HEAD, LIBRARY, END = "/**\n * @license", ".THREE={}", "\n"
 
 

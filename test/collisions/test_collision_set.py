@@ -292,7 +292,8 @@ def test_sets_that_make_no_sense():
 
 def test_without_the_library_one_line_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(ModuleNotFoundError, match="^contact between shapes needs the package coal: pip install coal$"):
+    told = r"^contact between shapes needs the package coal: pip install 'rbd_dynamics\[collisions\]'$"
+    with pytest.raises(ModuleNotFoundError, match=told):
         CollisionSet(ONE, [FLOOR, CollisionShape("ball", "body", "sphere", size=(0.1,))])
 
 

@@ -13,6 +13,7 @@ from rbd_dynamics.cli.doctor import kernels, real_time, ros, run, software
 from rbd_dynamics.cli.doctor.findings import Looked
 from rbd_dynamics.cli.doctor.kernels import a_model, largest_difference
 from rbd_dynamics.compiler import cache
+from rbd_dynamics.extras import Optional
 from rbd_dynamics.robot import Robot
 
 
@@ -72,7 +73,7 @@ def test_the_tested_model_has_all_that_kernels_care_for():
 
 
 def test_a_module_that_is_missing_is_told_with_what_it_is_for(monkeypatch):
-    monkeypatch.setitem(software.OPTIONAL, "nonsense", ("no_such_module", "replay", "nonsense"))
+    monkeypatch.setitem(software.OPTIONAL, "no_such_module", Optional("nonsense", "replay", "nonsense needs"))
     monkeypatch.setitem(software.NEEDED, "necessity", "no_such_necessity")
     found = {each.name: each for each in software.look_at_software()}
     assert found["nonsense"].state == "note" and "rbd_dynamics[replay]" in found["nonsense"].advice

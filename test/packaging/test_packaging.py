@@ -17,6 +17,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from helpers.paths import ROOT
 
+from rbd_dynamics import extras
+
 PACKAGES = {
     "rbd_dynamics": (ROOT, "ament_python"),
     "rbd_dynamics_interfaces": (ROOT / "rbd_dynamics_interfaces", "ament_cmake"),
@@ -26,9 +28,9 @@ INTERFACES = sorted(
     path.relative_to(ROOT / "rbd_dynamics_interfaces").as_posix()
     for path in (ROOT / "rbd_dynamics_interfaces").glob("[ams]*/*.*")
 )
-#: Imports that a plain checkout of the package can do without; each is found at run time or replaced.
-OPTIONAL = {"llvmlite", "numba", "rosbags", "plotly", "pyarrow", "distributed", "mujoco", "pinocchio"}
-OPTIONAL |= {"trimesh", "collada", "coal", "argcomplete"}
+#: Imports that a plain checkout of the package can do without; each is found at run time or replaced. Some have keys of
+#: rosdep all the same.
+OPTIONAL = set(extras.OPTIONAL) - {"matplotlib", "xacro"}
 OPTIONAL |= {"lz4", "compression", "backports"}  # come with rosbags, or with Python
 #: Name of the import: name of the rosdep key.
 ROSDEP = {
@@ -255,5 +257,5 @@ def test_lock_file_holds_every_pinned_requirement(locks: tuple[str, ...], sets: 
 def test_scripts_are_well_formed() -> None:
     bash = shutil.which("bash")
     assert bash
-    for script in ("run", "test", "lint", "lock", "docs", "environment.bash"):
+    for script in ("run", "test", "lint", "lock", "docs", "wheel", "environment.bash"):
         subprocess.run([bash, "-n", str(ROOT / "scripts" / script)], check=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from helpers.paths import ROOT
 
 PACKAGES = {"rbd_dynamics": ROOT, "rbd_dynamics_interfaces": ROOT / "rbd_dynamics_interfaces"}
@@ -33,13 +35,20 @@ RELEASED = """# Changelog
 """
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("changelog_rst", ROOT / "scripts" / "changelog_rst.py")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def script_called(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    return script_called("changelog_rst")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -85,3 +94,57 @@ def test_manifest_declares_what_launch_files_and_tests_use():
     declared = {kind: {element.text for element in root.iter(kind)} for kind in ("exec_depend", "test_depend")}
     assert {"xacro", "control_msgs", "launch", "launch_ros"} <= declared["exec_depend"]
     assert {"example-robot-data", "pinocchio", "python3-pytest", "python3-hypothesis"} <= declared["test_depend"]
+
+
+# --- on a code host -----------------------------------------------------------------------------
+
+
+def test_release_notes_are_the_section_of_that_version():
+    notes = script_called("release_notes").notes
+    assert notes("1.2.0", RELEASED) == "### Fixed\n\n- Another: [a page](docs/safety.md), `__init__`.\n"
+    assert notes("1.1.0", RELEASED) == "- The first one.\n"
+    for version in ("1.1", "1.3.0", "Unreleased"):
+        with pytest.raises(ValueError, match=f"has no section on {version}"):
+            notes(version, RELEASED)
+
+
+def test_a_tag_that_is_not_the_version_is_refused():
+    check = script_called("release_notes").check_version
+    check("1.2.0", '__version__ = "1.2.0"\n')
+    with pytest.raises(ValueError, match=r"is not of version 1\.2\.1"):
+        check("1.2.1", '__version__ = "1.2.0"\n')
+
+
+def steps(workflow: dict) -> list[dict]:
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_what_there_is(path):
+    """Each step uses an action of a named version, or runs a command; those of this repository exist."""
+    workflow = yaml.safe_load(path.read_text())
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for step in steps(workflow):
+        assert ("uses" in step) != ("run" in step)
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[\w./-]+", step.get("uses", "a/b@v1"))
+        words = shlex.split(step.get("run", "true"))
+        if words[0] == "make":
+            assert words[1] in targets
+        for word in words:
+            if word.startswith(("scripts/", ".ci/", "requirements/")):
+                assert (ROOT / word).exists(), word
+    for job in workflow["jobs"].values():
+        assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+
+
+def test_library_and_wheel_are_tested_on_every_python_that_is_promised():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    promised = re.search(
+        r"Python :: 3\.\{minor\}\" for minor in range\((\d+), (\d+)\)", (ROOT / "setup.py").read_text()
+    )
+    pythons = [f"3.{minor}" for minor in range(int(promised[1]), int(promised[2]))]
+    assert pythons == ["3.10", "3.11", "3.12", "3.13"]
+    for name in ("library", "wheel"):
+        assert jobs[name]["strategy"]["matrix"]["python"] == pythons
+    assert " ".join(pythons) in (ROOT / "scripts" / "wheel").read_text()
+    assert {"lint", "library", "wheel", "ros", "docs", "installed"} <= set(jobs)

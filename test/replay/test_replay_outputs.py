@@ -140,13 +140,18 @@ def test_formats_are_checked_before_anything_is_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("package", "form", "what"),
-    [("plotly", "html", "the report"), ("matplotlib", "png", "pictures"), ("pyarrow", "parquet", "a Parquet file")],
+    ("package", "form", "what", "extra"),
+    [
+        ("plotly", "html", "the report", "replay"),
+        ("matplotlib", "png", "pictures", "plots"),
+        ("pyarrow", "parquet", "a Parquet file", "parquet"),
+    ],
 )
-def test_a_missing_package_is_told_before_the_work(tmp_path, monkeypatch, package, form, what):
+def test_a_missing_package_is_told_before_the_work(tmp_path, monkeypatch, package, form, what, extra):
     monkeypatch.setitem(sys.modules, package, None)
     recording = bag(tmp_path / "run", count=300)
-    with pytest.raises(ValueError, match=f"{what} needs? the package {package}: pip install {package}"):
+    told = rf"{what} needs? the package {package}: pip install 'rbd_dynamics\[{extra}\]'$"
+    with pytest.raises(ValueError, match=told):
         run_job(Job(recording, tmp_path / "out", formats=(form,)))
     assert not (tmp_path / "out").exists()
 

@@ -299,7 +299,11 @@ def test_parquet_without_pyarrow_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert main(["replay", str(path)]) == 2
-    assert capsys.readouterr().err.strip().endswith("a Parquet file needs the package pyarrow: pip install pyarrow")
+    assert (
+        capsys.readouterr()
+        .err.strip()
+        .endswith("a Parquet file needs the package pyarrow: pip install 'rbd_dynamics[parquet]'")
+    )
 
 
 def test_a_table_has_no_description(tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from html import escape
 from pathlib import Path
 from time import process_time
 from types import SimpleNamespace
@@ -357,8 +358,8 @@ def test_without_trimesh_one_line_says_so(tmp_path, monkeypatch):
     robot = drawn_robot(found, summary, URDF, MeshFinder())
     write_html(tmp_path / "report.html", summary, series, robot=robot)
     page = (tmp_path / "report.html").read_text()
-    assert page.count("The robot is not drawn: the view in 3-D needs the package trimesh (4.8.3 or newer): "
-                      "pip install trimesh.") == 1  # fmt: skip
+    told = "the view in 3-D needs the package trimesh (4.8.3 or newer): pip install 'rbd_dynamics[show]'."
+    assert page.count(f"The robot is not drawn: {escape(told)}") == 1
     assert "RobotView" not in page and 'class="with-robot"' not in page
 
 

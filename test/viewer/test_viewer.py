@@ -274,7 +274,7 @@ def test_without_trimesh_one_line_says_so(monkeypatch):
 
     monkeypatch.setattr(scripts, "find_spec", lambda name: None)
     scripts._three.cache_clear()
-    with pytest.raises(ValueError, match=r"needs the package trimesh .*: pip install trimesh"):
+    with pytest.raises(ValueError, match=r"needs the package trimesh .*: pip install 'rbd_dynamics\[show\]'$"):
         scene_scripts()
     scripts._three.cache_clear()
 

@@ -13,6 +13,7 @@ import numpy as np
 from rbd_dynamics.cli.doctor.findings import Looked
 from rbd_dynamics.compiler import cache, cache_size
 from rbd_dynamics.compiler.backends import Backend, best_backend
+from rbd_dynamics.extras import remedy
 from rbd_dynamics.model import Model, ModelBuilder
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
 from rbd_dynamics.robot import Robot
@@ -29,7 +30,7 @@ def look_at_kernels() -> Iterator[Looked]:
         "backend",
         "the same programs in Python" if slow else "machine code (LLVM)",
         state="note" if slow else "fine",
-        advice="calls take a hundred times as long: pip install 'rbd_dynamics[compiled]'" if slow else "",
+        advice=f"calls take a hundred times as long: {remedy('llvmlite')}" if slow else "",
     )
     start = time.perf_counter()
     try:

@@ -12,23 +12,10 @@ from importlib.util import find_spec
 
 from rbd_dynamics import __version__
 from rbd_dynamics.cli.doctor.findings import Looked
+from rbd_dynamics.extras import OPTIONAL, needed
 
 #: {distribution: module}; imported, to see that they can be
 NEEDED = {"numpy": "numpy", "scipy": "scipy", "PyYAML": "yaml", "rich": "rich", "urdf-parser-py": "urdf_parser_py"}
-#: {distribution: (module, the extra that has it, what it is for)}
-OPTIONAL = {
-    "llvmlite": ("llvmlite", "compiled", "machine code: calls take microseconds, not milliseconds"),
-    "rosbags": ("rosbags", "replay", "reading recordings"),
-    "matplotlib": ("matplotlib", "plots", "pictures"),
-    "plotly": ("plotly", "replay", "reports as pages"),
-    "trimesh": ("trimesh", "replay", "meshes in reports"),
-    "pyarrow": ("pyarrow", "parquet", "Parquet files"),
-    "distributed": ("distributed", "fleet", "recordings on many processors"),
-    "xacro": ("xacro", "models", "xacro files"),
-    "mujoco": ("mujoco", "models", "MJCF files"),
-    "coal": ("coal", "collisions", "shapes that touch"),
-    "argcomplete": ("argcomplete", "completion", "completion of commands by the tab key"),
-}
 
 
 def look_at_software() -> Iterator[Looked]:
@@ -42,12 +29,11 @@ def look_at_software() -> Iterator[Looked]:
             yield Looked(name, told, state="broken", advice=f"pip install {name}")
         else:
             yield Looked(name, _version(name))
-    for name, (module, extra, purpose) in OPTIONAL.items():
+    for module, optional in OPTIONAL.items():
         if find_spec(module) is None:
-            advice = f"{purpose}: pip install 'rbd_dynamics[{extra}]'"
-            yield Looked(name, "not installed", state="note", advice=advice)
+            yield Looked(optional.package, "not installed", state="note", advice=needed(module))
         else:
-            yield Looked(name, _version(name))
+            yield Looked(optional.package, _version(optional.package))
 
 
 def _version(distribution: str) -> str:

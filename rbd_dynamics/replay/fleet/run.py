@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 
+from rbd_dynamics.extras import require
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
-from rbd_dynamics.replay.packages import require
 
 TIMEOUT = 10.0  # s, for a scheduler to answer
 Report = Callable[[Result], None]

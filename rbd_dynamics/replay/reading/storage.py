@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.extras import needed
 from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.replay.log import Log
@@ -88,7 +89,7 @@ def zstd() -> Any:
         try:
             from backports import zstd as module
         except ImportError:
-            raise RecordingError("compressed recordings need rosbags: pip install rosbags") from None
+            raise RecordingError(f"compressed {needed('rosbags')}") from None
     return module
 
 
@@ -107,7 +108,7 @@ def decompressed(data: bytes, compression: str, partial: bool = False) -> bytes:
         try:
             from lz4 import frame
         except ImportError:
-            raise RecordingError("compressed recordings need rosbags: pip install rosbags") from None
+            raise RecordingError(f"compressed {needed('rosbags')}") from None
         return _all_frames(frame.LZ4FrameDecompressor, data, partial)
     raise RecordingError(f"unknown compression {excerpt(compression)}")
 

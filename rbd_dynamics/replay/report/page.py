@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.replay.packages import require
+from rbd_dynamics.extras import require
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.drives import drives_section
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note

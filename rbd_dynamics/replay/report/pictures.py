@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.replay.packages import require
+from rbd_dynamics.extras import require
 from rbd_dynamics.replay.report.figures import COLORS, torque_signals
 from rbd_dynamics.replay.series import Series
 from rbd_dynamics.replay.whole_files import whole_file
