@@ -116,7 +116,10 @@ class Description:
                 self.add(content)
 
     def _add_instance(self, value: Any) -> None:
-        """An object of a class written in Python, all of whose state is in its dictionary."""
+        """An object of a class written in Python, all of whose state is in its dictionary.
+
+    A class names in `NOT_COMPUTED_WITH` what of it no algorithm reads.
+    """
         cls = type(value)
         if cls.__module__ in ("typing", "types"):  # a type as annotations have it
             self.lines.append(f"type {value!r}")
@@ -128,7 +131,12 @@ class Description:
         self.add(cls)
         if not hasattr(value, "__dict__"):
             raise Indescribable(f"a {cls.__module__}.{cls.__qualname__}")
-        state = {k: v for k, v in vars(value).items() if not isinstance(_static(cls, k), functools.cached_property)}
+        without = getattr(cls, "NOT_COMPUTED_WITH", ())
+        state = {
+            name: content
+            for name, content in vars(value).items()
+            if name not in without and not isinstance(_static(cls, name), functools.cached_property)
+        }
         self._add(f"object {len(state)}", *(x for item in state.items() for x in item))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,6 +130,8 @@ class Model:
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
     source: str | None = field(default=None, compare=False)  # the URDF's file, if it was one: it has the shapes
+
+    NOT_COMPUTED_WITH: ClassVar = frozenset({"source"})  # a kernel is the same wherever the file lies
 
     def __repr__(self) -> str:
         return f"<Model {in_a_line(self)}>"

@@ -387,6 +387,18 @@ def test_nothing_is_traced_at_a_second_start(backend, traced):
     assert traced == []
 
 
+@pytest.mark.parametrize("backend", COMPILED)
+def test_nothing_is_traced_of_a_robot_whose_file_lies_elsewhere(backend, traced, tmp_path):
+    needs(backend)
+    for name in ("here.urdf", "there.urdf"):
+        (tmp_path / name).write_text(ARM)
+    Robot(load_urdf(tmp_path / "here.urdf"), backend=backend).compile("bias")
+    assert len(traced) == 1
+    for model in (load_urdf(tmp_path / "there.urdf"), load_urdf(ARM)):
+        Robot(model, backend=backend).compile("bias")
+    assert len(traced) == 1
+
+
 PROGRAMS = """
 import json, sys
 from rbd_dynamics import load_urdf
