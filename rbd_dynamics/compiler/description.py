@@ -118,8 +118,8 @@ class Description:
     def _add_instance(self, value: Any) -> None:
         """An object of a class written in Python, all of whose state is in its dictionary.
 
-    A class names in `NOT_COMPUTED_WITH` what of it no algorithm reads.
-    """
+        A class names in `NOT_COMPUTED_WITH` what of it no algorithm reads.
+        """
         cls = type(value)
         if cls.__module__ in ("typing", "types"):  # a type as annotations have it
             self.lines.append(f"type {value!r}")
