@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT
+from benchmarks.faults.cartesian_judge import LARGEST_ACCELERATIONS, LARGEST_FORCE, LARGEST_MOMENT, LARGEST_SPEEDS
 from benchmarks.faults.faults import Client, Faults
 from benchmarks.faults.memory import Memory
 from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
@@ -52,6 +52,7 @@ def parameters(kind: str) -> dict[str, Any]:
             **common, "tool_frame": TOOL, "missing_velocity": "refuse", "largest_force": LARGEST_FORCE,
             "largest_moment": LARGEST_MOMENT, "stiffness": [500.0], "rotational_stiffness": [30.0],
             "stiffness_time": 0.0, "tank_size": 0.0,  # springs become stiffer at once
+            "velocity_limits": LARGEST_SPEEDS.tolist(), "acceleration_limits": LARGEST_ACCELERATIONS.tolist(),
         }  # fmt: skip
     from scipy.spatial.transform import Rotation
 

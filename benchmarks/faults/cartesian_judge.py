@@ -24,8 +24,11 @@ Array = NDArray[np.float64]
 
 LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
 LARGEST_MASS, LARGEST_INERTIA = 200.0, 20.0  # kg, kg m^2: the node's defaults
-#: N m beyond what is held up, on the way: the largest force and moment, the damper and the model of a slow motion
-MOST_BEYOND_WEIGHT = 60.0
+#: of the wanted motion, for the angular and for the linear part: rad/s and m/s, and per s; parameters of the campaign
+LARGEST_SPEEDS = np.repeat([1.0, 0.25], 3)
+LARGEST_ACCELERATIONS = np.repeat([5.0, 2.0], 3)
+AWAY = 0.1  # rad by which the posture that acts is off at most
+MARGIN = 2.0  # N m, of the way: Coriolis terms of a slow motion
 ARRIVES = 4.0  # s after a wish, at most
 NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
 NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
@@ -80,6 +83,23 @@ class ToolSettings(Settings):
         a = self.posture_kp * (held.posture - q) - self.posture_kd * v
         parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
+
+    def on_the_way(self, model: Oracle, q: Array, v: Array, stamp: int) -> tuple[Array, Array]:
+        """Bounds of the torque while the tool is wanted anywhere, and moves as fast as its limits allow.
+
+        Weight and what damps the robot's own motion are known; the rest is bounded for each joint: the spring by the
+        largest force and moment, what damps the wanted motion, what accelerates it, and the pull of the posture.
+        """
+        tool = tool_at(model, q, v, stamp)
+        damping, effective = self.dampers(tool), np.linalg.inv(tool.mobility)
+        known = self.weight(model, q) - tool.J.T @ (damping * tool.twist) - tool.left_over(self.posture_kd * v)
+        moment, force = (np.linalg.norm(part, axis=0) for part in (tool.J[:3], tool.J[3:]))
+        free = tool.left_over(np.eye(len(q)))
+        room = moment * LARGEST_MOMENT + force * LARGEST_FORCE + MARGIN
+        room = room + np.abs(tool.J.T) @ (damping * LARGEST_SPEEDS)
+        room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
+        room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
+        return np.clip(known - room, -self.limits, self.limits), np.clip(known + room, -self.limits, self.limits)
 
     def weight(self, model: Oracle, q: Array) -> Array:
         return model.gravity(q) if "gravity" in self.terms else np.zeros(7)
@@ -160,7 +180,8 @@ class CartesianJudge(Judge):
                 return True
         for robot, payload, settings in self._combinations():
             assert isinstance(settings, ToolSettings)
-            if (np.abs(tau - settings.weight(oracle(robot, payload), q)) <= MOST_BEYOND_WEIGHT).all():
+            least, most = settings.on_the_way(oracle(robot, payload), q, v, stamp)
+            if (least <= tau).all() and (tau <= most).all():
                 self.counts.bounds += 1
                 return True
         return not asked and super().explained(stamp, tau, time)

@@ -139,6 +139,7 @@ class Judge:
         self._last_good = 0
         self._last_time = 0.0  # of the last effort, s
         self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
+        self._settings_before: deque[tuple[float, Settings]] = deque(maxlen=2)  # until when (s) they were in force
         self.waits, self.guards_waits = Waits(), Waits()
 
     # --- what is done to the node -----------------------------------------------------------------
@@ -267,16 +268,23 @@ class Judge:
             sent = [change.value for change in self._sent if change.part == part]
             return [getattr(self.now, part), *sent[: -LATEST - 1 : -1]]
 
-        some, all_of_them, together = [self.now.settings], [], self.now.settings
+        settings = self._settings_from(self.now.settings)
+        for time, known in self._settings_before:  # the first effort of a hold does not tell all of them apart
+            if self._last_time - time < UNSETTLED:
+                settings += self._settings_from(known)
+        parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
+        likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
+        return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
+
+    def _settings_from(self, known: Settings) -> list[Settings]:
+        """These and what they became by the changes that were sent."""
+        some, all_of_them, together = [known], [], known
         for k, change in enumerate(change for change in self._sent if change.part == "settings"):
             together = replace(together, **change.value)
             all_of_them.append(together)
             if k < LATEST:
-                some += [replace(known, **change.value) for known in some[:4]]
-        settings = [self.now.settings, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
-        parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
-        likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
-        return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
+                some += [replace(each, **change.value) for each in some[:4]]
+        return [known, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
 
     def _desired(self, stamp: int, time: float) -> Iterator[Desired]:
         now = self.now.desired
@@ -382,6 +390,8 @@ class Judge:
         if new is self.now:
             return
         old, self.now = self.now, new
+        if new.settings != old.settings and new.desired is not old.desired:
+            self._settings_before.append((self._last_time, old.settings))
         for part in ("robot", "payload", "settings", "desired"):
             if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
                 continue

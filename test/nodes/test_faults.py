@@ -443,8 +443,7 @@ def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
 
 def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity():
     """And finds a hold that began on the way, whatever it looked for a moment before."""
-    from benchmarks.faults.cartesian_judge import MOST_BEYOND_WEIGHT, Wish
-    from benchmarks.faults.robot import oracle
+    from benchmarks.faults.cartesian_judge import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     bare, robot = {"terms": ("inertia", "coriolis")}, "masses 100"
@@ -454,10 +453,61 @@ def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity(
     answer(stamps[100], first, robot, **bare)
     judge.event(1e-9 * stamps[101], "moves", 0.0)
     between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
-    assert np.abs(oracle("panda", None).gravity(judge.motion.state(stamps[102])[0])).max() > 0.5 * MOST_BEYOND_WEIGHT
     answer(stamps[102], between, robot, **bare)
     answer(stamps[103], held(stamps[102], robot=robot), robot, **bare)
     assert (judge.counts.exact, judge.counts.bounds, seen) == (1, 2, [])
+
+
+def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
+    """And no more than twice as much of the joints that bear the arm."""
+    from benchmarks.faults.cartesian_judge import (
+        LARGEST_ACCELERATIONS,
+        LARGEST_FORCE,
+        LARGEST_MOMENT,
+        LARGEST_SPEEDS,
+        ToolSettings,
+    )  # fmt: skip
+    from benchmarks.faults.robot import FINGERS, TOOL, description, oracle
+    from rbd_dynamics import Robot, load_urdf
+    from rbd_dynamics.control.cartesian_control import CartesianController
+    from rbd_dynamics.control.cartesian_gains import CartesianGains
+
+    judge, *_ = _cartesian()
+    robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
+    rng, model, shares = np.random.default_rng(5), oracle("panda", None), []
+    for _ in range(300):
+        chosen = {"stiffness": (rng.uniform(200, 800),), "rotational_stiffness": (rng.uniform(5, 40),),
+                  "damping_ratio": rng.uniform(0.3, 1.5), "posture_kp": rng.uniform(0, 40),
+                  "posture_kd": rng.uniform(1, 15)}  # fmt: skip
+        gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
+        controller = CartesianController(robot, TOOL, gains=gains)
+        stamp = BEGIN + int(rng.integers(1, 10**10))
+        q, v = judge.motion.state(stamp)
+        # the wanted motion as fast as it may be, half of the time so that all its forces are along one direction
+        way, off = rng.choice([-1.0, 1.0], 6), rng.standard_normal(6) * rng.choice([0.01, 1.0])
+        off = np.abs(off) * way if rng.random() < 0.5 else off
+        within = np.repeat([np.sqrt(1 / 3)], 6)  # limits are of the norm of each part
+        found = controller.step(
+            q, v, controller.chart(q) + off, rate=way * within * LARGEST_SPEEDS,
+            acceleration=way * within * LARGEST_ACCELERATIONS, posture=q + rng.uniform(-0.05, 0.05, 7),
+        ).wanted  # fmt: skip
+        settings = ToolSettings(**chosen, effort_limits=(1e6,))
+        least, most = settings.on_the_way(model, q, v, stamp)
+        assert (least < found).all() and (found < most).all()
+        shares.append(np.abs(found - 0.5 * (least + most)) / (0.5 * (most - least)))
+    assert np.max(shares, axis=0)[:4].min() > 0.5
+
+
+def test_judge_tells_settings_apart_that_the_first_effort_of_a_hold_does_not():
+    """With q where it is held any stiffness of the posture fits, also one of a change that never came."""
+    judge, seen, stamps, held, answer = _cartesian()
+    answer(stamps[100], held(stamps[90]))
+    judge.event(1e-9 * stamps[101], "settings", {"posture_kp": 16.0})  # never comes
+    judge.event(1e-9 * stamps[101], "settings", {"damping_ratio": 0.9})
+    judge.event(1e-9 * stamps[101], "unsettled", None)
+    for stamp in stamps[103:120]:
+        answer(stamp, held(stamps[103]), damping_ratio=0.9)
+    assert (judge.counts.exact, seen, judge.now.settings.posture_kp) == (18, [], 25.0)
 
 
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
