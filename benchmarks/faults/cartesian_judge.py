@@ -34,7 +34,7 @@ NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls i
 NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
 LIKELIEST = 3  # wishes that may have been carried out
-MOST_BASES = 12  # robots, loads and settings for which a hold is looked for
+MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 
 
 @dataclass(frozen=True, eq=False)

@@ -392,6 +392,8 @@ class Judge:
         old, self.now = self.now, new
         if new.settings != old.settings and new.desired is not old.desired:
             self._settings_before.append((self._last_time, old.settings))
+        if new.desired is not old.desired:
+            self._forget_what_a_start_forgets(new)
         for part in ("robot", "payload", "settings", "desired"):
             if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
                 continue
@@ -403,6 +405,12 @@ class Judge:
                 if came:
                     self._changes = [c for i, c in enumerate(self._changes) if c.part not in kinds or i > k]
                     break
+
+    def _forget_what_a_start_forgets(self, new: Situation) -> None:
+        """A node that has begun anew, as it does now, knows of nothing before but the description."""
+        starts = [change.time for change in self._sent if change.part == "anew"]
+        if starts and (new.settings, new.payload) == (self._start.settings, self._start.payload):
+            self._changes = [c for c in self._changes if c.part in ("robot", "anew") or c.time > starts[-1]]
 
     @staticmethod
     def _has_come(change: Change, old: Situation, new: Situation) -> bool:

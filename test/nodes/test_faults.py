@@ -510,6 +510,20 @@ def test_judge_tells_settings_apart_that_the_first_effort_of_a_hold_does_not():
     assert (judge.counts.exact, seen, judge.now.settings.posture_kp) == (18, [], 25.0)
 
 
+def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
+    judge, seen, stamps, held, answer = _cartesian()
+    answer(stamps[100], held(stamps[90]))
+    judge.event(1e-9 * stamps[101], "settings", {"posture_kp": 16.0})
+    judge.event(1e-9 * stamps[101], "payload", (1.0, (0.0, 0.0, 0.1), (0.0,) * 6))
+    judge.event(1e-9 * stamps[102], "robot", "masses 5")
+    judge.event(1e-9 * stamps[110], "anew", None)
+    judge.event(1e-9 * stamps[120], "settings", {"posture_kd": 3.0})
+    answer(stamps[150], held(stamps[150]))
+    assert [change.part for change in judge._changes] == ["robot", "anew", "settings"]
+    answer(stamps[151], held(stamps[150]), posture_kd=3.0)
+    assert [change.part for change in judge._changes] == ["robot", "anew"] and not seen
+
+
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
     from benchmarks.faults.cartesian_judge import ARRIVES, Wish
 
