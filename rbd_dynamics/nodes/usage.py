@@ -59,8 +59,14 @@ def _section(head: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         return
     yield from ("", head)
     for name, meaning in entries:
-        yield from textwrap.wrap(name, _width(), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-        yield from textwrap.wrap(meaning, _width(), initial_indent="      ", subsequent_indent="      ")
+        yield from _wrapped(name, 2, 4)
+        yield from _wrapped(meaning, 6, 6)
+
+
+def _wrapped(text: str, first: int, others: int) -> list[str]:
+    """Lines of the terminal's width with these indents; words keep their hyphens."""
+    indents = {"initial_indent": " " * first, "subsequent_indent": " " * others}
+    return textwrap.wrap(text, _width(), break_on_hyphens=False, **indents)
 
 
 def _width() -> int:

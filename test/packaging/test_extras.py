@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ OF_EXAMPLES = {"torch", "jax", "learning", "robots", "test", "all"}
 
 @pytest.fixture(scope="module")
 def setup() -> dict[str, object]:
-    pytest.importorskip("setuptools")
+    if find_spec("setuptools") is None:  # not imported here: it wants to be before distutils
+        pytest.skip("needs setuptools")
     code = "import setuptools, json; setuptools.setup = lambda **k: print(json.dumps(k)); exec(open('setup.py').read())"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, object] = json.loads(answer.stdout)
