@@ -65,8 +65,9 @@ def _section(head: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def _wrapped(text: str, first: int, others: int) -> list[str]:
     """Lines of the terminal's width with these indents; words keep their hyphens."""
-    indents = {"initial_indent": " " * first, "subsequent_indent": " " * others}
-    return textwrap.wrap(text, _width(), break_on_hyphens=False, **indents)
+    return textwrap.wrap(
+        text, _width(), initial_indent=" " * first, subsequent_indent=" " * others, break_on_hyphens=False
+    )
 
 
 def _width() -> int:
