@@ -139,7 +139,8 @@ class Judge:
         self._last_good = 0
         self._last_time = 0.0  # of the last effort, s
         self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
-        self._settings_before: deque[tuple[float, Settings]] = deque(maxlen=2)  # until when (s) they were in force
+        # until when (s) settings were in force, and what was to come then
+        self._settings_before: deque[tuple[float, Settings, list[Change]]] = deque(maxlen=2)
         self.waits, self.guards_waits = Waits(), Waits()
 
     # --- what is done to the node -----------------------------------------------------------------
@@ -268,23 +269,13 @@ class Judge:
             sent = [change.value for change in self._sent if change.part == part]
             return [getattr(self.now, part), *sent[: -LATEST - 1 : -1]]
 
-        settings = self._settings_from(self.now.settings)
-        for time, known in self._settings_before:  # the first effort of a hold does not tell all of them apart
+        settings = _with_changes(self.now.settings, self._sent)
+        for time, known, changes in self._settings_before:  # the first effort of a hold does not tell all of them apart
             if self._last_time - time < UNSETTLED:
-                settings += self._settings_from(known)
+                settings += _with_changes(known, changes)
         parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
         likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
         return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
-
-    def _settings_from(self, known: Settings) -> list[Settings]:
-        """These and what they became by the changes that were sent."""
-        some, all_of_them, together = [known], [], known
-        for k, change in enumerate(change for change in self._sent if change.part == "settings"):
-            together = replace(together, **change.value)
-            all_of_them.append(together)
-            if k < LATEST:
-                some += [replace(each, **change.value) for each in some[:4]]
-        return [known, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
 
     def _desired(self, stamp: int, time: float) -> Iterator[Desired]:
         now = self.now.desired
@@ -391,11 +382,14 @@ class Judge:
             return
         old, self.now = self.now, new
         if new.settings != old.settings and new.desired is not old.desired:
-            self._settings_before.append((self._last_time, old.settings))
+            self._settings_before.append((self._last_time, old.settings, self._sent))
         if new.desired is not old.desired:
             self._forget_what_a_start_forgets(new)
         for part in ("robot", "payload", "settings", "desired"):
             if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
+                continue
+            if part == "settings":
+                self._changes = _still_to_come(self._changes, new.settings)
                 continue
             kinds = ("desired", "points") if part == "desired" else (part,)
             for k, change in enumerate(self._changes):
@@ -414,8 +408,6 @@ class Judge:
 
     @staticmethod
     def _has_come(change: Change, old: Situation, new: Situation) -> bool:
-        if change.part == "settings":
-            return replace(old.settings, **change.value) == new.settings
         if change.part == "points":
             return isinstance(new.desired, Quintics) and new.desired.points is change.value
         if change.part == "desired":
@@ -529,3 +521,28 @@ class Judge:
             "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
             "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
         })  # fmt: skip
+
+
+def _with_changes(known: Settings, changes: list[Change]) -> list[Settings]:
+    """These settings, and what they become by changes: all of the first ones, the last ones first, then some."""
+    some, all_of_them, together = [known], [], known
+    for k, change in enumerate(change for change in changes if change.part == "settings"):
+        together = replace(together, **change.value)
+        all_of_them.append(together)
+        if k < LATEST:
+            some += [replace(each, **change.value) for each in some[:4]]
+    return [known, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
+
+
+def _still_to_come(changes: list[Change], settings: Settings) -> list[Change]:
+    """Without those of settings that have come, and those before them of the same parameters: they come in order."""
+    left: list[Change] = []
+    known: set[str] = set()  # parameters of which a later change has come
+    for change in reversed(changes):
+        if change.part == "settings":
+            if replace(settings, **change.value) == settings:
+                known |= change.value.keys()
+            if change.value.keys() <= known:
+                continue
+        left.append(change)
+    return left[::-1]

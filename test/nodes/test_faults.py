@@ -510,6 +510,20 @@ def test_judge_tells_settings_apart_that_the_first_effort_of_a_hold_does_not():
     assert (judge.counts.exact, seen, judge.now.settings.posture_kp) == (18, [], 25.0)
 
 
+def test_judge_knows_that_settings_come_in_order():
+    """Several may come between two efforts; what was wanted before of the same parameter will not come any more."""
+    judge, seen, stamps, held, answer = _cartesian()
+    first = held(stamps[90])
+    answer(stamps[100], first)
+    judge._unsettled = 0.0
+    for change in ({"posture_kp": 7.0}, {"damping_ratio": 0.9}, {"posture_kp": 8.0}, {"posture_kd": 3.0}):
+        judge.event(1e-9 * stamps[101], "settings", change)
+    answer(stamps[103], first, damping_ratio=0.9, posture_kp=8.0)
+    assert [change.value for change in judge._changes] == [{"posture_kd": 3.0}]
+    answer(stamps[104], first, damping_ratio=0.9, posture_kp=7.0)  # too late
+    assert (judge.counts.exact, judge.counts.wrong) == (2, 1)
+
+
 def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
     judge, seen, stamps, held, answer = _cartesian()
     answer(stamps[100], held(stamps[90]))
