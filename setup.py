@@ -28,7 +28,7 @@ EXTRAS = {
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
-# Large, and for examples alone: not in [all].
+# Large, and for examples alone: not in [all], and not tried by `scripts/wheel`.
 EXTRAS["torch"] = ["torch>=2.0"]
 EXTRAS["jax"] = ["jax>=0.4.20"]
 EXTRAS["learning"] = [*EXTRAS["torch"], *EXTRAS["jax"]]
