@@ -147,7 +147,13 @@ class Node:
 
 
 def run(
-    kinds: list[str], seconds: float, rate: float, seed: int, pause: float = 0.5, guard: bool = False
+    kinds: list[str],
+    seconds: float,
+    rate: float,
+    seed: int,
+    pause: float = 0.5,
+    guard: bool = False,
+    record: Path | None = None,
 ) -> dict[str, Any]:
     """A campaign; its report, of which "good" says whether nothing was wrong."""
     from rbd_dynamics.demo.ros_domain import own_domain
@@ -157,11 +163,13 @@ def run(
     with tempfile.TemporaryDirectory(prefix="faults_") as name:
         folder = Path(name)
         os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=str(folder / "log"))
-        return _Campaign(kinds, rate, seed, pause, folder, guard).run(seconds)
+        return _Campaign(kinds, rate, seed, pause, folder, guard, record).run(seconds)
 
 
 class _Campaign:
-    def __init__(self, kinds: list[str], rate: float, seed: int, pause: float, folder: Path, guard: bool) -> None:
+    def __init__(
+        self, kinds: list[str], rate: float, seed: int, pause: float, folder: Path, guard: bool, record: Path | None
+    ) -> None:
         self._guard = guard
         self._kinds, self._rate, self._seed, self._pause, self._folder = kinds, rate, seed, pause, folder
         context = multiprocessing.get_context("spawn")
@@ -171,7 +179,7 @@ class _Campaign:
         self._controls = {kind: context.Array("d", 3, lock=False) for kind in kinds}
         theirs, self._events = context.Pipe(duplex=False)
         self._results = context.Queue()
-        arguments = (kinds, self._motions, self._rings, theirs, self._results)
+        arguments = (self._motions, self._rings, theirs, self._results, record)
         self._judge = context.Process(target=watch, args=arguments, daemon=True)
         self._senders = [
             context.Process(
@@ -292,7 +300,7 @@ class _Campaign:
 
     def _take(self, result: tuple[str, Any]) -> Any:
         kind, value = result
-        if kind in ("end", "report"):
+        if kind == "end":
             return value
         self._violations.append({"node": kind, "seed": self._seed, **value})
         print(json.dumps(self._violations[-1]), file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 KEPT = 4000  # samples
 LOOK = 0.25  # s between two looks for threads
+Sample = tuple[float, float, float]  # wall clock; waits of the main thread, of all that run Python; s
 
 
 class Waits:
@@ -22,7 +23,7 @@ class Waits:
         self._looked = 0.0
         self._last: dict[str, int] = {}  # ns
         self._sums = (0, 0)  # ns: of the main thread, of all that run Python
-        self._samples: deque[tuple[float, float, float]] = deque(maxlen=KEPT)  # time, and these sums, in s
+        self._samples: deque[Sample] = deque(maxlen=KEPT)
 
     def follow(self, pid: int, proc: Path = Path("/proc")) -> None:
         """A process that has started."""
@@ -31,8 +32,16 @@ class Waits:
         self._samples.clear()
 
     def sample(self, time: float) -> None:
+        self.add(self.read(time))
+
+    def add(self, sample: Sample | None) -> None:
+        if sample is not None:
+            self._samples.append(sample)
+
+    def read(self, time: float) -> Sample | None:
+        """None: there is no such process, or no longer."""
         if self._folder is None:
-            return
+            return None
         try:
             if not 0.0 <= time - self._looked < LOOK:
                 self._looked = time
@@ -42,7 +51,7 @@ class Waits:
                     middleware = (self._folder / name / "comm").read_text().startswith("dds.")
                     self._files[name] = None if middleware else self._folder / name / "schedstat"
         except OSError:
-            return  # it has ended
+            return None  # it has ended
         main, python = self._sums
         for name, file in self._files.items():
             if file is None:
@@ -56,7 +65,7 @@ class Waits:
             python += more
             main += more if name == self._main else 0
         self._sums = (main, python)
-        self._samples.append((time, 1e-9 * main, 1e-9 * python))
+        return time, 1e-9 * main, 1e-9 * python
 
     def between(self, begin: float, end: float, python: bool = False) -> float:
         """s, at most, of the main thread, or of all that run Python together: from the last sample before `begin` to

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's process: takes what the nodes publish, with the time at which it was written, and judges it on line."""
+"""The judge's process: takes what the nodes publish, with the time at which it was written, and judges it on line.
+What it took can be recorded, and judged again."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ import contextlib
 import threading
 import time
 from collections import Counter, deque
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +19,10 @@ import numpy as np
 from benchmarks.faults.cartesian_judge import CartesianJudge
 from benchmarks.faults.hybrid_judge import HybridJudge
 from benchmarks.faults.judge import KEPT, Judge
+from benchmarks.faults.recording import Recording, recorded
 from benchmarks.faults.robot import Motion
 from benchmarks.faults.sender import RING
+from benchmarks.faults.waits import Sample, Waits
 
 JUDGES = {"hybrid_controller": HybridJudge, "cartesian_controller": CartesianJudge}
 PERIOD = 0.004  # s between two looks
@@ -28,18 +34,31 @@ KNOWN = 3  # s for which the node's commands are remembered, to be told from the
 TURN = 0.05  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
 
 
-class Watch:
-    """One node: its topics, its judge, and which states it has answered."""
+@dataclass
+class Arrived:
+    """What a look at a node found."""
 
-    def __init__(self, node: Any, kind: str, motion: Motion, ring: Any, tell: Any) -> None:
+    now: float  # s, wall clock
+    efforts: list[tuple[int, int, bytes]]  # published, stamp (ns), float64
+    commands: list[tuple[int, bytes]]  # published, float64
+    guarded: list[tuple[int, bytes]]  # those of its guard
+    tasks: list[int]  # stamps of its task states
+    states: list[int]  # stamps of what was sent to it
+    lateness: int  # of their sender, ns
+    waits: Sample | None
+    guards_waits: Sample | None
+
+
+class Topics:
+    """Of one node and its guard, and the states that are sent to it."""
+
+    def __init__(self, node: Any, kind: str, ring: Any) -> None:
         from rclpy.qos import QoSProfile
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
         from rbd_dynamics_interfaces.msg import TaskState
 
-        self.kind = kind
-        self.judge = JUDGES.get(kind, Judge)(motion, ring, tell)
         qos = QoSProfile(depth=5000)
 
         def ignore(message: Any) -> None:
@@ -49,19 +68,8 @@ class Watch:
         self._efforts = node.create_subscription(JointState, f"{prefix}/effort", ignore, qos)
         self._commands = node.create_subscription(Float64MultiArray, f"{prefix}/commands", ignore, qos)
         self._guarded = node.create_subscription(Float64MultiArray, f"/{kind}/guard/commands", ignore, qos)
-        self._guards: deque[tuple[int, np.ndarray]] = deque()  # its commands
-        self._sent: dict[bytes, int] = {}  # the node's, and when
         self._tasks = node.create_subscription(TaskState, f"{prefix}/task_state", ignore, qos)
-        self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
-        self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
         self._ring, self._seen = ring, 0
-        self._lateness = 0.0
-        self._open: deque[int] = deque()  # stamps sent
-        self._answered: set[int] = set()
-        self.excused: dict[float, float] = {}  # begin: end
-        self.unanswered = self.unanswered_excused = 0
-        self.longest_gap = self.longest_gap_excused = 0.0
-        self._last = 0
 
     @staticmethod
     def _take(subscription: Any) -> Any:
@@ -72,30 +80,67 @@ class Watch:
                 return
             yield taken[0], taken[1]["source_timestamp"]
 
-    def look(self, known: int) -> None:
-        """known: the time (ns) until which everything that was done to the node is known here."""
+    def look(self, waits: Waits, guards_waits: Waits) -> Arrived:
         now = time.time()
-        self.judge.waits.sample(now)
-        self.judge.guards_waits.sample(now)
-        for message, published in self._take(self._efforts):
-            stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-            self._waiting.append((published, stamp, np.array(message.effort)))
-        for message, published in self._take(self._commands):
-            self._alone.append((published, np.array(message.data)))
-            self._sent[self._alone[-1][1].tobytes()] = published
-        for message, published in self._take(self._guarded):
-            self._guards.append((published, np.array(message.data)))
-        for message, _ in self._take(self._tasks):
-            self.judge.task_state(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)  # type: ignore[attr-defined]
+        sampled = waits.read(now), guards_waits.read(now)
+        efforts = [(at, _stamp(m), np.array(m.effort).tobytes()) for m, at in self._take(self._efforts)]
+        commands = [(at, np.array(m.data).tobytes()) for m, at in self._take(self._commands)]
+        guarded = [(at, np.array(m.data).tobytes()) for m, at in self._take(self._guarded)]
+        tasks = [_stamp(m) for m, _ in self._take(self._tasks)]
+        count, seen = int(self._ring[RING]), self._seen
+        self._seen = count
+        states = [self._ring[k % RING] for k in range(max(seen, count - RING), count)]
+        return Arrived(now, efforts, commands, guarded, tasks, states, self._ring[RING + 1], *sampled)
+
+
+def _stamp(message: Any) -> int:
+    """ns"""
+    return int(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
+
+
+class Watch:
+    """One node: its judge, and which states it has answered."""
+
+    def __init__(self, kind: str, motion: Motion, tell: Any, turn: float = TURN) -> None:
+        self.kind, self._turn = kind, turn
+        self._ring = np.zeros(RING + 2, np.int64)
+        self.judge = JUDGES.get(kind, Judge)(motion, self._ring, tell)
+        self._guards: deque[tuple[int, np.ndarray]] = deque()  # commands of its guard
+        self._sent: dict[bytes, int] = {}  # the node's, and when
+        self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
+        self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
+        self._lateness = 0.0
+        self._open: deque[int] = deque()  # stamps sent
+        self._answered: set[int] = set()
+        self.excused: dict[float, float] = {}  # begin: end
+        self.unanswered = self.unanswered_excused = 0
+        self.longest_gap = self.longest_gap_excused = 0.0
+        self._last = 0
+
+    def look(self, arrived: Arrived, known: int) -> None:
+        """known: the time (ns) until which everything that was done to the node is known here."""
+        self.judge.waits.add(arrived.waits)
+        self.judge.guards_waits.add(arrived.guards_waits)
+        self._waiting += [(at, stamp, np.frombuffer(tau)) for at, stamp, tau in arrived.efforts]
+        self._alone += [(at, np.frombuffer(command)) for at, command in arrived.commands]
+        self._sent |= {command: at for at, command in arrived.commands}
+        self._guards += [(at, np.frombuffer(command)) for at, command in arrived.guarded]
+        for stamp in arrived.tasks:
+            self.judge.task_state(stamp)  # type: ignore[attr-defined]
+        for stamp in arrived.states:
+            self._ring[self._ring[RING] % RING] = stamp
+            self._ring[RING] += 1
+        self._open += arrived.states
+        self._lateness = max(self._lateness, 1e-9 * arrived.lateness)
         self._judge(known - int(DELAY * 1e9))
-        self._count_answers()
+        self._count_answers(int((arrived.now - SETTLED) * 1e9))
 
     def behind(self, time_ns: int) -> bool:
         """Whether there is more to judge of what was published before this time."""
         return any(queue and queue[0][0] < time_ns for queue in (self._waiting, self._guards, self._alone))
 
     def _judge(self, before: int) -> None:
-        turn = time.monotonic() + TURN
+        turn = time.monotonic() + self._turn
         while self._waiting and self._waiting[0][0] < before:
             if time.monotonic() > turn:
                 before = self._waiting[0][0]  # commands of what is judged
@@ -111,7 +156,7 @@ class Watch:
                 else:
                     self.longest_gap = max(self.longest_gap, gap)
             self._last = published
-        turn = time.monotonic() + TURN
+        turn = time.monotonic() + self._turn
         while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9 and time.monotonic() < turn:
             at, command = self._guards.popleft()
             unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
@@ -139,13 +184,7 @@ class Watch:
             self.judge.command(command, at, alone=k < found)
         return at
 
-    def _count_answers(self) -> None:
-        count = int(self._ring[RING])
-        self._lateness = max(self._lateness, 1e-9 * self._ring[RING + 1])
-        for k in range(max(self._seen, count - RING), count):
-            self._open.append(self._ring[k % RING])
-        self._seen = count
-        before = time.time_ns() - int(SETTLED * 1e9)
+    def _count_answers(self, before: int) -> None:
         while self._open and self._open[0] < before:
             stamp = self._open.popleft()
             if stamp in self._answered:
@@ -200,43 +239,82 @@ class Events:
                 self._connection.poll(PERIOD)
 
 
-def watch(kinds: list[str], motions: dict[str, Motion], rings: dict[str, Any], connection: Any, results: Any) -> None:
+class Verdicts:
+    """The watches of all nodes, told of everything in order, live or from a recording."""
+
+    def __init__(self, motions: dict[str, Motion], tell: Callable[[str, dict[str, Any]], None], turn: float = TURN):
+        self._told: Counter[tuple[str, str]] = Counter()
+        self._tell = tell
+        self.watches = {
+            kind: Watch(kind, motion, partial(self._violation, kind), turn) for kind, motion in motions.items()
+        }
+        self._last = 0  # ns: no fault comes after it
+        self.ended = False
+
+    def event(self, name: str, at: float, kind: str, value: Any) -> None:
+        if kind == "end":
+            self.ended, self._last = True, int(1e9 * at)
+        elif kind == "excused":
+            self.watches[name].excuse(*value)
+        else:
+            self.watches[name].judge.event(at, kind, value)
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is more to judge of what was published before the end."""
+        return any(each.behind(self._last) for each in self.watches.values())
+
+    def report(self) -> dict[str, dict[str, Any]]:
+        return {name: each.report() for name, each in self.watches.items()}
+
+    def _violation(self, kind: str, violation: dict[str, Any]) -> None:
+        what = kind, violation["what"][:12]
+        self._told[what] += 1
+        if self._told[what] <= KEPT:
+            self._tell(kind, violation)
+
+
+def watch(
+    motions: dict[str, Motion], rings: dict[str, Any], connection: Any, results: Any, record: Path | None = None
+) -> None:
     """Until the event "end". connection: of events (node, time, kind, value); results: violations, then a report."""
     import rclpy
 
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node("judge")
-    told: Counter[tuple[str, str]] = Counter()
-
-    def tell(kind: str, violation: dict[str, Any]) -> None:
-        what = kind, violation["what"][:12]
-        told[what] += 1
-        if told[what] <= KEPT:
-            results.put((kind, violation))
-
-    watches = {
-        kind: Watch(node, kind, motions[kind], rings[kind], lambda violation, kind=kind: tell(kind, violation))
-        for kind in kinds
-    }
-    ended, last, events = 0.0, 0, Events(connection)  # last: no fault comes after this time, ns
+    verdicts = Verdicts(motions, lambda kind, violation: results.put((kind, violation)))
+    topics = {kind: Topics(node, kind, rings[kind]) for kind in motions}
+    ended, events = 0.0, Events(connection)
     busy, begin = time.process_time(), time.monotonic()
-    while not ended or time.monotonic() < ended or any(each.behind(last) for each in watches.values()):
-        known, told_of = events.take()
-        for name, at, kind, value in told_of:
-            if kind == "end":
-                ended, last = time.monotonic() + SETTLED + 1.0, time.time_ns()
-            elif kind == "excused":
-                watches[name].excuse(*value)
-            elif kind == "report":
-                results.put(("report", {name: each.report() for name, each in watches.items()}))
-            else:
-                watches[name].judge.event(at, kind, value)
-        for each in watches.values():
-            each.look(known)
-        time.sleep(PERIOD)
+    with Recording(record, motions) as recording:
+        while not ended or time.monotonic() < ended or verdicts.behind:
+            known, told_of = events.take()
+            for event in told_of:
+                verdicts.event(*event)
+            if verdicts.ended and not ended:
+                ended = time.monotonic() + SETTLED + 1.0
+            arrived = {
+                kind: topics[kind].look(each.judge.waits, each.judge.guards_waits)
+                for kind, each in verdicts.watches.items()
+            }
+            recording.write(known, told_of, arrived)
+            for kind, each in verdicts.watches.items():
+                each.look(arrived[kind], known)
+            time.sleep(PERIOD)
     share = (time.process_time() - busy) / (time.monotonic() - begin)
-    results.put(
-        ("end", {name: {**each.report(), "judge's processor": round(share, 3)} for name, each in watches.items()})
-    )
+    report = {name: {**counts, "judge's processor": round(share, 3)} for name, counts in verdicts.report().items()}
+    results.put(("end", report))
     node.destroy_node()
     rclpy.try_shutdown()
+
+
+def judge_again(record: Path, tell: Callable[[str, dict[str, Any]], None]) -> dict[str, dict[str, Any]]:
+    """The counts of a campaign that was recorded, by the judge as it is now. Raises ValueError, OSError."""
+    motions, looks = recorded(record)
+    verdicts = Verdicts(motions, tell, turn=np.inf)
+    for known, told_of, arrived in looks:
+        for event in told_of:
+            verdicts.event(*event)
+        for kind, each in verdicts.watches.items():
+            each.look(arrived[kind], known)
+    return verdicts.report()
