@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.faults.campaign import BAD, NODES, run
 
@@ -31,7 +32,10 @@ def main() -> int:
     parser.add_argument("--judge", type=Path, metavar="FILE", help="judge what was recorded again, and do nothing else")
     options = parser.parse_args()
     if options.judge:
-        return again(options.judge)
+        try:
+            return again(options.judge)
+        except (OSError, ValueError) as error:
+            parser.error(f"{options.judge}: {error}")
     kinds = list(NODES) if options.node == "all" else [options.node]
     report = run(kinds, options.seconds, options.rate, options.seed, options.pause, options.guard, options.record)
     text = json.dumps(report, indent=1)
@@ -44,9 +48,10 @@ def main() -> int:
 def again(record: Path) -> int:
     from benchmarks.faults.watching import judge_again
 
-    counts = judge_again(
-        record, lambda kind, violation: print(json.dumps({"node": kind, **violation}), file=sys.stderr)
-    )
+    def tell(kind: str, violation: dict[str, Any]) -> None:
+        print(json.dumps({"node": kind, **violation}), file=sys.stderr)
+
+    counts = judge_again(record, tell)
     print(json.dumps(counts, indent=1))
     return int(any(of_node[bad] for of_node in counts.values() for bad in BAD))
 

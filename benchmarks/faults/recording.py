@@ -34,7 +34,7 @@ class Recording:
 
 def recorded(path: Path) -> tuple[dict[str, Any], Iterator[Look]]:
     """(motions of the nodes, looks). A file that was cut off is read as far as it goes. Raises OSError."""
-    file = gzip.open(path, "rb")  # noqa: SIM115  closed with the last look
+    file = gzip.open(path, "rb")
     motions = pickle.load(file)
 
     def looks() -> Iterator[Look]:

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -45,6 +47,7 @@ class Ros:
     def __init__(self, folder: Path, executor: str = "auto") -> None:
         self.folder, self._kind = folder, executor
         self._entities: list[tuple[Any, Callable[[Any], Any]]] = []
+        self._gone: deque[Callable[[], Any]] = deque()  # what destroys
         os.environ.update(
             ROS_DOMAIN_ID=str(own_domain()),
             ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST",
@@ -81,14 +84,21 @@ class Ros:
     def forget(self, count: int) -> int:
         """Destroy all publishers, subscriptions and clients but the first `count`; how many there were."""
         there_were = len(self._entities)
-        while len(self._entities) > count:
-            entity, destroy = self._entities.pop()
-            destroy(entity)
+        gone, self._entities = self._entities[count:], self._entities[:count]
+        self.destroy(*(partial(destroy, entity) for entity, destroy in reversed(gone)))
         return there_were
+
+    def destroy(self, *calls: Callable[[], Any]) -> None:
+        """Do so in the executor's thread: otherwise it may be about to wait for what is gone, which ends it."""
+        self._gone.extend(calls)
+        wait_until(lambda: not self._gone or not self._thread.is_alive(), "the end of publishers and subscriptions")
 
     def _spin(self) -> None:
         while not self._stop.is_set():
             self._spin_for(0.05)
+            while self._gone:
+                self._gone[0]()
+                self._gone.popleft()
 
     def start(
         self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "", package: Path = ROOT
@@ -106,10 +116,14 @@ class Ros:
     def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
         """A list that fills with the messages of a topic, which somebody publishes."""
         messages: list[Any] = []
-        self._keep(self.node.create_subscription(kind, topic, messages.append, qos), self.node.destroy_subscription)
+        self.hear(kind, topic, messages.append, qos)
+        return messages
+
+    def hear(self, kind: Any, topic: str, callback: Callable[..., Any], qos: Any = 100) -> None:
+        """Call a function with the messages of a topic, which somebody publishes."""
+        self._keep(self.node.create_subscription(kind, topic, callback, qos), self.node.destroy_subscription)
         wait_until(lambda: self.node.count_publishers(topic) > 0, f"a publisher of {topic}")
         time.sleep(OTHER_SIDE)
-        return messages
 
     def client(self, kind: Any, name: str, again: float = PATIENCE) -> Callable[..., Any]:
         """A function that calls a service: fields of the request in, response out.

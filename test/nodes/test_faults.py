@@ -124,6 +124,58 @@ def test_judge_knows_how_long_threads_waited_for_a_processor(tmp_path):
     assert len(seen) == 1
 
 
+def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
+    from benchmarks.faults.recording import Recording
+    from benchmarks.faults.robot import Motion
+    from benchmarks.faults.watching import DELAY, SETTLED, Arrived, Verdicts, judge_again
+
+    motions, seen = {"feedforward": Motion(BEGIN, 0.02)}, []
+    verdicts = Verdicts(motions, lambda kind, violation: seen.append(violation))
+    stamps = [BEGIN + 10**9 + 2 * 10**6 * k for k in range(100)]
+    with Recording(tmp_path / "whole.gz", motions) as recording:
+        for k in range(100 + int((SETTLED + DELAY) * 500)):
+            at = stamps[0] + 2 * 10**6 * k
+            now, efforts, commands = [], [], []
+            if k < 100:
+                judge = verdicts.watches["feedforward"].judge
+                tau = _right(judge, at, stamps[0]) + (1e-6 if k == 70 else 0.0)
+                now, commands = [at], [(at + 10**5, tau.tobytes())]
+                efforts = [(at + 2 * 10**5, at, tau.tobytes())] if k != 50 else []
+            events = [("feedforward", 1e-9 * at, "settings", {"kp": (60.0,)})] if k == 30 else []
+            arrived = Arrived(1e-9 * at, efforts, commands, [], [], now, 1000 * k, None, None)
+            recording.write(at, events, {"feedforward": arrived})
+            for event in events:
+                verdicts.event(*event)
+            verdicts.watches["feedforward"].look(arrived, at)
+    live = verdicts.report()
+    counts = live["feedforward"]
+    assert (counts["published"], counts["exact"], counts["wrong"], counts["unanswered"]) == (99, 98, 1, 1)
+    assert counts["commands"] == 100
+    assert [each["stamp"] for each in seen] == [stamps[70]]
+
+    again = []
+    assert judge_again(tmp_path / "whole.gz", lambda kind, violation: again.append(violation)) == live
+    assert [each["stamp"] for each in again] == [stamps[70]]
+    whole = (tmp_path / "whole.gz").read_bytes()
+    (tmp_path / "part.gz").write_bytes(whole[: len(whole) // 2])  # of a campaign that was ended by force
+    assert 0 < judge_again(tmp_path / "part.gz", print)["feedforward"]["published"] <= 99
+
+    def judged(file):
+        command = [sys.executable, "-m", "benchmarks.faults", "--judge", str(file)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        return done.returncode, done.stdout, done.stderr
+
+    code, said, errors = judged(tmp_path / "whole.gz")
+    assert (code, json.loads(said)) == (1, live)
+    assert json.loads(errors)["stamp"] == stamps[70]
+    (tmp_path / "no.gz").write_text("nothing")
+    for name in ("no.gz", "missing.gz"):
+        code, said, errors = judged(tmp_path / name)
+        assert (code, said) == (2, "")
+        assert name in errors.splitlines()[-1]
+        assert "Traceback" not in errors
+
+
 def test_judge_reads_what_the_kernel_says_of_a_thread():
     from benchmarks.faults.waits import Waits
 

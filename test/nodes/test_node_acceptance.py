@@ -210,7 +210,7 @@ def test_refused_description_of_the_topic_is_forgotten(ros, gravity):
             talk.diagnosed("topic robot_description ignored")
             np.testing.assert_allclose(talk.ask(), gravity, rtol=1e-9)
     finally:
-        ros.node.destroy_publisher(texts)
+        ros.destroy(lambda: ros.node.destroy_publisher(texts))
 
 
 @pytest.fixture(scope="module")

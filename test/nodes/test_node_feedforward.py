@@ -345,7 +345,7 @@ def test_description_comes_by_topic_and_only_some_joints_are_controlled(ros, rob
         gravity = robot.gravity(q)
         assert list(efforts[0].name) == ["slide", "shoulder"]
         np.testing.assert_allclose(efforts[0].effort, [np.clip(gravity[2], -1.0, 1.0), gravity[0]])
-        ros.node.destroy_publisher(publisher)
+        ros.destroy(lambda: ros.node.destroy_publisher(publisher))
 
 
 def test_life_cycle_manager_starts_and_stops_it(ros):

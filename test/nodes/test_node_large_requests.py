@@ -137,7 +137,7 @@ def test_nothing_is_lost_between_requests_and_set_points(standing):
         wait_until(lambda a=answers: all(answer.done() for answer in a), "five answers")
         for answer in answers:
             assert [result.successful for result in answer.result().results] == [True, False]
-    standing.ros.node.destroy_client(client)
+    standing.ros.destroy(lambda: standing.ros.node.destroy_client(client))
     standing.ros.set_parameters(NAME, kd=[0.0])
     standing.stand()
 
@@ -309,4 +309,4 @@ def test_torques_come_while_large_requests_do(standing):
     assert all("more than parameter" in answer.result().message for answer in answers)
     steps, times = standing.steps()
     assert np.isfinite(steps).all() and len(times) >= 20
-    standing.ros.node.destroy_client(client)
+    standing.ros.destroy(lambda: standing.ros.node.destroy_client(client))

@@ -123,7 +123,7 @@ def test_transitions_in_any_order_leave_a_consistent_node(ros, executable):
             assert talk.state == talk.reported() == state
             assert "Traceback" not in node.log and "internal error" not in node.log
     finally:
-        ros.node.destroy_publisher(texts)
+        ros.destroy(lambda: ros.node.destroy_publisher(texts))
 
 
 def test_requests_of_several_clients_at_once_are_all_answered(ros):

@@ -124,8 +124,7 @@ class Stream(Periodic):
         def on_command(message, info):
             self.published.append((np.array(message.data), info["source_timestamp"]))
 
-        ros.node.create_subscription(Float64MultiArray, f"{talk.node.name}/commands", on_command, 1000)
-        wait_until(lambda: talk.node.alive and ros.node.count_publishers(f"{talk.node.name}/commands"), "commands")
+        ros.hear(Float64MultiArray, f"{talk.node.name}/commands", on_command, 1000)
         self._talk, self._stamped = talk, stamped
 
     def more_answers(self):

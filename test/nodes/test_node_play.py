@@ -70,7 +70,7 @@ def test_what_is_sent_is_what_the_file_says(ros, tmp_path):
     assert played.returncode == 0, errors
     assert output == "sent to played: 2 points of 2 joints, 3 s\n"
     wait_until(lambda: came, "the trajectory")
-    ros.node.destroy_subscription(subscription)
+    ros.destroy(lambda: ros.node.destroy_subscription(subscription))
     (message,) = came
     assert message.joint_names == ["b", "a"] and message.header.stamp.sec == 0
     assert [list(point.positions) for point in message.points] == [[0.1, 0.2], [0.3, 0.4]]

@@ -94,7 +94,7 @@ def test_every_one_of_many_requests_at_once_is_answered(ros):
             node.process.send_signal(signal.SIGCONT)
         wait_until(lambda: all(future.done() for future in futures), "300 answers")
         assert all(future.result().message.startswith("nothing to resume") for future in futures)
-        ros.node.destroy_client(client)
+        ros.destroy(lambda: ros.node.destroy_client(client))
 
 
 def test_simulated_time_is_the_one_that_counts(ros):

@@ -114,7 +114,7 @@ def test_other_requests_are_answered_while_a_long_one_is_computed(ros, services)
     wait_until(long.done, "the long answer")
     assert long.result().success and len(long.result().trajectory.points) > 19_000
     assert order[:3] == ["quick"] * 3
-    ros.node.destroy_client(client)
+    ros.destroy(lambda: ros.node.destroy_client(client))
 
 
 @pytest.mark.parametrize(("service", "fields", "culprit"), [
