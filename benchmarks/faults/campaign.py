@@ -163,6 +163,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="faults_") as name:
         folder = Path(name)
         os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=str(folder / "log"))
+        # in shared memory a process that is stopped while it holds a lock stops those that write to the same reader
+        os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
         return _Campaign(kinds, rate, seed, pause, folder, guard, record).run(seconds)
 
 

@@ -259,8 +259,9 @@ class Faults:
         answer = self._set(values)
         if answer is None:
             self._set_back(values)
-        elif all(result.successful for result in answer.results):
-            self.notes.append(f"taken: parameters {values}")
+        elif any(result.successful for result in answer.results):  # each of them is set by itself
+            if all(result.successful for result in answer.results):
+                self.notes.append(f"taken: parameters {values}")
             if "robot_description" not in values:  # a node without a robot cannot know; a description goes by itself
                 self._set_back(values)
 
