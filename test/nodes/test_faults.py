@@ -366,22 +366,26 @@ def test_memory_is_measured_of_a_process():
 
 
 class Slow:
-    """A client whose node answers late: the first `late` calls count for nobody, but are done."""
+    """A client whose node answers late: the first `late` calls count for nobody, but are done.
 
-    def __init__(self, late):
-        self.late, self.values = late, {}
+    in_part: of the first request the last parameter is refused.
+    """
+
+    def __init__(self, late, in_part):
+        self.late, self.in_part, self.values = late, in_part, {}
 
     def call(self, service, request, patience=0.0):
         assert service == "set_parameters"
-        self.values |= {each.name: each.value for each in request.parameters}
-        self.late -= 1
+        taken = [True] * (len(request.parameters) - self.in_part) + [False] * self.in_part
+        self.values |= {each.name: each.value for each, good in zip(request.parameters, taken) if good}
+        self.late, self.in_part = self.late - 1, False
         if self.late >= 0:
             return None
-        return SimpleNamespace(results=[SimpleNamespace(successful=True) for _ in request.parameters])
+        return SimpleNamespace(results=[SimpleNamespace(successful=good) for good in taken])
 
 
-@pytest.mark.parametrize("late", [0, 1, 3])
-def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late):
+@pytest.mark.parametrize(("late", "in_part"), [(0, False), (1, False), (3, False), (0, True), (1, True)])
+def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late, in_part):
     pytest.importorskip("rcl_interfaces")
     from rclpy.parameter import parameter_value_to_python
 
@@ -389,12 +393,13 @@ def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late):
     from benchmarks.faults.campaign import start_parameters
     from benchmarks.faults.faults import Faults
 
-    start = start_parameters("feedforward")
+    start = start_parameters("cartesian_controller")
+    assert any(len(values) > 1 for values in hostile.PARAMETERS)
     for k in range(len(hostile.PARAMETERS)):
-        client, told = Slow(late), []
+        client, told = Slow(late, in_part), []
         rng = SimpleNamespace(choice=lambda values, k=k: values[k])
         faults = Faults(
-            "feedforward",
+            "cartesian_controller",
             client,
             None,
             None,
