@@ -30,6 +30,7 @@ from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, 
 from benchmarks.faults.sender import RING, send
 from benchmarks.faults.tool_faults import CartesianFaults, HybridFaults
 from benchmarks.faults.watching import watch
+from benchmarks.loopback import udp_on_this_machine
 
 NODES = {"feedforward": Faults, "hybrid_controller": HybridFaults, "cartesian_controller": CartesianFaults}
 #: rad; the tool of hybrid_controller stays where the surface is
@@ -162,9 +163,8 @@ def run(
         os.environ["ROS_DOMAIN_ID"] = str(own_domain())
     with tempfile.TemporaryDirectory(prefix="faults_") as name:
         folder = Path(name)
-        os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_LOG_DIR=str(folder / "log"))
         # in shared memory a process that is stopped while it holds a lock stops those that write to the same reader
-        os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+        os.environ.update(udp_on_this_machine(folder), ROS_LOG_DIR=str(folder / "log"))
         return _Campaign(kinds, rate, seed, pause, folder, guard, record).run(seconds)
 
 

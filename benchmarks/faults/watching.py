@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -31,6 +31,7 @@ GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a b
 SETTLED = 5.0  # s after which a state counts as not answered
 MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
 KNOWN = 3  # s for which the node's commands are remembered, to be told from the guard's own
+BURST, KEPT_OF_A_BURST = 2.0, 3  # s, violations of a kind that are written down
 TURN = 0.05  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
 
 
@@ -243,7 +244,7 @@ class Verdicts:
     """The watches of all nodes, told of everything in order, live or from a recording."""
 
     def __init__(self, motions: dict[str, Motion], tell: Callable[[str, dict[str, Any]], None], turn: float = TURN):
-        self._told: Counter[tuple[str, str]] = Counter()
+        self._told: dict[tuple[str, str], list[float]] = {}  # when, of each kind of violation
         self._tell = tell
         self.watches = {
             kind: Watch(kind, motion, partial(self._violation, kind), turn) for kind, motion in motions.items()
@@ -268,9 +269,10 @@ class Verdicts:
         return {name: each.report() for name, each in self.watches.items()}
 
     def _violation(self, kind: str, violation: dict[str, Any]) -> None:
-        what = kind, violation["what"][:12]
-        self._told[what] += 1
-        if self._told[what] <= KEPT:
+        told, now = self._told.setdefault((kind, violation["what"][:12]), []), 1e-9 * violation["published"]
+        of_this_burst = sum(abs(now - before) < BURST for before in told)
+        if of_this_burst < KEPT_OF_A_BURST and len(told) < KEPT:
+            told.append(now)
             self._tell(kind, violation)
 
 

@@ -54,6 +54,16 @@ class PlanRequest:
                 return joined
             raise  # of all points: it says more
 
+    def latest(self, waypoints: Waypoints) -> float:
+        """Until when since its start (s) a trajectory may be put off: half of the time to its next point.
+
+        Later the robot would have to hurry, more than whoever sent it has asked for. Points closer than 0.2 s do not
+        count.
+        """
+        begun = max(self.elapsed, 0.0)
+        ahead = waypoints.times[waypoints.times > begun + JOINING]
+        return begun + max(JOINING, 0.5 * float(ahead[0] - begun) if len(ahead) else 0.0)
+
     def _passes(self, motion: Trajectory, waypoints: Waypoints) -> bool:
         """Does it go past each of the points, at its time, within the start tolerance?"""
         points = waypoints.ordered(self.limits.joints, self.present)

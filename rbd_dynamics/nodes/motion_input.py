@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ from rbd_dynamics.control.motion_tolerances import MotionTolerances
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.planning_process import Job, PlanningProcess
+from rbd_dynamics.nodes.planning_process import Answer, Job, PlanningProcess
 
 Array = NDArray[np.float64]
 SMALL = (2048, 128)  # bytes, and for each joint: any one point of all joints has less
@@ -47,11 +47,11 @@ class _Plan:
     job: Job
     motion: DesiredMotion
     takes_over: int  # ns
-    begun: float  # monotonic, s
     number: int  # of the motion that it continues
     size: int  # of the message, bytes
     goal: MotionGoal | None  # who waits for it
     attempts: int = 1
+    latest: float = math.inf  # s since its start, until which it may take over
 
 
 class MotionInput:
@@ -159,7 +159,7 @@ class MotionInput:
         takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
         request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
         job = Job(self._ticket, request, largest, takes_over, goal is not None, decode)
-        self._plan = _Plan(job, motion, takes_over, time.monotonic(), number, len(raw), goal)
+        self._plan = _Plan(job, motion, takes_over, number, len(raw), goal)
         self._planner.ask(job, raw)
 
     def poll(self, scene: Scene) -> None:
@@ -194,23 +194,30 @@ class MotionInput:
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
             self._refuse_plan(plan, "the motion changed while it was being planned")
         else:
-            self._again(plan, scene)
+            self._again(plan, answer, scene)
 
     def _refuse_plan(self, plan: _Plan, why: str, outcome: Outcome = "refused") -> None:
         self._refuse(f"trajectory refused: {why}")
         if plan.goal is not None:
             plan.goal.end(outcome, why)
 
-    def _again(self, plan: _Plan, scene: Scene) -> None:
+    def _again(self, plan: _Plan, answer: Answer, scene: Scene) -> None:
         """It came too late, or the robot has moved: plan from farther ahead, the message is there already."""
         assert self._planner is not None
-        lead = 2.0 * (time.monotonic() - plan.begun)
+        lead = max(2.0 * answer.took, LEAD[0] * 2.0**plan.attempts)
         takes_over = scene.now + round(lead * SECOND)
+        late, latest = 1e-9 * (takes_over - answer.stamp), min(plan.latest, answer.latest)
+        if answer.stamp and late > latest:
+            self._refuse_plan(
+                plan, f"it would begin {late:.3g} s after its start, more than {latest:.3g} s, and hurry to its next point: "
+                "planning took too long, is the machine busy?",
+            )  # fmt: skip
+            return
         request, number = scene.motion.request(takes_over, scene.q, scene.v, 0.0)
         self._ticket += 1
         job = replace(plan.job, ticket=self._ticket, request=request, takes_over=takes_over)
         self._plan = replace(
-            plan, job=job, takes_over=takes_over, begun=time.monotonic(), number=number, attempts=plan.attempts + 1
+            plan, job=job, takes_over=takes_over, number=number, attempts=plan.attempts + 1, latest=latest
         )
         self._planner.ask(job, b"")
 

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,6 +67,8 @@ class Answer:
     outcome: Outcome = "refused"  # of a goal that has a problem
     wishes: Wishes = Wishes()  # of a goal, with the number of its points
     points: int = 0
+    latest: float = 0.0  # s since its start, until which it may be put off: see `PlanRequest.latest`
+    took: float = 0.0  # s, the planning alone
 
 
 class PlanningProcess:
@@ -213,7 +216,9 @@ def _worked_out(
             if points.times[-1] <= 0.0:  # a planner's way of saying that the robot is there already
                 points = replace(points, times=np.array([AT_ONCE]))
         elapsed = 1e-9 * (job.takes_over - message.stamp) if message.stamp else 0.0
-        return answer, replace(job.request, elapsed=elapsed).plan(points)
+        request, begin = replace(job.request, elapsed=elapsed), time.monotonic()
+        trajectory = request.plan(points)
+        return replace(answer, latest=request.latest(points), took=time.monotonic() - begin), trajectory
     except TrajectoryError as error:
         outcome: Outcome = "refused"
         if isinstance(error, UnknownJointError):

@@ -309,6 +309,28 @@ def test_planning_process_that_is_killed_is_said_and_replaced(standing):
     standing.goes_on()
 
 
+@pytest.mark.parametrize("stamped", [True, False])
+def test_trajectory_that_was_planned_too_late_does_not_hurry(standing, stamped):
+    """It is planned while its beginning passes by: what has a start is refused, what has none begins later."""
+    (worker,) = children(standing.node.process.pid)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        stamp = time.time_ns() + 100_000_000 if stamped else None
+        standing.send(JOINTS, (1.0, [0.05, -0.05, 0.01]), (2.0, [0.0, -0.05, 0.01]), stamp=stamp)
+        time.sleep(0.8)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    if stamped:
+        standing.diagnosed("planning took too long, is the machine busy?")
+        standing.goes_on()
+        standing.has_not_moved()
+    else:
+        wait_until(lambda: "trajectory of 2 points" in standing.node.log, "a motion")
+        wait_until(lambda: standing.wanted[-1][1][0] > 0.02, "a motion")
+        steps, times = standing.steps()
+        assert (np.abs(steps) <= 0.12 * times + 1e-6).all()  # its second part, 0.05 in 1 s, at most
+
+
 def children(pid):
     """Processes that it has started."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
