@@ -28,6 +28,7 @@ from rbd_dynamics.nodes.cartesian_engine import (
     build_engine,
     instability,
     limits_of,
+    outside_workspace,
     tuning_of,
 )
 from rbd_dynamics.nodes.description import Progress, message_of
@@ -256,6 +257,8 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
             status.values["manipulability"] = f"{out.manipulability[0]:.4g}"
             status.values["energy in the tank"] = f"{out.tank[0]:.3g} J"
             status.values["largest error"] = f"{1e3 * self._errors[0]:.3g} mm, {self._errors[1]:.3g} rad"
+            if outside := outside_workspace(engine, out.theta):
+                status.warn(f"the tool is outside its workspace: {outside}")
         self._errors = [0.0, 0.0]
 
 

@@ -261,6 +261,15 @@ def limits_of(params: CartesianControllerParameters) -> MotionLimits:
     )
 
 
+def outside_workspace(engine: Engine, theta: Array) -> str:
+    """Where the tool at these coordinates (6) is not within the bounds; empty: it is within."""
+    limits = engine.motion.limits
+    rows = zip("xyz", theta[3:], limits.lower[3:], limits.upper[3:])
+    return ", ".join(
+        f"{axis} {at:.3f} m of {low:g} to {high:g} m" for axis, at, low, high in rows if not low <= at <= high
+    )
+
+
 def posture_of(engine: Engine, params: CartesianControllerParameters) -> Array | None:
     """(nv), None where none is given. Raises ValueError for another number of joints, and beyond limits."""
     if not params.posture:

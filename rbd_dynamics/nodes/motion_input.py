@@ -208,10 +208,8 @@ class MotionInput:
         takes_over = scene.now + round(lead * SECOND)
         late, latest = 1e-9 * (takes_over - answer.stamp), min(plan.latest, answer.latest)
         if answer.stamp and late > latest:
-            self._refuse_plan(
-                plan, f"it would begin {late:.3g} s after its start, more than {latest:.3g} s, and hurry to its next point: "
-                "planning took too long, is the machine busy?",
-            )  # fmt: skip
+            why = f"it would begin {late:.3g} s after its start, more than {latest:.3g} s, and hurry to its next point"
+            self._refuse_plan(plan, f"{why}: planning took too long, is the machine busy?")
             return
         request, number = scene.motion.request(takes_over, scene.q, scene.v, 0.0)
         self._ticket += 1

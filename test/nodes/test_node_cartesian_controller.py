@@ -280,6 +280,18 @@ def test_parameters_that_do_not_fit_are_refused_as_a_whole(rig, values, reason):
     rig.run(0.01)
 
 
+def test_a_workspace_without_the_tool_is_diagnosed(rig):
+    rig.home()
+    (result,) = rig.ros.set_parameters(NAME, workspace_lower=[1.0, -1.0, -1.0])
+    assert result.successful, result.reason
+    rig.run(0.1)
+    rig.diagnosed("the tool is outside its workspace: x 0.")
+    (result,) = rig.ros.set_parameters(NAME, workspace_lower=[-10.0, -10.0, -10.0])
+    assert result.successful, result.reason
+    rig.run(0.1)
+    rig.is_well()
+
+
 def test_another_law_is_built_aside_and_taken_over_without_a_jolt(rig):
     from std_msgs.msg import Float64MultiArray
 

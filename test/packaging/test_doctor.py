@@ -145,3 +145,20 @@ def test_limits_of_this_user_are_told(monkeypatch, tmp_path):
     limits[real_time.resource.RLIMIT_MEMLOCK] = (real_time.resource.RLIM_INFINITY,) * 2
     found = machine(tmp_path)
     assert found["real-time priority"].value == "up to 98" and found["locked memory"].value == "unlimited"
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({}, "shared memory"),
+        ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}, "UDPv4"),
+        ({"FASTDDS_BUILTIN_TRANSPORTS": "LARGE_DATA"}, "shared memory"),
+        ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "shared memory"),
+        ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "ROS_LOCALHOST_ONLY": "1"}, "shared memory"),
+        ({"FASTDDS_DEFAULT_PROFILES_FILE": "x.xml"}, "as its profile says"),
+    ],
+)
+def test_shared_memory_of_the_middleware_is_told(environment, told):
+    found = ros._transport(environment)
+    assert found.value == told
+    assert found.state == ("note" if told == "shared memory" else "fine")

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
 from rbd_dynamics.cli.doctor.findings import Looked
@@ -56,10 +56,31 @@ def _trial() -> Iterator[Looked]:
         yield Looked("a node", f"does not start: {said[0]}", state="broken", advice="ros2 doctor may know more")
         return
     yield Looked("middleware", found["rmw"])
+    if "fastrtps" in found["rmw"]:
+        yield _transport(os.environ)
     events = found["executor"] == "EventsExecutor"
     yield Looked(
         "executor",
         found["executor"],
         state="fine" if events else "note",
         advice="" if events else "the events executor, of Jazzy and later, takes half the processor time",
+    )
+
+
+def _transport(environment: Mapping[str, str]) -> Looked:
+    """Whether Fast DDS passes messages through shared memory."""
+    if environment.get("FASTDDS_DEFAULT_PROFILES_FILE") or environment.get("FASTRTPS_DEFAULT_PROFILES_FILE"):
+        return Looked("transport", "as its profile says")
+    # with this range rmw_fastrtps chooses the transports, whatever is set
+    own = (
+        environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == "LOCALHOST" or environment.get("ROS_LOCALHOST_ONLY") == "1"
+    )
+    wanted = environment.get("FASTDDS_BUILTIN_TRANSPORTS", "")
+    if wanted.startswith("UDP") and not own:
+        return Looked("transport", wanted)
+    return Looked(
+        "transport",
+        "shared memory",
+        state="note",
+        advice="a process that is stopped in a write may keep torques waiting: docs/safety.md, Shared memory",
     )
