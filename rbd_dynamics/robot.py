@@ -87,6 +87,7 @@ class Robot(Derivatives):
             result = out if out is not None else np.empty(self.model.nv)
             if self._fast_inverse_dynamics(q, v, a, self._inertia, result) is not None:
                 return result
+            return self._refused("inverse_dynamics", (q, v, a, self._inertia), out)
         return self._run_under("inverse_dynamics", (q, v, a), f_ext, out)
 
     def forward_dynamics(
@@ -97,6 +98,7 @@ class Robot(Derivatives):
             result = out if out is not None else np.empty(self.model.nv)
             if self._fast_forward_dynamics(q, v, tau, self._inertia, result) is not None:
                 return result
+            return self._refused("forward_dynamics", (q, v, tau, self._inertia), out)
         return self._run_under("forward_dynamics", (q, v, tau), f_ext, out)
 
     def hybrid_dynamics(
@@ -124,6 +126,7 @@ class Robot(Derivatives):
             fast = self._fast_hybrid_dynamics
             if fast(q, v, a, tau, prescribed, self._inertia, pair[0], pair[1]) is not None:
                 return pair
+            return self._refused("hybrid_dynamics", (q, v, a, tau, prescribed, self._inertia), out)
         return self._run_under("hybrid_dynamics", (q, v, a, tau, prescribed), f_ext, out)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -131,7 +134,7 @@ class Robot(Derivatives):
         result = out if out is not None else np.empty((self.model.nv, self.model.nv))
         if self._fast_mass_matrix(q, self._inertia, result) is not None:
             return result
-        return self._run("mass_matrix", (q, self._inertia), out)
+        return self._refused("mass_matrix", (q, self._inertia), out)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """b (nv) = C v + N, the torque at zero acceleration (with friction, if the robot has it)."""

@@ -16,7 +16,7 @@ def emit_kernel_entries(signature: Signature, opaque: bool) -> str:
     """IR of `call(self, args, nargs)` for one sample and `several(self, args, nargs)` for some: CPython's vector calls.
 
     Both refuse what does not fit by returning None, else they return the last output. `several` wants a leading axis
-    of the outputs, which inputs have or have not.
+    of the outputs, which at least one input has; and that no output is where another array is.
     """
     names = ("array_type", "double_descr", "bool_descr", "none", "incref")
     entries = [_Entry(signature, opaque, leading).emit() for leading in (False, True)]
@@ -86,9 +86,10 @@ class _Entry:
         )
         samples = self._load("i64", self._load("i64", arrays[-1], _SHAPE))
         self._require(self._let(f"icmp sgt i64 {samples}, 0"))
-        given = [f"i64 {samples}"]
+        given, ranges, led = [f"i64 {samples}"], [], "false"
         for k, (array, argument) in enumerate(zip(arrays, [*self._signature.inputs, *self._signature.outputs])):
             axes, size = len(argument.shape), math.prod(argument.shape)
+            width = size * (1 if argument.boolean else 8)
             found = self._load("i32", array, _NDIM)
             leads = self._let(f"icmp eq i32 {found}, {axes + 1}")
             bare = self._let(f"icmp eq i32 {found}, {axes}")
@@ -97,7 +98,10 @@ class _Entry:
                 if axes:
                     self._require_extents(self._load("i64", array, _SHAPE), argument.shape)
                 given += [self._data(array, argument), "i64 0"]
+                ranges.append(self._range(array, str(width)))
                 continue
+            if k < inputs:
+                led = self._let(f"or i1 {led}, {leads}")
             # a single number has no shape to look at
             alone = k < inputs and axes > 0
             self._require(self._let(f"or i1 {leads}, {bare}") if alone else leads)
@@ -107,7 +111,23 @@ class _Entry:
             self._require_extents(self._let(f"add i64 {shape}, {self._let(f'select i1 {leads}, i64 8, i64 0')}"),
                                   argument.shape)  # fmt: skip
             given += [self._data(array, argument), f"i64 {self._let(f'select i1 {leads}, i64 {size}, i64 0')}"]
+            rows = self._let(f"select i1 {leads}, i64 {samples}, i64 1")
+            ranges.append(self._range(array, self._let(f"mul i64 {rows}, {width}")))
+        self._require(led)
+        for k in range(inputs, len(ranges)):
+            for other in ranges[:k]:
+                self._require_apart(ranges[k], other)
         return given
+
+    def _range(self, array: str, width: str) -> tuple[str, str]:
+        """First address, and the one after the last."""
+        start = self._load("i64", array, _DATA)
+        return start, self._let(f"add i64 {start}, {width}")
+
+    def _require_apart(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        before = self._let(f"icmp ule i64 {one[1]}, {other[0]}")
+        after = self._let(f"icmp ule i64 {other[1]}, {one[0]}")
+        self._require(self._let(f"or i1 {before}, {after}"))
 
     def _require_extents(self, shape: str, extents: tuple[int, ...]) -> None:
         for axis, extent in enumerate(extents):

@@ -158,6 +158,11 @@ class BoundModel:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""
         return self.evaluation(name)(inputs, out)
 
+    def _refused(self, name: str, inputs: Sequence[Any], out: Any) -> Any:
+        """What the fast path has refused: a batch, or something else; without wrenches."""
+        found = self._kernels.get(name)
+        return self._run(name, inputs, out) if found is None else found.other(inputs, out)
+
     def _run_under(self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, out: Any) -> Any:
         """The same with external wrenches, if there are any, and with the bodies' inertias."""
         if f_ext is None:

@@ -73,13 +73,9 @@ class Evaluation:
     def __call__(self, inputs: Sequence[Any], out: Any = None) -> Any:
         # the common case first, and as little as possible before it
         if out is None:
-            out = tuple(map(np.empty, self._shapes))
-            if self._call(*inputs, *out) is not None:
-                return out if self._several else out[0]
-            found = self._few(inputs)
-            if found is not None:
-                return found
-            out = None
+            made = tuple(map(np.empty, self._shapes))
+            if self._call(*inputs, *made) is not None:
+                return made if self._several else made[0]
         elif self._several:
             if out is not self._checked:
                 check_outputs(self.name, out, len(self._shapes))
@@ -88,10 +84,22 @@ class Evaluation:
                 return out
         elif self._call(*inputs, out) is not None:
             return out
-        return self._sorted_out(inputs, out)
+        found = self._few(inputs, out)
+        return self._sorted_out(inputs, out) if found is None else found
 
-    def _few(self, inputs: Sequence[Any]) -> Any:
+    def other(self, inputs: Sequence[Any], out: Any = None) -> Any:
+        """The same where `fast` has refused it: some samples, most likely."""
+        found = self._few(inputs, out)
+        return self(inputs, out) if found is None else found
+
+    def _few(self, inputs: Sequence[Any], out: Any) -> Any:
         """Some samples by the shortest way; None: this is something else."""
+        if out is not None:
+            outputs = out if self._several else (out,)
+            last = outputs[-1] if type(outputs) is tuple else None
+            if type(last) is not np.ndarray or last.ndim <= len(self._shapes[-1]) or len(last) > FEW:
+                return None
+            return None if self._kernel.several(*inputs, *outputs) is None else out
         for value, axes in zip(inputs, self._axes):
             if type(value) is np.ndarray and value.ndim > axes:
                 count = len(value)
@@ -100,10 +108,11 @@ class Evaluation:
             return None
         if count > FEW:
             return None
-        out = tuple([np.empty((count, *shape)) for shape in self._shapes])
-        if self._kernel.several(*inputs, *out) is None:
-            return None
-        return out if self._several else out[0]
+        if not self._several:
+            made = np.empty((count, *self._shapes[0]))
+            return self._kernel.several(*inputs, made)
+        outputs = tuple([np.empty((count, *shape)) for shape in self._shapes])
+        return None if self._kernel.several(*inputs, *outputs) is None else outputs
 
     def _sorted_out(self, inputs: Sequence[Any], out: Any) -> Any:
         """A batch, another type of number, or something wrong."""

@@ -18,6 +18,7 @@ from helpers.arms import ARM
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import FrameConstraint
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.model.urdf import load_urdf
 
 BACKENDS = ["reference", "python", "llvm"]
@@ -454,12 +455,53 @@ def test_out_may_be_an_input_also_off_the_fast_path(robot):
     np.testing.assert_allclose(stacked, np.tile(expected, (5, 1)), rtol=1e-13)
 
 
-def test_out_may_overlap_an_input(robot):
-    q, v, a, _ = states(robot.model, 4)
-    buffer = np.concatenate([v, np.zeros((2, 6))])
+@pytest.mark.parametrize("by", [-3, -1, 0, 1, 2, 4])
+@pytest.mark.parametrize("count", [1, 4, 100])
+def test_out_may_overlap_an_input(robot, count, by):
+    """by: rows between them."""
+    q, v, a, _ = states(robot.model, count)
     expected = robot.inverse_dynamics(q, v, a)
-    robot.inverse_dynamics(q, buffer[:4], a, out=buffer[2:])
-    np.testing.assert_array_equal(buffer[2:], expected)
+    buffer = np.full((count + 8, 6), np.nan)
+    buffer[4 : 4 + count] = v
+    out = buffer[4 + by : 4 + by + count]
+    assert robot.inverse_dynamics(q, buffer[4 : 4 + count], a, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    buffer[2:3] = v[:1]  # one velocity for all samples
+    expected = robot.inverse_dynamics(q, v[0], a)
+    out = buffer[2 : 2 + count]
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, buffer[2], a, out=out), expected)
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_few_samples_take_the_shortest_way_with_out_and_without(robot, monkeypatch, count):
+    """One, some, one input for all; results as those of single calls, in the arrays that were given."""
+    q, v, a, tau = states(robot.model, 7)
+    mask = np.arange(6) % 2 == 0
+    robot.compile("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "gravity")
+
+    def no_other(*_):
+        raise AssertionError("not the shortest way")
+
+    if robot.backend == "llvm":
+        monkeypatch.setattr(Evaluation, "_sorted_out", no_other)
+    some = slice(0, count)
+    for call, expected in (
+        (lambda **o: robot.inverse_dynamics(q[some], v[some], a[some], **o),
+         [robot.inverse_dynamics(*each) for each in zip(q[some], v, a)]),
+        (lambda **o: robot.forward_dynamics(q[0], v[some], tau[some], **o),
+         [robot.forward_dynamics(q[0], *each) for each in zip(v[some], tau)]),
+        (lambda **o: robot.mass_matrix(q[some], **o), [robot.mass_matrix(each) for each in q[some]]),
+        (lambda **o: robot.gravity(q[some], **o), [robot.gravity(each) for each in q[some]]),
+    ):  # fmt: skip
+        out = np.empty(np.shape(expected))
+        np.testing.assert_array_equal(call(), expected)
+        assert call(out=out) is out
+        np.testing.assert_array_equal(out, expected)
+    pair = np.empty((count, 6)), np.empty((count, 6))
+    assert robot.hybrid_dynamics(q[some], v[some], a[some], tau[some], mask, out=pair) is pair
+    for k in range(count):
+        single = robot.hybrid_dynamics(q[k], v[k], a[k], tau[k], mask)
+        np.testing.assert_array_equal([part[k] for part in pair], single)
 
 
 # --- numbers that are none ----------------------------------------------------------------------------
