@@ -21,8 +21,11 @@ from rbd_dynamics.nodes.middleware import Middleware
 from rbd_dynamics.nodes.parameter_requests import serialised
 from rbd_dynamics.nodes.rclpy_private import check_waiting
 
-#: in the executor's thread: looks at a request, and gives what computes its response in another one
+#: in the executor's thread: looks at a request, and gives what computes its response in another one: a message, or the
+#: bytes that the middleware sends
 Begin = Callable[[Any], Callable[[], Any]]
+#: makes of a request's bytes what `Begin` gets in place of the message
+Read = Callable[[bytes], Any]
 
 
 class Apart:
@@ -43,8 +46,9 @@ class Apart:
     def __contains__(self, entity: object) -> bool:
         return entity in self._aside
 
-    def serve(self, service: Service, begin: Begin) -> None:
-        self._aside.add(service, partial(self._take, service, begin))
+    def serve(self, service: Service, begin: Begin, read: Read | None = None) -> None:
+        read = read or partial(deserialize_message, message_type=service.srv_type.Request)
+        self._aside.add(service, partial(self._take, service, begin, read))
 
     def remove(self, entity: Any) -> None:
         """Before it is destroyed."""
@@ -54,24 +58,28 @@ class Apart:
         """Take nothing more; what is being computed is still answered."""
         self._aside.close()
 
-    def _take(self, service: Service, begin: Begin) -> None:
+    def _take(self, service: Service, begin: Begin, read: Read) -> None:
         with self._middleware.request(service) as taken:
             if taken is None:
                 return
-            identity, raw = taken
+            identity, message = taken
             most = self._largest()
-            data = raw.part(0) if raw.length <= most else None
-            size = raw.length
+            data = message.part(0) if message.length <= most else None
+            size = message.length
         kind = service.srv_type
         if data is None:
             response = kind.Response()
             refuse(response, f"the request has {size} bytes, more than {self._bound} ({most})", 0)
         else:
-            request = deserialize_message(data, kind.Request)
-            response = self._aside.hand_over(partial(begin, request))()
-        self._middleware.respond(service, identity, serialised(response))
+            response = self._aside.hand_over(partial(begin, read(data)))()
+        self._middleware.respond(service, identity, response if isinstance(response, bytes) else serialised(response))
 
 
-def at_once(begin: Begin) -> Answer:
+def at_once(begin: Begin, read: Read | None = None) -> Answer:
     """The callback of a service that does all of it in the executor's thread."""
-    return lambda request, _: begin(request)()
+
+    def answer(request: Any, response: Any) -> Any:
+        found = begin(request if read is None else read(serialised(request)))()
+        return deserialize_message(found, type(response)) if isinstance(found, bytes) else found
+
+    return answer

@@ -17,6 +17,7 @@ from rbd_dynamics.nodes import constrained_services, contact_services, dynamics_
 from rbd_dynamics.nodes.apart import Begin
 from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.fill_trajectory import FillRequest
 from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
 from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, DynamicsServerParameters
 from rbd_dynamics.nodes.interface.tables import Service
@@ -26,6 +27,8 @@ from rbd_dynamics.nodes.messages import LATEST
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.server_engine import Engine, build_engine
 
+#: threads for trajectories: what may take minutes, and what does not
+THREADS = LONG, QUICK = ("planning", "filling")
 #: fills the response to a request, whose types are the service's
 Answer = Callable[[Engine, Any, Any], None]
 #: looks at a request and gives what fills the response, in another thread
@@ -39,9 +42,8 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         super().__init__(DYNAMICS_SERVER, **options)
         self._payloads = Payloads()
         self._counts = {"answered": 0, "refused": 0}
-        self.work_apart(
-            "trajectories", largest=self._largest_trajectory, bound="parameter 'most_trajectory_points' allows"
-        )
+        for name in THREADS:
+            self.work_apart(name, largest=self._largest_trajectory, bound="parameter 'most_trajectory_points' allows")
 
     @staticmethod
     def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
@@ -76,7 +78,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             kind = getattr(srv, service.kind.rpartition("/")[2])
             long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
             if long is not None:
-                self.serve_apart(kind, service.name, self._begin(long, kind.Response))
+                self.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=LONG)
+            elif service.name == "~/fill_trajectory_efforts":
+                self.serve_apart(kind, service.name, self._fill, thread=QUICK, read=self._read_fill)
             elif service is not SET_PAYLOAD:
                 self.serve(kind, service.name, self._guard(self._of(service)))
         PayloadService(self, self._payloads, lambda engine: engine.robots)
@@ -106,14 +110,51 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
         def begin(request: Any) -> Callable[[], Any]:
             response = kind()
-            try:
+
+            def planned() -> Callable[[], Any]:
                 work = plan(self._ready_engine(), self.params, request, response)
-            except Exception as error:
-                refusal = self._refusal(kind, error)
-                return lambda: refusal
-            return lambda: self._answered(response, work)
+                return lambda: self._answered(response, work)
+
+            return self._begun(kind, planned)
 
         return begin
+
+    def _begun(self, kind: type, prepare: Callable[[], Callable[[], Any]]) -> Callable[[], Any]:
+        """What `prepare` returns; what cannot be prepared is refused."""
+        try:
+            return prepare()
+        except Exception as error:
+            refusal = self._refusal(kind, error)
+            return lambda: refusal
+
+    def _read_fill(self, raw: bytes) -> FillRequest | Exception:
+        try:
+            return FillRequest(raw, self.params.most_trajectory_points)
+        except Exception as error:  # told by the response
+            return error
+
+    def _fill(self, request: FillRequest | Exception) -> Callable[[], Any]:
+        """Of `fill_trajectory_efforts`, whose response is bytes."""
+        from rbd_dynamics_interfaces.srv import FillTrajectoryEfforts
+
+        kind = FillTrajectoryEfforts.Response
+
+        def prepare() -> Callable[[], Any]:
+            if isinstance(request, Exception):
+                raise request
+            work = request.begin(self._ready_engine())
+
+            def answered() -> Any:
+                try:
+                    filled = work()
+                except Exception as error:
+                    return self._refusal(kind, error)
+                self._counts["answered"] += 1
+                return filled
+
+            return answered
+
+        return self._begun(kind, prepare)
 
     def _ready_engine(self) -> Engine:
         """Raises ValueError where there is none now."""

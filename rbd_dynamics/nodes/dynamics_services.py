@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import inverse_dynamics_terms
-from rbd_dynamics.nodes.fill_trajectory import filled_trajectory
 from rbd_dynamics.nodes.held_joints import held_positions
 from rbd_dynamics.nodes.samples import Layout, flat, wrenches
 from rbd_dynamics.nodes.server_engine import Engine
@@ -77,10 +76,3 @@ def dynamics_terms(engine: Engine, request: srv.DynamicsTerms.Request, response:
     response.kinetic_energy = flat(robot.kinetic_energy(q, v))
     response.potential_energy = flat(robot.potential_energy(q))
     response.joint_names = layout.names
-
-
-def fill_trajectory_efforts(
-    engine: Engine, request: srv.FillTrajectoryEfforts.Request, response: srv.FillTrajectoryEfforts.Response
-) -> None:
-    terms = request.terms or engine.terms
-    response.trajectory = filled_trajectory(request, engine.frictionless, engine.reader, engine.prefix, terms)

@@ -16,7 +16,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from rbd_dynamics.nodes.answering import always, answer_always
-from rbd_dynamics.nodes.apart import Apart, Begin, at_once
+from rbd_dynamics.nodes.apart import Apart, Begin, Read, at_once
 from rbd_dynamics.nodes.arrivals import Arrivals
 from rbd_dynamics.nodes.description import P
 from rbd_dynamics.nodes.diagnostics import Status
@@ -31,9 +31,9 @@ class EntityNode(LifecycleNode, Generic[P]):
 
     params: P
     _arrivals: Arrivals | None = None  # what takes messages and requests instead of the executor
-    _apart: Apart | None = None  # what takes those requests whose answers take long
 
     def __init__(self, executable: str, **options: Any) -> None:
+        self._aparts: dict[str, Apart] = {}  # what takes those requests whose answers take long, by name
         super().__init__(executable, **options)
         answer_always(self)
         self._entities: list[tuple[Callable[[Any], object], Any]] = []
@@ -100,12 +100,12 @@ class EntityNode(LifecycleNode, Generic[P]):
         if self._arrivals is not None:
             self._arrivals.serve(service)
 
-    def serve_apart(self, kind: type, name: str, begin: Begin) -> None:
-        """A service whose answers take long: computed in a thread of their own, once `work_apart` has been called."""
-        answer = always(self, at_once(begin), faults=True)
+    def serve_apart(self, kind: type, name: str, begin: Begin, *, thread: str, read: Read | None = None) -> None:
+        """A service whose answers take long: computed in the thread of that name, if `work_apart` has made it."""
+        answer = always(self, at_once(begin, read), faults=True)
         service = self.keep(self.create_service(kind, name, answer, qos_profile=queue_of(kind)), self.destroy_service)
-        if self._apart is not None:
-            self._apart.serve(service, begin)
+        if thread in self._aparts:
+            self._aparts[thread].serve(service, begin, read)
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
         """A timer of wall time, whatever use_sim_time says."""
@@ -152,12 +152,12 @@ class EntityNode(LifecycleNode, Generic[P]):
                 self._arrivals.serve(service)
 
     def work_apart(self, name: str, *, largest: Callable[[], int], bound: str) -> None:
-        """From now on `serve_apart` does what it says, where that is possible with this ROS.
+        """From now on `serve_apart` has a thread of that name, where that is possible with this ROS.
 
         largest: bytes that a request may have, as set by `bound`.
         """
         try:
-            self._apart = Apart(self, name, largest=largest, bound=bound)
+            self._aparts[name] = Apart(self, name, largest=largest, bound=bound)
         except (OSError, ImportError, AttributeError, TypeError, ValueError, RuntimeError) as error:
             self.get_logger().warning(f"long requests may delay other answers here: {error}")
 
@@ -168,7 +168,7 @@ class EntityNode(LifecycleNode, Generic[P]):
 
     @property
     def _takers(self) -> list[Arrivals | Apart]:
-        return [taker for taker in (self._arrivals, self._apart) if taker is not None]
+        return [*([self._arrivals] if self._arrivals is not None else []), *self._aparts.values()]
 
     @property
     def services(self) -> Iterator[Service]:
