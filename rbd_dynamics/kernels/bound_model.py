@@ -161,7 +161,7 @@ class BoundModel:
     def _refused(self, name: str, inputs: Sequence[Any], out: Any) -> Any:
         """What the fast path has refused: a batch, or something else; without wrenches."""
         found = self._kernels.get(name)
-        return self._run(name, inputs, out) if found is None else found.other(inputs, out)
+        return self._run(name, inputs, out) if found is None else found.other(inputs, out=out)
 
     def _run_under(self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, out: Any) -> Any:
         """The same with external wrenches, if there are any, and with the bodies' inertias."""

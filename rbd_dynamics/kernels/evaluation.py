@@ -87,7 +87,7 @@ class Evaluation:
         found = self._few(inputs, out)
         return self._sorted_out(inputs, out) if found is None else found
 
-    def other(self, inputs: Sequence[Any], out: Any = None) -> Any:
+    def other(self, inputs: Sequence[Any], *, out: Any = None) -> Any:
         """The same where `fast` has refused it: some samples, most likely."""
         found = self._few(inputs, out)
         return self(inputs, out) if found is None else found
