@@ -75,3 +75,14 @@ def test_walk_finds_what_git_knows() -> None:
     if not known:
         pytest.skip("no git checkout")
     assert sources(known) <= sources(from_folders())
+
+
+def test_no_file_has_the_marks_of_an_open_merge():
+    paths = from_git() or list(from_folders())
+    marks = tuple(7 * mark + b" " for mark in (b"<", b">"))
+    open_ones = [
+        str(path.relative_to(ROOT))
+        for path in paths
+        if path.is_file() and any(line.startswith(marks) for line in path.read_bytes().splitlines())
+    ]
+    assert not open_ones
