@@ -210,6 +210,7 @@ class _Many(_Function):
     def __init__(self, program: Program, width: int, pointer: str) -> None:
         super().__init__(program, width, width, pointer)
         self.allocations: list[str] = []
+        self.tables: list[str] = []
 
     def emit(self) -> list[str]:
         signature, vector = self.program.signature, self.type
@@ -244,9 +245,9 @@ class _Many(_Function):
         sums = [self.op("fadd", f"%defect{k}", defect) for k, defect in enumerate(defects)]
         tiles = [self._tile(argument, values) for argument, values in zip(signature.outputs, outputs)]
         self.lines.append("  br label %scatter0")
-        for k, (argument, tile) in enumerate(zip(signature.outputs, tiles)):
+        for k, (argument, (tile, places)) in enumerate(zip(signature.outputs, tiles)):
             if argument.size:
-                self._scatter(k, argument, tile, offsets[f"out.{argument.name}"])
+                self._scatter(k, argument, tile, places, offsets[f"out.{argument.name}"])
             else:
                 self.lines += [f"scatter{k}:", f"  br label %scatter{k + 1}"]
         self.lines.append(f"scatter{len(tiles)}:")
@@ -266,6 +267,7 @@ class _Many(_Function):
             for k, total in enumerate(sums)
         ]
         return [
+            *self.tables,
             f"define i32 @many({', '.join(names)}) {{",
             "entry:",
             "  %last = sub i64 %n, 1",
@@ -284,25 +286,30 @@ class _Many(_Function):
             "}",
         ]
 
-    def _tile(self, argument: Argument, values: Sequence[str]) -> str:
-        """Put an output's vectors side by side in memory: (element, lane)."""
-        tile = f"%tile.{argument.name}"
-        kind = f"[{max(1, len(values)) * self.width} x double]"
+    def _tile(self, argument: Argument, values: Sequence[str]) -> tuple[str, list[int]]:
+        """Put an output's vectors side by side in memory: (element, lane). The tile, and where each element is in it.
+
+        What is there twice, as the zeros and the other half of a symmetric matrix, is written once: the less of the
+        nearest cache it takes.
+        """
+        tile, number = f"%tile.{argument.name}", {value: k for k, value in enumerate(dict.fromkeys(values))}
+        kind = f"[{max(1, len(number)) * self.width} x double]"
         self.allocations.append(f"  {tile} = alloca {kind}, align 64")
         vector_pointer = "ptr" if self.pointer == "ptr" else f"{self.type}*"
         source = "ptr" if self.pointer == "ptr" else f"{kind}*"
         base = self.let(f"bitcast {source} {tile} to {vector_pointer}")
-        for k, value in enumerate(values):
+        for value, k in number.items():
             at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {k}")
             self.lines.append(f"  store {self.type} {value}, {vector_pointer} {at}, align 64")
-        return self.let(f"bitcast {source} {tile} to {self.pointer}")
+        return self.let(f"bitcast {source} {tile} to {self.pointer}"), [number[value] for value in values]
 
-    def _scatter(self, k: int, argument: Argument, tile: str, offsets: Sequence[str]) -> None:
+    def _scatter(self, k: int, argument: Argument, tile: str, places: Sequence[int], offsets: Sequence[str]) -> None:
         """A loop that turns a tile into (lane, element), as the caller's array has it."""
         width, last = self.width, argument.size - self.width
         if last < 0:
-            self._scatter_singly(k, argument, tile, offsets)
+            self._scatter_singly(k, argument, tile, places, offsets)
             return
+        table = self._table(k, places)
         self.lines += [f"scatter{k}:", f"  br label %each{k}", f"each{k}:"]
         self.lines.append(f"  %e{k} = phi i64 [ 0, %scatter{k} ], [ %e.next{k}, %each{k} ]")
         vector_pointer = "ptr" if self.pointer == "ptr" else f"{self.type}*"
@@ -310,6 +317,8 @@ class _Many(_Function):
         rows = []
         for element in range(width):
             place = self.let(f"add i64 %e{k}, {element}")
+            if table:
+                place = self._looked_up(table, len(places), place)
             at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {place}")
             rows.append(self.let(f"load {self.type}, {vector_pointer} {at}, align 64"))
         for row, offset in zip(self._transposed(rows), offsets):
@@ -325,6 +334,20 @@ class _Many(_Function):
             f"  %e.more{k} = icmp slt i64 %e{k}, {last}",
             f"  br i1 %e.more{k}, label %each{k}, label %scatter{k + 1}",
         ]
+
+    def _table(self, k: int, places: Sequence[int]) -> str:
+        """Where each element is in its tile, in memory; empty where they are in order."""
+        if list(places) == list(range(len(places))):
+            return ""
+        numbers = ", ".join(f"i32 {place}" for place in places)
+        self.tables.append(f"@places{k} = private constant [{len(places)} x i32] [{numbers}], align 64")
+        return f"@places{k}"
+
+    def _looked_up(self, table: str, size: int, place: str) -> str:
+        kind, opaque = f"[{size} x i32]", self.pointer == "ptr"
+        at = self.let(f"getelementptr {kind}, {'ptr' if opaque else kind + '*'} {table}, i64 0, i64 {place}")
+        number = self.let(f"load i32, {'ptr' if opaque else 'i32*'} {at}")
+        return self.let(f"zext i32 {number} to i64")
 
     def _transposed(self, rows: Sequence[str]) -> list[str]:
         """Of a square of registers: entry j of row i becomes entry i of row j."""
@@ -343,12 +366,14 @@ class _Many(_Function):
         indices = ", ".join(f"i32 {index}" for index in mask)
         return self.let(f"shufflevector {self.type} {a}, {self.type} {b}, <{self.width} x i32> <{indices}>")
 
-    def _scatter_singly(self, k: int, argument: Argument, tile: str, offsets: Sequence[str]) -> None:
+    def _scatter_singly(
+        self, k: int, argument: Argument, tile: str, places: Sequence[int], offsets: Sequence[str]
+    ) -> None:
         """The same for fewer elements than a register holds."""
         self.lines.append(f"scatter{k}:")
-        for element in range(argument.size):
+        for element, place in enumerate(places):
             for lane, offset in enumerate(offsets):
-                at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {element * self.width + lane}")
+                at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {place * self.width + lane}")
                 value = self.let(f"load double, {self.pointer} {at}")
                 self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, {element}"))
         self.lines.append(f"  br label %scatter{k + 1}")
