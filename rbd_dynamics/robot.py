@@ -58,12 +58,20 @@ class Robot(Derivatives):
             best that this machine has.
         friction: add the joints' damping and Coulomb friction to the equation of motion.
         errors: "raise" or "nan", what becomes of samples that cannot be computed.
+        threads: how many may share a batch, where it takes a millisecond and more; 1 for real-time processes. Results
+            do not depend on it.
     """
 
     def __init__(
-        self, model: Model, *, backend: Backend | None = None, friction: bool = False, errors: Errors = "raise"
+        self,
+        model: Model,
+        *,
+        backend: Backend | None = None,
+        friction: bool = False,
+        errors: Errors = "raise",
+        threads: int = 1,
     ) -> None:
-        super().__init__(model, backend=backend, friction=friction, errors=errors)
+        super().__init__(model, backend=backend, friction=friction, errors=errors, threads=threads)
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()

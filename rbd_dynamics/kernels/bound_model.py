@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.compiler import backends, notice
-from rbd_dynamics.compiler.backends import Backend
+from rbd_dynamics.compiler.backends import Backend, Kernel
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.kernels.evaluation import Errors, Evaluation
@@ -44,7 +44,13 @@ class BoundModel:
     """Parameters as for `Robot`."""
 
     def __init__(
-        self, model: Model, *, backend: Backend | None = None, friction: bool = False, errors: Errors = "raise"
+        self,
+        model: Model,
+        *,
+        backend: Backend | None = None,
+        friction: bool = False,
+        errors: Errors = "raise",
+        threads: int = 1,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
@@ -52,8 +58,11 @@ class BoundModel:
             raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
         if not isinstance(errors, str) or errors not in ("raise", "nan"):
             raise ValueError(f"errors {excerpt(errors)} is none of raise, nan")
+        if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+            raise ValueError(f"threads {excerpt(threads)} is not 1 or a larger whole number")
         self.model = model
         self.errors: Errors = errors
+        self.threads = threads
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
         self._payloads: dict[str, tuple[int, RigidInertia, Payload]] = {}
@@ -67,6 +76,7 @@ class BoundModel:
     def __repr__(self) -> str:
         payloads = ", ".join(f"{load.mass:.4g} kg at {frame!r}" for frame, load in self.payloads.items())
         words = [self.backend, *["friction"] * self.friction, *['errors="nan"'] * (self.errors == "nan")]
+        words += [f"{self.threads} threads"] * (self.threads > 1)
         words += [f"payload {payloads}"] if payloads else []
         return f"<{type(self).__name__} {in_a_line(self.model)}; {', '.join(words)}>"
 
@@ -110,7 +120,7 @@ class BoundModel:
         if found is None:
             signature, function = specialise(self.model, name, friction=self.friction)
             kernel = backends.build(self.backend, name, signature, function)
-            found = self._kernels[name] = Evaluation(name, self.model, kernel, function, errors=self.errors)
+            found = self._kernels[name] = self._evaluation_of(name, kernel, function)
             if hasattr(self, f"_fast_{name}"):  # methods that call the kernel itself
                 setattr(self, f"_fast_{name}", found.fast)
         return found
@@ -140,7 +150,10 @@ class BoundModel:
         such a function of an algorithm.
         """
         kernel = backends.build(self.backend, name, signature, function)
-        return Evaluation(name, self.model, kernel, function, errors=self.errors)
+        return self._evaluation_of(name, kernel, function)
+
+    def _evaluation_of(self, name: str, kernel: Kernel, function: Function) -> Evaluation:
+        return Evaluation(name, self.model, kernel, function, errors=self.errors, threads=self.threads)
 
     @property
     def inertia_input(self) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
+from rbd_dynamics.kernels.shared_work import SharedWork
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
 from rbd_dynamics.model.real_numbers import plain_array, shared_array, transposed_hint
@@ -33,11 +34,12 @@ FEW = 64
 class Evaluation:
     """One algorithm of one robot, for any input. First the kernel as it is, then with odd input sorted out.
 
-    errors: "nan" writes NaN to all outputs of a sample that cannot be computed, in place of raising.
+    errors: "nan" writes NaN to all outputs of a sample that cannot be computed, in place of raising. threads: for
+    long batches, at most.
     """
 
     def __init__(
-        self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise"
+        self, name: str, model: Model, kernel: Kernel, function: Function, *, errors: Errors = "raise", threads: int = 1
     ) -> None:
         self.name = name.replace("_f_ext", "").replace("_along", "")  # as users know it, for messages
         self._errors = errors
@@ -45,6 +47,7 @@ class Evaluation:
         self._kernel = kernel
         self._function = function
         self._call = kernel.call
+        self._batches = SharedWork(kernel, threads)
         self._shapes = [argument.shape for argument in kernel.signature.outputs]
         self._axes = [len(argument.shape) for argument in kernel.signature.inputs]
         self._several = len(self._shapes) > 1
@@ -130,7 +133,7 @@ class Evaluation:
             # what is written must not be read again by a retry below, or by another sample
             if out is not None:
                 rows = [row.copy() if any(np.may_share_memory(row, o) for o in outputs) else row for row in rows]
-            if self._kernel.many(count, rows, views) != 0:
+            if self._batches.many(count, rows, views) != 0:
                 if self._errors == "nan":
                     self._spare_bad_samples(rows, views)
                 else:
