@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -26,34 +27,37 @@ class SharedWork:
     def __init__(self, kernel: Kernel, threads: int) -> None:
         self._kernel, self._threads = kernel, threads
         self._shared = [argument.shared for argument in kernel.signature.inputs]
-        self._pace = 0.0  # s for a sample, as measured; 0: not yet
+        self._pace: float = math.inf  # s for a sample, the least that was measured
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """As the kernel's own."""
         if self._threads == 1 or samples < 2 * FIRST:
             return self._kernel.many(samples, inputs, outputs)
-
-        def part(begin: int, end: int) -> int:
-            own = [each if shared else each[begin:end] for each, shared in zip(inputs, self._shared)]
-            return self._kernel.many(end - begin, own, [each[begin:end] for each in outputs])
-
-        begin, status = 0, 0
-        if not self._pace:
-            before = time.perf_counter()
-            begin, status = FIRST, part(0, FIRST)
-            self._pace = (time.perf_counter() - before) / FIRST
+        begin = status = 0
+        if self._pace == math.inf:
+            begin, status = FIRST, self._timed(0, FIRST, inputs, outputs)
         rest = samples - begin
         count = min(self._threads, int(rest * self._pace / WORTH))
         if count < 2:
-            return status | part(begin, samples)
+            return status | self._timed(begin, samples, inputs, outputs)
         ends = [begin + BLOCK * round(rest * k / count / BLOCK) for k in range(count)] + [samples]
-        others = [_pool().submit(part, *pair) for pair in zip(ends[1:-1], ends[2:])]
+        others = [_pool().submit(self._timed, *pair, inputs, outputs) for pair in zip(ends[1:-1], ends[2:])]
         try:
-            status |= part(*ends[:2])
+            status |= self._timed(begin, ends[1], inputs, outputs)
         finally:
             wait(others)  # they write to the outputs
         for other in others:
             status |= other.result()
+        return status
+
+    def _timed(self, begin: int, end: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
+        """These samples of a batch."""
+        samples, start = end - begin, time.perf_counter()
+        if len(outputs[0]) != samples:
+            inputs = [each if shared else each[begin:end] for each, shared in zip(inputs, self._shared)]
+            outputs = [each[begin:end] for each in outputs]
+        status = self._kernel.many(samples, inputs, outputs)
+        self._pace = min(self._pace, (time.perf_counter() - start) / samples)
         return status
 
 
