@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sensor_msgs.msg import JointState
@@ -27,8 +28,8 @@ from rbd_dynamics.nodes.messages import LATEST
 from rbd_dynamics.nodes.payload import Payloads, PayloadService
 from rbd_dynamics.nodes.server_engine import Engine, build_engine
 
-#: threads for trajectories: what may take minutes, and what does not
-THREADS = LONG, QUICK = ("planning", "filling")
+PLANNING, FILLING = "planning", "filling"  # threads for trajectories: of what may take minutes, and what does not
+FILLED = 10  # times as many points are filled as are planned
 #: fills the response to a request, whose types are the service's
 Answer = Callable[[Engine, Any, Any], None]
 #: looks at a request and gives what fills the response, in another thread
@@ -42,8 +43,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         super().__init__(DYNAMICS_SERVER, **options)
         self._payloads = Payloads()
         self._counts = {"answered": 0, "refused": 0}
-        for name in THREADS:
-            self.work_apart(name, largest=self._largest_trajectory, bound="parameter 'most_trajectory_points' allows")
+        for name, times in ((PLANNING, 1), (FILLING, FILLED)):
+            largest = partial(self._largest_trajectory, times)
+            self.work_apart(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
 
     @staticmethod
     def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
@@ -78,9 +80,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             kind = getattr(srv, service.kind.rpartition("/")[2])
             long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
             if long is not None:
-                self.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=LONG)
+                self.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
             elif service.name == "~/fill_trajectory_efforts":
-                self.serve_apart(kind, service.name, self._fill, thread=QUICK, read=self._read_fill)
+                self.serve_apart(kind, service.name, self._fill, thread=FILLING, read=self._read_fill)
             elif service is not SET_PAYLOAD:
                 self.serve(kind, service.name, self._guard(self._of(service)))
         PayloadService(self, self._payloads, lambda engine: engine.robots)
@@ -129,7 +131,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
     def _read_fill(self, raw: bytes) -> FillRequest | Exception:
         try:
-            return FillRequest(raw, self.params.most_trajectory_points)
+            return FillRequest(raw, FILLED * self.params.most_trajectory_points)
         except Exception as error:  # told by the response
             return error
 
@@ -181,11 +183,11 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         self.get_logger().error("".join(traceback.format_exception(error)))  # a fault of ours: say so, and live on
         return kind(success=False, message=f"internal error: {type(error).__name__}: {error}")
 
-    def _largest_trajectory(self) -> int:
-        """Bytes of a request with as many points as there may be, each with all that it may hold."""
+    def _largest_trajectory(self, times: int) -> int:
+        """Bytes of a request with so many times as many points as there may be, each with all that it may hold."""
         engine = self.engine
         joints = len(engine.model.joints) if engine is not None else 1
-        return self.params.largest_message + self.params.most_trajectory_points * (64 + 4 * 8 * joints)
+        return self.params.largest_message + times * self.params.most_trajectory_points * (64 + 4 * 8 * joints)
 
     def finish(self) -> None:
         self.close_aside()

@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.control.trajectory import TrajectoryError
-from rbd_dynamics.control.trajectory_message import FIELDS, ORIGIN, TrajectoryReader
+from rbd_dynamics.control.trajectory_message import FIELDS, ORIGIN, SMALLEST_POINT, TrajectoryReader
 from rbd_dynamics.nodes.held_joints import held_positions
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.samples import wrenches
@@ -34,8 +34,14 @@ class FillRequest:
 
         header = TrajectoryReader(raw)
         self._stamp, self._frame = divmod(header.time(), SECOND), header.text()
-        if not header.count(4):
+        names = [header.text() for _ in range(header.count(4))]
+        if not names:
             raise TrajectoryError("the trajectory names no joints")
+        points = header.count(SMALLEST_POINT)
+        if points > largest:
+            raise TrajectoryError(
+                f"the trajectory has {points} points, more than {largest}: what parameter 'most_trajectory_points' allows"
+            )
         reader = TrajectoryReader(raw)
         message = reader.message(largest, positions=True)
         self._other = deserialize_message(_without_trajectory(raw, reader.place), FillTrajectoryEfforts.Request)

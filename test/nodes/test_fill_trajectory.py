@@ -101,7 +101,7 @@ def test_terms_of_the_node_count_where_none_are_named(robot, engine):
     ("request_", "reason"),
     [
         (lambda: request_of(0), "no points"),
-        (lambda: request_of(5), "5 points: more than"),
+        (lambda: request_of(5), "5 points, more than 4, which parameter 'most_trajectory_points'"),
         (lambda: request_of(3, given=("velocities",)), "point 0 has 0 positions for 3 joints"),
     ],
 )

@@ -39,7 +39,7 @@ class DynamicsServerParameters(CommonParameters):
     )
     most_trajectory_points: int = parameter(
         20_000,
-        "A trajectory of more points is neither checked nor retimed, nor is one made",
+        "A trajectory of more points is neither checked nor retimed, nor is one made; of ten times as many, not filled",
         minimum=2,
         maximum=1_000_000,
         dynamic=True,
