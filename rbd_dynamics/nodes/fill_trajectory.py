@@ -39,9 +39,8 @@ class FillRequest:
             raise TrajectoryError("the trajectory names no joints")
         points = header.count(SMALLEST_POINT)
         if points > largest:
-            raise TrajectoryError(
-                f"the trajectory has {points} points, more than {largest}: what parameter 'most_trajectory_points' allows"
-            )
+            bound = f"{largest}, which parameter 'most_trajectory_points' allows"
+            raise TrajectoryError(f"the trajectory has {points} points, more than {bound}")
         reader = TrajectoryReader(raw)
         message = reader.message(largest, positions=True)
         self._other = deserialize_message(_without_trajectory(raw, reader.place), FillTrajectoryEfforts.Request)
