@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.constraints.bound import Constraints
 from rbd_dynamics.constraints.constrained import Constrained
 from rbd_dynamics.constraints.results import (
@@ -26,8 +25,7 @@ from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
 from rbd_dynamics.contacts.found import ContactFinder, FinderDynamics
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.derivatives import Derivatives
-from rbd_dynamics.kernels.evaluation import Errors, check_outputs, no_kernel
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
@@ -61,17 +59,6 @@ class Robot(Derivatives):
         threads: how many may share a batch, where it takes a millisecond and more; 1 for real-time processes. Results
             do not depend on it.
     """
-
-    def __init__(
-        self,
-        model: Model,
-        *,
-        backend: Backend | None = None,
-        friction: bool = False,
-        errors: Errors = "raise",
-        threads: int = 1,
-    ) -> None:
-        super().__init__(model, backend=backend, friction=friction, errors=errors, threads=threads)
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
