@@ -97,6 +97,21 @@ def test_terms_of_the_node_count_where_none_are_named(robot, engine):
         np.testing.assert_allclose(point.effort, robot.gravity(np.array(point.positions)), rtol=1e-12, atol=1e-12)
 
 
+def test_it_is_answered_at_once_where_there_are_no_threads(engine):
+    """With a ROS whose requests cannot be taken aside: by the executor, from message to message."""
+    from rclpy.serialization import deserialize_message, serialize_message
+
+    from rbd_dynamics.nodes.apart import at_once
+    from rbd_dynamics.nodes.fill_trajectory import FillRequest
+    from rbd_dynamics_interfaces.srv import FillTrajectoryEfforts
+
+    request, response = request_of(4), FillTrajectoryEfforts.Response()
+    found = at_once(lambda filling: filling.begin(engine), lambda raw: FillRequest(raw, 4))(request, response)
+    raw = FillRequest(serialize_message(request), 4).begin(engine)()
+    assert type(found) is FillTrajectoryEfforts.Response and found.success
+    assert found == deserialize_message(raw, FillTrajectoryEfforts.Response)
+
+
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [

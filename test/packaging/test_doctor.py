@@ -155,6 +155,7 @@ def test_limits_of_this_user_are_told(monkeypatch, tmp_path):
         ({"FASTDDS_BUILTIN_TRANSPORTS": "LARGE_DATA"}, "shared memory"),
         ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "shared memory"),
         ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "ROS_LOCALHOST_ONLY": "1"}, "shared memory"),
+        ({"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "ROS_DISTRO": "humble"}, "shared memory"),
         ({"FASTDDS_DEFAULT_PROFILES_FILE": "x.xml"}, "as its profile says"),
     ],
 )

@@ -76,7 +76,8 @@ def _transport(environment: Mapping[str, str]) -> Looked:
         environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == "LOCALHOST" or environment.get("ROS_LOCALHOST_ONLY") == "1"
     )
     wanted = environment.get("FASTDDS_BUILTIN_TRANSPORTS", "")
-    if wanted.startswith("UDP") and not own:
+    heeded = environment.get("ROS_DISTRO") not in ("humble", "iron")  # their Fast DDS does not know the variable
+    if wanted.startswith("UDP") and heeded and not own:
         return Looked("transport", wanted)
     return Looked(
         "transport",
