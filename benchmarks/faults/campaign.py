@@ -29,13 +29,13 @@ from benchmarks.faults.memory import Memory
 from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
 from benchmarks.faults.sender import RING, send
 from benchmarks.faults.tool_faults import CartesianFaults, HybridFaults
-from benchmarks.faults.watching import watch
+from benchmarks.faults.watching import judge, watch
 from benchmarks.loopback import udp_on_this_machine
 
 NODES = {"feedforward": Faults, "hybrid_controller": HybridFaults, "cartesian_controller": CartesianFaults}
 #: rad; the tool of hybrid_controller stays where the surface is
 AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001, "cartesian_controller": 0.02}
-ENDING = 400.0  # s for the judge to come to an end
+ENDING = 400.0  # s for the judge to come to an end, and as long as the campaign: it is not to keep up with it
 START = 120.0  # s for a node to come up, its kernels compiled
 MEASURED = 10.0  # s between two looks at the memory
 LIVES = 10  # of a node in a campaign, at most
@@ -180,9 +180,13 @@ class _Campaign:
         self._rings = {kind: context.Array("q", RING + 2, lock=False) for kind in kinds}
         self._controls = {kind: context.Array("d", 3, lock=False) for kind in kinds}
         theirs, self._events = context.Pipe(duplex=False)
-        self._results = context.Queue()
-        arguments = (self._motions, self._rings, theirs, self._results, record)
-        self._judge = context.Process(target=watch, args=arguments, daemon=True)
+        self._results, self._looks = (
+            context.Queue(),
+            context.Queue(),
+        )  # kept: a process that starts looks for them by name
+        arguments = (self._motions, self._rings, theirs, self._looks, record)
+        self._watch = context.Process(target=watch, args=arguments, daemon=True)
+        self._judge = context.Process(target=judge, args=(self._motions, self._looks, self._results), daemon=True)
         self._senders = [
             context.Process(
                 target=send, daemon=True,
@@ -215,6 +219,7 @@ class _Campaign:
 
         spinning = threading.Thread(target=spin, daemon=True)
         spinning.start()
+        self._watch.start()
         self._judge.start()
         nodes: dict[str, Node] = {}
         guards: dict[str, Node] = {}
@@ -262,7 +267,7 @@ class _Campaign:
                     code = node.end(signal.SIGINT)
                     if code != 0:
                         self._problems.append(f"{node.kind}: exit code {code} at SIGINT")
-            for process in (*self._senders, self._judge):
+            for process in (*self._senders, self._watch, self._judge):
                 if process.pid is not None:
                     process.join(5.0)
                     process.kill()
@@ -291,8 +296,9 @@ class _Campaign:
         """Measure memory, gather violations."""
         due = time.monotonic()
         while time.monotonic() < end:
-            if not self._judge.is_alive():
-                raise RuntimeError("the judge has died")
+            for process, name in ((self._watch, "watcher"), (self._judge, "judge")):
+                if not process.is_alive():
+                    raise RuntimeError(f"the {name} has died, exit code {process.exitcode}")
             if time.monotonic() >= due:
                 due += MEASURED
                 for node in nodes:
@@ -315,8 +321,10 @@ class _Campaign:
             control[0] = 1.0
         self._tell("", "end", None)
         counts = None
-        limit = time.monotonic() + ENDING
+        limit = time.monotonic() + ENDING + elapsed
         while counts is None:
+            if self._watch.exitcode:
+                raise RuntimeError(f"the watcher has died, exit code {self._watch.exitcode}")
             lives = self._judge.is_alive()  # asked first: what it has said before its end is taken
             if time.monotonic() > limit:
                 raise RuntimeError("the judge does not come to an end")

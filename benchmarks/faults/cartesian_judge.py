@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ class Tool:
     """At a state: where it is, its Jacobian (6, 7) in root axes, the angular part first, and what resists it."""
 
     def __init__(self, model: Oracle, q: Array, v: Array) -> None:
-        self.R, self.p = model.tool(q).rotation.copy(), model.tool(q).translation.copy()
+        self.R, self.p = _pose(model, q)
         self.J, self.M = model.jacobian(q), model.mass_matrix(q)
         self.twist = self.J @ v
         self.inverse = np.linalg.solve(self.M, self.J.T)  # M^-1 J^T
@@ -244,25 +244,43 @@ def _holds(
     base: Situation, stamp: int, q: Array, v: Array, tau: Array, states: Array, poses: list[tuple[Array, Array]],
     postures: Array, wrenches: list[Array],
 ) -> Iterator[Held]:  # fmt: skip
-    """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches."""
+    """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches.
+
+    `states` come first among the postures.
+    """
     settings, model = base.settings, oracle(base.robot, base.payload)
     assert isinstance(settings, ToolSettings)
     tool = tool_at(model, q, v, stamp)
-    beyond = tau - settings.weight(model, q)
+    weight, limits = settings.weight(model, q), settings.limits
     damped = settings.dampers(tool) * tool.twist
-    place = tool.p + (tool.wrench_of(beyond) + damped)[3:] / settings.springs[3:]
-    away = np.linalg.norm(tool.p + (states - q) @ tool.J[3:].T - place, axis=1)
-    near = [
-        (pose.rotation.copy(), pose.translation.copy()) for pose in map(model.tool, states[np.argsort(away)[:NEAR]])
-    ]
-    near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - place)))
     drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
-    for wrench in {each.tobytes(): each for each in wrenches}.values():
-        for R, p in [*poses, *near[:NEAREST]]:
-            off = np.abs(drawn - (beyond - tool.J.T @ (settings.pull(tool, R, p, wrench) - damped))).max(axis=1)
+    wrenches = list({each.tobytes(): each for each in wrenches}.values())
+    away = (states - q) @ tool.J.T  # of each state's tool, nearly
+    if (np.abs(tau) < limits).all():
+        place = (tool.wrench_of(tau - weight) + damped)[3:] / settings.springs[3:]
+        nearest = np.argsort(np.linalg.norm(away[:, 3:] - place, axis=1))[:NEAR]
+        near = [_pose(model, states[k]) for k in nearest]
+        near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - tool.p - place)))
+        near = near[:NEAREST]
+    else:  # an effort that was cut off does not tell where it pulls: the states that would be cut off like it
+        near = []
+        for wrench, posture in product(wrenches, [drawn[: len(states)], *drawn[len(states) :]]):
+            guesses = weight + (settings.springs * away + wrench - damped) @ tool.J + posture
+            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
+            near += [_pose(model, states[k]) for k in np.argsort(off)[:NEAREST]]
+    for wrench in wrenches:
+        for R, p in [*poses, *near]:
+            guesses = weight + tool.J.T @ (settings.pull(tool, R, p, wrench) - damped) + drawn
+            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
             k = int(off.argmin())
             if off[k] < NEARLY:
                 yield Held(R, p, postures[k], wrench)
+
+
+def _pose(model: Oracle, q: Array) -> tuple[Array, Array]:
+    """(R, p) of the tool."""
+    pose = model.tool(q)
+    return pose.rotation.copy(), pose.translation.copy()
 
 
 def _turn(R: Array) -> Array:

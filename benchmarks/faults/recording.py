@@ -27,9 +27,10 @@ class Recording:
         if self._file:
             self._file.close()
 
-    def write(self, known: int, events: list[Any], arrived: dict[str, Any]) -> None:
+    def write(self, look: bytes) -> None:
+        """look: a pickled `Look`."""
         if self._file:
-            pickle.dump((known, events, arrived), self._file)
+            self._file.write(look)
 
 
 def recorded(path: Path) -> tuple[dict[str, Any], Iterator[Look]]:

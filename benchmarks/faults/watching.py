@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's process: takes what the nodes publish, with the time at which it was written, and judges it on line.
-What it took can be recorded, and judged again."""
+"""What the nodes publish is taken by one process, with the time at which it was written, and judged by another.
+
+A judge that needs long to explain an effort keeps nobody waiting: nothing is lost meanwhile. What was taken can be
+recorded, and judged again.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import pickle
 import threading
 import time
 from collections import deque
@@ -19,7 +24,7 @@ import numpy as np
 from benchmarks.faults.cartesian_judge import CartesianJudge
 from benchmarks.faults.hybrid_judge import HybridJudge
 from benchmarks.faults.judge import KEPT, Judge
-from benchmarks.faults.recording import Recording, recorded
+from benchmarks.faults.recording import Look, Recording, recorded
 from benchmarks.faults.robot import Motion
 from benchmarks.faults.sender import RING
 from benchmarks.faults.waits import Sample, Waits
@@ -30,9 +35,10 @@ DELAY = 0.5  # s until an effort is judged: what was told of it by other ways is
 GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a busy machine too
 SETTLED = 5.0  # s after which a state counts as not answered
 MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
+WHOSE = ("pid", "guard's pid")  # events: a process whose threads' waits count from now on
 KNOWN = 3  # s for which the node's commands are remembered, to be told from the guard's own
 BURST, KEPT_OF_A_BURST = 2.0, 3  # s, violations of a kind that are written down
-TURN = 0.05  # s of judging at a time: in between all that has arrived is taken, before the reader's queue is full
+NICE = 10  # of the judge's process: its verdict may come later
 
 
 @dataclass
@@ -102,8 +108,8 @@ def _stamp(message: Any) -> int:
 class Watch:
     """One node: its judge, and which states it has answered."""
 
-    def __init__(self, kind: str, motion: Motion, tell: Any, turn: float = TURN) -> None:
-        self.kind, self._turn = kind, turn
+    def __init__(self, kind: str, motion: Motion, tell: Any) -> None:
+        self.kind = kind
         self._ring = np.zeros(RING + 2, np.int64)
         self.judge = JUDGES.get(kind, Judge)(motion, self._ring, tell)
         self._guards: deque[tuple[int, np.ndarray]] = deque()  # commands of its guard
@@ -136,16 +142,8 @@ class Watch:
         self._judge(known - int(DELAY * 1e9))
         self._count_answers(int((arrived.now - SETTLED) * 1e9))
 
-    def behind(self, time_ns: int) -> bool:
-        """Whether there is more to judge of what was published before this time."""
-        return any(queue and queue[0][0] < time_ns for queue in (self._waiting, self._guards, self._alone))
-
     def _judge(self, before: int) -> None:
-        turn = time.monotonic() + self._turn
         while self._waiting and self._waiting[0][0] < before:
-            if time.monotonic() > turn:
-                before = self._waiting[0][0]  # commands of what is judged
-                break
             published, stamp, tau = self._waiting.popleft()
             first = self._command_of(tau, published)
             self.judge.effort(stamp, tau, first)
@@ -157,8 +155,7 @@ class Watch:
                 else:
                     self.longest_gap = max(self.longest_gap, gap)
             self._last = published
-        turn = time.monotonic() + self._turn
-        while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9 and time.monotonic() < turn:
+        while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9:
             at, command = self._guards.popleft()
             unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
             self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
@@ -243,27 +240,20 @@ class Events:
 class Verdicts:
     """The watches of all nodes, told of everything in order, live or from a recording."""
 
-    def __init__(self, motions: dict[str, Motion], tell: Callable[[str, dict[str, Any]], None], turn: float = TURN):
+    def __init__(self, motions: dict[str, Motion], tell: Callable[[str, dict[str, Any]], None]):
         self._told: dict[tuple[str, str], list[float]] = {}  # when, of each kind of violation
         self._tell = tell
-        self.watches = {
-            kind: Watch(kind, motion, partial(self._violation, kind), turn) for kind, motion in motions.items()
-        }
-        self._last = 0  # ns: no fault comes after it
-        self.ended = False
+        self.watches = {kind: Watch(kind, motion, partial(self._violation, kind)) for kind, motion in motions.items()}
 
-    def event(self, name: str, at: float, kind: str, value: Any) -> None:
-        if kind == "end":
-            self.ended, self._last = True, int(1e9 * at)
-        elif kind == "excused":
-            self.watches[name].excuse(*value)
-        else:
-            self.watches[name].judge.event(at, kind, value)
-
-    @property
-    def behind(self) -> bool:
-        """Whether there is more to judge of what was published before the end."""
-        return any(each.behind(self._last) for each in self.watches.values())
+    def look(self, look: Look) -> None:
+        known, events, arrived = look
+        for name, at, kind, value in events:
+            if kind == "excused":
+                self.watches[name].excuse(*value)
+            elif name:
+                self.watches[name].judge.event(at, kind, value)
+        for kind, each in self.watches.items():
+            each.look(arrived[kind], known)
 
     def report(self) -> dict[str, dict[str, Any]]:
         return {name: each.report() for name, each in self.watches.items()}
@@ -277,46 +267,49 @@ class Verdicts:
 
 
 def watch(
-    motions: dict[str, Motion], rings: dict[str, Any], connection: Any, results: Any, record: Path | None = None
+    motions: dict[str, Motion], rings: dict[str, Any], connection: Any, looks: Any, record: Path | None = None
 ) -> None:
-    """Until the event "end". connection: of events (node, time, kind, value); results: violations, then a report."""
+    """Until the event "end". connection: of events (node, time, kind, value); looks: for the judge, None behind."""
     import rclpy
 
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node("judge")
-    verdicts = Verdicts(motions, lambda kind, violation: results.put((kind, violation)))
     topics = {kind: Topics(node, kind, rings[kind]) for kind in motions}
+    waits = {kind: (Waits(), Waits()) for kind in motions}  # of the node and of its guard
     ended, events = 0.0, Events(connection)
-    busy, begin = time.process_time(), time.monotonic()
     with Recording(record, motions) as recording:
-        while not ended or time.monotonic() < ended or verdicts.behind:
+        while not ended or time.monotonic() < ended:
             known, told_of = events.take()
-            for event in told_of:
-                verdicts.event(*event)
-            if verdicts.ended and not ended:
-                ended = time.monotonic() + SETTLED + 1.0
-            arrived = {
-                kind: topics[kind].look(each.judge.waits, each.judge.guards_waits)
-                for kind, each in verdicts.watches.items()
-            }
-            recording.write(known, told_of, arrived)
-            for kind, each in verdicts.watches.items():
-                each.look(arrived[kind], known)
+            for name, _, kind, value in told_of:
+                if kind == "end":
+                    ended = time.monotonic() + SETTLED + 1.0
+                elif kind in WHOSE:
+                    waits[name][WHOSE.index(kind)].follow(value)
+            arrived = {kind: topics[kind].look(*waits[kind]) for kind in motions}
+            look = pickle.dumps((known, told_of, arrived))
+            recording.write(look)
+            looks.put(look)
             time.sleep(PERIOD)
-    share = (time.process_time() - busy) / (time.monotonic() - begin)
-    report = {name: {**counts, "judge's processor": round(share, 3)} for name, counts in verdicts.report().items()}
-    results.put(("end", report))
+    looks.put(None)
     node.destroy_node()
     rclpy.try_shutdown()
+
+
+def judge(motions: dict[str, Motion], looks: Any, results: Any) -> None:
+    """Of what `watch` took. results: violations (kind, violation) while it goes on, then ("end", report)."""
+    os.nice(NICE)
+    verdicts = Verdicts(motions, lambda kind, violation: results.put((kind, violation)))
+    while (look := looks.get()) is not None:
+        verdicts.look(pickle.loads(look))
+    share = time.process_time() / (time.time() - min(motion.begin for motion in motions.values()) * 1e-9)
+    counts = verdicts.report()
+    results.put(("end", {name: {**of_it, "judge's processor": round(share, 3)} for name, of_it in counts.items()}))
 
 
 def judge_again(record: Path, tell: Callable[[str, dict[str, Any]], None]) -> dict[str, dict[str, Any]]:
     """The counts of a campaign that was recorded, by the judge as it is now. Raises ValueError, OSError."""
     motions, looks = recorded(record)
-    verdicts = Verdicts(motions, tell, turn=np.inf)
-    for known, told_of, arrived in looks:
-        for event in told_of:
-            verdicts.event(*event)
-        for kind, each in verdicts.watches.items():
-            each.look(arrived[kind], known)
+    verdicts = Verdicts(motions, tell)
+    for look in looks:
+        verdicts.look(look)
     return verdicts.report()

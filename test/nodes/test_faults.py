@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -143,10 +144,9 @@ def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
                 efforts = [(at + 2 * 10**5, at, tau.tobytes())] if k != 50 else []
             events = [("feedforward", 1e-9 * at, "settings", {"kp": (60.0,)})] if k == 30 else []
             arrived = Arrived(1e-9 * at, efforts, commands, [], [], now, 1000 * k, None, None)
-            recording.write(at, events, {"feedforward": arrived})
-            for event in events:
-                verdicts.event(*event)
-            verdicts.watches["feedforward"].look(arrived, at)
+            look = at, events, {"feedforward": arrived}
+            recording.write(pickle.dumps(look))
+            verdicts.look(look)
     live = verdicts.report()
     counts = live["feedforward"]
     assert (counts["published"], counts["exact"], counts["wrong"], counts["unanswered"]) == (99, 98, 1, 1)
@@ -482,6 +482,35 @@ def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
     judge.event(1e-9 * stamps[108], "robot", "masses 1")
     answer(stamps[110], held(stamps[109], robot="masses 1"), robot="masses 1", damping_ratio=0.5)
     assert (judge.counts.exact, judge.counts.wrong, judge.now.robot) == (6, 3, "masses 1")
+
+
+def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
+    """By the limits of two joints, so that it does not tell where it pulls."""
+    from benchmarks.faults.cartesian_judge import ToolSettings, Wish
+    from benchmarks.faults.robot import oracle
+
+    judge, seen, stamps, held, _ = _cartesian()
+    for began, robot, wrench in (
+        (700, "panda", np.zeros(6)),
+        (2100, "panda", np.array([0.3, 0.1, -0.2, 2.0, -4.0, 1.0])),
+    ):
+        judge._unsettled = np.inf
+        hold, stamp = held(stamps[began], wrench=wrench), stamps[began + 60]
+        if wrench.any():
+            wish = Wish(wrench=wrench)
+            judge.event(1e-9 * stamps[began], "desired", wish)
+            judge._arrives = 0.0
+        q, v = judge.motion.state(stamp)
+        whole = np.abs(ToolSettings().torque(oracle(robot, None), q, v, hold, stamp)[0])
+        limits = tuple(np.where(whole >= np.sort(whole)[-2], 0.9 * whole, 87.0))
+        judge.event(1e-9 * stamp - 0.001, "settings", {"effort_limits": limits})
+        for at in (stamp, stamp + 2 * 10**6):
+            q, v = judge.motion.state(at)
+            judge.effort(
+                at, ToolSettings(effort_limits=limits).limited(oracle(robot, None), q, v, hold, at), at + 10**6
+            )
+        assert seen == []
+        np.testing.assert_allclose(judge.now.desired.p, hold.p, rtol=0, atol=1e-12)
 
 
 def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
