@@ -32,11 +32,12 @@ GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
 TRIED = 300  # combinations of changes
 LATEST = 10  # changes of a kind that are told apart
 #: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
-FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 60.0, "payload": 60.0, "robot": 300.0, "anew": 60.0}
+FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0, "robot": 300.0, "anew": 60.0}
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 LOST = 0.3  # s during which efforts may not have come here
+LOOKS_BACK = 31  # moments of that time at which a trajectory may have taken over, before it is looked for in between
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
 
@@ -302,7 +303,7 @@ class Judge:
     def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory that took over between two states, as one does that was planned in another process.
 
-        When is found by bisection, to a ns: the longer ago, the farther is it from what was wanted before.
+        When is found to a ns: the longer ago, the farther is it from what was wanted before, at least for a while.
         """
         now = self.now.desired
         paths = [change.value for change in self._sent if change.part == "points"][-LATEST:]
@@ -311,18 +312,29 @@ class Judge:
                 return
             base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
             before = settings.limited(model, q, v, now, stamp)
-            early, late = stamp - int(LOST * 1e9), stamp
-            while late - early > 1:
-                at = (early + late) // 2
-                path = Quintics(points, points.start or at, at, now.at(at))
-                if path.empty:
-                    break
-                away = np.linalg.norm(settings.limited(model, q, v, path, stamp) - before)
-                early, late = (at, late) if away > np.linalg.norm(tau - before) else (early, at)
-            for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
-                path = Quintics(points, points.start or at, at, now.at(at))
-                if not path.empty:
-                    yield replace(base, desired=path)
+
+            def path(at: int, points: Points = points, now: Desired = now) -> Quintics:
+                return Quintics(points, points.start or at, at, now.at(at))
+
+            def off(at: int, settings: Settings = settings, model: Oracle = model, before: Array = before) -> float:
+                """By how much it would be farther from what was wanted before than the effort is."""
+                tried = path(at)
+                torque = before if tried.empty else settings.limited(model, q, v, tried, stamp)
+                return float(np.linalg.norm(torque - before) - np.linalg.norm(tau - before))
+
+            back = np.linspace(stamp, stamp - LOST * 1e9, LOOKS_BACK).astype(int).tolist()
+            farther = [off(at) > 0.0 for at in back]
+            changes = [k for k in range(1, LOOKS_BACK) if farther[k] != farther[k - 1]]
+            for late, early, rises in [
+                (back[0], back[-1], True),
+                *((back[k - 1], back[k], farther[k]) for k in changes),
+            ]:
+                while late - early > 1:
+                    at = (early + late) // 2
+                    early, late = (at, late) if (off(at) > 0.0) == rises else (early, at)
+                for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
+                    if not path(at).empty:
+                        yield replace(base, desired=path(at))
 
     def _refined(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory whose begin was found while it hardly moved, told better now that it does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,11 +99,14 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         return (new.law, new.tool_frame) != (self.params.law, self.params.tool_frame)
 
     def tune(self, engine: Engine, new: CartesianControllerParameters) -> None:
-        if self.building or self.needs_another(new):
-            tuning_of(engine, new)  # what is wrong is said now; the rest is built aside
-            limits_of(new)
-        else:
+        another = self.needs_another(new)
+        if not another and not self.building:
             apply(engine, new)
+            return
+        tuning_of(engine, new)  # what is wrong is said now
+        limits_of(new)
+        if not another:  # else all of it is built aside
+            self.apply_meanwhile(new, partial(apply, engine))
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,13 +100,16 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
 
     def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
         check_gains(new)
-        if self.building or self.needs_another(new):
+        another = self.needs_another(new)
+        if not another and not self.building:
+            apply(engine, new)
+        else:
             constraints, _ = task_of(new, engine.prefix).sets(engine.model)
-            check_force(new.desired_force, constraints)  # what is wrong is said now; the rest is built aside
+            check_force(new.desired_force, constraints)  # what is wrong is said now
+            if not another:  # else all of it is built aside
+                self.apply_meanwhile(new, partial(apply, engine))
             if constraints.row_names != engine.controller.constraints.row_names:
                 return
-        else:
-            apply(engine, new)
         if new.desired_force != self.params.desired_force:
             engine.supervisor.desired[:] = new.desired_force or 0.0
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -50,6 +50,19 @@ class TunableNode(DescribedNode[P, E]):
 
     def time_source_changed(self, simulated: bool) -> None:
         """Called where parameter use_sim_time changes at run time, just before the clock does."""
+
+    def apply_meanwhile(self, new: P, apply: Callable[[P], None]) -> None:
+        """While another engine is built let the one in use have what changes now, for a build can take minutes.
+
+        apply: to the engine in use; raises ValueError or ArithmeticError, and then changes nothing. What does not fit
+        that engine is in force with the next one.
+        """
+        changed = [each.name for each in new.table() if getattr(new, each.name) != getattr(self.params, each.name)]
+        try:
+            apply(replace(self._agreed, **{name: getattr(new, name) for name in changed}))
+        except (ValueError, ArithmeticError) as error:
+            names = ", ".join(changed)
+            self.get_logger().warning(f"{names}: in force once the build under way has ended: {message_of(error)}")
 
     # --- changes ----------------------------------------------------------------------------------
 

@@ -25,19 +25,20 @@ WORKER = "rbd_dynamics.nodes.build_worker"
 
 
 class Talk(Conversation, Periodic):
-    """Joint states at 200 Hz to an active feedforward node, as long as the context lasts, and its efforts."""
+    """Joint states at 200 Hz to an active torque node, as long as the context lasts, and its efforts."""
 
-    def __init__(self, ros, node):
+    def __init__(self, ros, node, joints=JOINTS, position=POSITION):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
         Conversation.__init__(self, ros, node)
         Periodic.__init__(self, 0.005)
+        self._state = joint_state(joints, position, [0.0] * len(joints))
         self._states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
 
     def act(self):
-        self._states.publish(joint_state(JOINTS, POSITION, [0.0] * 3))
+        self._states.publish(self._state)
 
     def __enter__(self):
         super().__enter__()
@@ -75,7 +76,7 @@ def workers(node):
 def at_work(node, count=300):
     """Wait for its worker to be compiling for so many joints; its id."""
     node.says(f"{count} moving links: compiling for them may take minutes", 60.0)
-    node.says("kernel 1 of 1: feedforward", 60.0)
+    node.says("kernel 1 of", 60.0)
     (worker,) = workers(node)
     return worker
 
@@ -100,6 +101,26 @@ def test_a_newer_description_overtakes_a_heavy_one(talk):
     talk.answers_with(HEAVIER)
     assert talk.node.log.count("ready for") == 2
     assert not workers(talk.node)
+
+
+@pytest.mark.parametrize("executable", ["feedforward", "hybrid_controller", "cartesian_controller"])
+def test_parameters_are_in_force_at_once_while_another_robot_is_built(ros, executable):
+    """A build may take minutes: nobody who lowers the limits in the meantime waits for it."""
+    parameters = {"robot_description": described("chain", 7), "tool_frame": "l7"}
+    if executable == "feedforward":
+        del parameters["tool_frame"]
+    joints, bent = [f"j{k}" for k in range(1, 8)], [0.3, 0.5, -0.4, 0.8, 0.2, 0.6, -0.3]
+    with ros.start(executable, parameters, name=f"lowered_{executable}") as node:
+        node.is_active()
+        with Talk(ros, node, joints, bent) as talk:
+            largest = np.abs(talk.efforts[-1].effort).max()
+            talk.describe(HEAVY)
+            worker = at_work(node)
+            (done,) = ros.set_parameters(node.name, effort_limits=[0.5 * largest])
+            assert done.successful, done.reason
+            wait_until(lambda: np.abs(talk.efforts[-1].effort).max() == 0.5 * largest, "efforts within the new limits")
+            assert workers(node) == [worker]  # it is being built still
+            assert node.stop(signal.SIGTERM) == 0, node.log
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
