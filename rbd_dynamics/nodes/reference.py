@@ -19,35 +19,35 @@ INTRODUCTION = """\
 
 Written by `python -m rbd_dynamics.nodes.reference`; tests compare it with the running nodes.
 
-Each is started by its launch file or by `ros2 run rbd_dynamics NODE`. The executables come with a colcon build, in
-`lib/rbd_dynamics`; `pip install` alone brings none of them.
+Each node is started by its launch file or by `ros2 run rbd_dynamics NODE`. The executables come with a colcon build, in
+`lib/rbd_dynamics`; `pip install` alone installs none of them.
 
-All are life-cycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
+All are lifecycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
 robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
-the node's name space, `~/` is the node's own. Parameters marked * may change while the node runs; the others only while
-it is not configured. `joint_states` is subscribed with sensor-data (best-effort) quality of service.
+the node's namespace; `~/` stands for the node's own. Parameters marked * may change while the node runs; the others
+only while it is not configured. `joint_states` is subscribed with the sensor-data (best-effort) QoS.
 
 Wrong parameters end the start with one line that names the culprit. A wrong robot description, message or request
-changes nothing: the node keeps what it has, says why in its log and in `/diagnostics`, and publishes nothing in answer.
-A description or task that turns out wrong while it is built goes back: the parameter has the value that is in use.
-Numbers are finite and at most 1e12; infinity is taken where it means that there is no limit, in `effort_limits`.
-`NODE --help` prints what stands here.
+changes nothing: the node keeps what it has, says why in its log and in `/diagnostics`, and publishes nothing in
+response. When a description or task turns out to be wrong while it is built, the parameter is set back to the value in
+use. Numbers are finite and at most 1e12; infinity is accepted where it means that there is no limit, in
+`effort_limits`. `NODE --help` prints what this page says.
 
-A joint must have one degree of freedom to be in a `JointState`: lock floating, planar and ball joints
-(`locked_joints`) for `feedforward`; `dynamics_server` takes them in requests; `simulator` moves them, but publishes and
-commands only the others. Mimic joints follow their leader and are neither expected nor commanded.
+A joint must have one degree of freedom to be in a `JointState`. For `feedforward`, lock floating, planar and ball
+joints (`locked_joints`); `dynamics_server` takes them in requests; `simulator` moves them, but publishes and commands
+only the others. Mimic joints follow their leader and are neither expected nor commanded.
 
-TF is neither read nor needed: where frames are follows from the description and the joint states.
+TF is neither read nor needed: the description and the joint states determine where frames are.
 
 ## See what they do
 
 `rbd_dynamics layouts robot.urdf --nodes feedforward,monitor,guard -o layouts` writes what PlotJuggler, Foxglove and
-rviz2 are to show of these nodes, with the robot's joints by name: efforts, tracking errors, forces, contact, the
-levels of the diagnostics; in 3-D the robot, where the tool is and is wanted, wrenches, and the surface that it
-presses on. Poses and wrenches are the nodes' own topics, which viewers draw as axes and arrows; for the robot a
-`robot_state_publisher` has to run. `--namespace`, `--tf-prefix` and `NAME=NODE` say what the nodes are called. What
-is only there to be looked at (`~/tracking_error`, `~/wanted_pose`, `~/surface_normal`) is published while somebody
-subscribes, after the command.
+rviz2 should show of these nodes, with the robot's joints by name: efforts, tracking errors, forces, contact and the
+levels of the diagnostics; and in 3-D the robot, the actual and the desired pose of the tool, wrenches, and the surface
+that it presses on. Poses and wrenches are the nodes' own topics, which viewers draw as axes and arrows; for the robot,
+a `robot_state_publisher` must be running. `--namespace`, `--tf-prefix` and `NAME=NODE` say what the nodes are called.
+Topics that are only there to be looked at (`~/tracking_error`, `~/wanted_pose`, `~/surface_normal`) are published while
+somebody subscribes, after the command.
 """
 
 
@@ -60,7 +60,7 @@ def config(interface: Interface) -> str:
     """The parameter file of a node with all defaults, commented."""
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
-        f"# Parameters of the node `{interface.executable}` with their defaults; `ros2 param describe` tells the same.",
+        f"# Parameters of the node `{interface.executable}` with their defaults; `ros2 param describe` says the same.",
         "# In launch files $(var tf_prefix) stands for the argument tf_prefix.",
         f"/**/{interface.executable}:",
         "  ros__parameters:",

@@ -42,8 +42,8 @@ class CartesianControllerParameters(ToolParameters):
     )
     law: Law = parameter(
         "impedance",
-        "impedance: the robot keeps its inertia, what touches the tool finds a passive spring and damper; "
-        "operational_space: the error decouples, stiffness and damping are per effective inertia, in 1/s^2 and 1/s",
+        "impedance: the robot keeps its inertia, contact feels a passive spring and damper; operational_space: the "
+        "error is decoupled, stiffness and damping are per effective inertia, in 1/s^2 and 1/s",
         dynamic=True,
     )
     terms: tuple[str, ...] = parameter(
@@ -63,18 +63,18 @@ class CartesianControllerParameters(ToolParameters):
     rotational_damping: tuple[float, ...] = _axes("About them, N m s/rad. Empty: likewise", 1e4)
     damping_ratio: float = parameter(DEFAULTS.damping_ratio, "1 is critical", minimum=0.0, maximum=10.0, dynamic=True)
     stiffness_axes: Carrier = parameter(
-        "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the tool as it is wanted)",
+        "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the desired tool)",
         dynamic=True,
     )  # fmt: skip
     stiffness_orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "How they stand on that: roll, pitch, yaw, rad", dynamic=True
+        (0.0, 0.0, 0.0), "Their angles to that: roll, pitch, yaw, rad", dynamic=True
     )
     stiffness_time: float = parameter(
-        DEFAULTS.stiffness_time, "In which another stiffness is approached, s", minimum=0.0, maximum=10.0, dynamic=True
+        DEFAULTS.stiffness_time, "Time constant of a change of stiffness, s", minimum=0.0, maximum=10.0, dynamic=True
     )
     largest_stiffness: tuple[float, ...] = parameter(
         (5000.0, 500.0),
-        "Of what ~/target_stiffness may say: N/m and N m/rad, or 1/s^2. More is refused",
+        "Allowed on ~/target_stiffness: N/m and N m/rad, or 1/s^2. More is refused",
         minimum=0.0,
         dynamic=True,
     )
@@ -87,21 +87,19 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     tank_share: float = parameter(
-        DEFAULTS.tank_share, "Of what is damped, that the tank gets", minimum=0.0, maximum=1.0, dynamic=True
+        DEFAULTS.tank_share, "Of the damped energy, for the tank", minimum=0.0, maximum=1.0, dynamic=True
     )
     posture: tuple[float, ...] = parameter(
         (),
-        "Posture that joints are pulled towards as far as the tool leaves them free, rad or m, in the order of "
-        "`joints`. Empty: where they were when it began to hold, or as ~/target_joint says",
+        "Posture towards which the joints are pulled as far as the tool leaves them free, rad or m, in the order of"
+        " `joints`. Empty: that when it began to hold, or as ~/target_joint says",
         dynamic=True,
     )
-    posture_kp: float = parameter(
-        DEFAULTS.posture_kp, "Stiffness of that, 1/s^2", minimum=0.0, maximum=1e4, dynamic=True
-    )
-    posture_kd: float = parameter(DEFAULTS.posture_kd, "Damping of that, 1/s", minimum=0.0, maximum=1e3, dynamic=True)
+    posture_kp: float = parameter(DEFAULTS.posture_kp, "Its stiffness, 1/s^2", minimum=0.0, maximum=1e4, dynamic=True)
+    posture_kd: float = parameter(DEFAULTS.posture_kd, "Its damping, 1/s", minimum=0.0, maximum=1e3, dynamic=True)
     largest_force: float = parameter(
         DEFAULTS.largest_force,
-        "The most that spring and desired wrench press with together, N; a ~/target_wrench beyond it is refused",
+        "Largest force of spring and desired wrench together, N; a ~/target_wrench beyond it is refused",
         minimum=0.0,
         dynamic=True,
     )
@@ -111,38 +109,38 @@ class CartesianControllerParameters(ToolParameters):
     )
     wrench_timeout: float = parameter(
         0.0,
-        "When target wrenches stop for longer (s), there is none any more. 0: the last one stays",
+        "When target wrenches stop for longer (s), none applies any more. 0: the last one stays",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
     )
     largest_mass: float = parameter(
         DEFAULTS.largest_mass,
-        "A direction in which the tool is heavier, kg, cannot be moved: near singular postures no more is asked for",
+        "Largest effective mass assumed in any direction, kg: it bounds the efforts near singular postures",
         minimum=1e-3,
         maximum=1e6,
         dynamic=True,
     )
     largest_inertia: float = parameter(
-        DEFAULTS.largest_inertia, "Likewise of rotations, kg m^2", minimum=1e-6, maximum=1e6, dynamic=True
+        DEFAULTS.largest_inertia, "Likewise for rotation, kg m^2", minimum=1e-6, maximum=1e6, dynamic=True
     )
     joint_limit_margin: float = parameter(
         DEFAULTS.joint_limit_margin,
-        "From where on joints are kept from their limits, rad or m",
+        "Distance at which joint limits begin to repel, rad or m",
         minimum=0.0,
         maximum=10.0,
         dynamic=True,
     )
     joint_limit_torque: tuple[float, ...] = parameter(
         (),
-        "With which, where the limit is, N m or N: one for all or one for each joint. Empty: 0.3 of the effort limit "
-        "of the description. 0: not at all",
+        "Repulsion at the limit itself, N m or N: one for all or one for each joint. Empty: 0.3 of the "
+        "description's effort limit. 0: none",
         minimum=0.0,
         dynamic=True,
     )
     least_manipulability: float = parameter(
         DEFAULTS.least_manipulability,
-        "sqrt(det(J J^T)) below which the arm is kept from singular postures, as the diagnostics tell it. 0: not",
+        "sqrt(det(J J^T)), as in the diagnostics, below which singular postures repel the arm. 0: never",
         minimum=0.0,
         dynamic=True,
     )
@@ -151,25 +149,25 @@ class CartesianControllerParameters(ToolParameters):
     )
     follow_rate: float = parameter(
         20.0,
-        "With which the way to a target pose dies out, and a stream of poses is followed, 1/s",
+        "Rate at which a target pose is approached, and a stream of poses followed, 1/s",
         minimum=0.1,
         maximum=200.0,
         dynamic=True,
     )
     workspace_lower: tuple[float, ...] = parameter(
-        (), "Where targets of the tool may be, m in the root frame: x, y, z. Empty: anywhere", dynamic=True
+        (), "Bounds of the tool's targets, m in the root frame: x, y, z. Empty: none", dynamic=True
     )
     workspace_upper: tuple[float, ...] = parameter((), "Likewise", dynamic=True)
     actuator_bandwidth: float = parameter(
         30.0,
-        "Of the slowest actuator's torque, as a lag of first order, Hz: gains of the operational-space law that are "
-        "not stable with it are refused. 0: no lag",
+        "Of the slowest actuator's torque, as a first-order lag, Hz: operational-space gains that it makes unstable"
+        " are refused. 0: no lag",
         minimum=0.0,
         maximum=1e4,
         dynamic=True,
     )
     sensor_delay: float = parameter(
-        0.005, "How late joint states are, s: likewise", minimum=0.0, maximum=0.05, dynamic=True
+        0.005, "Delay of joint states, s: likewise", minimum=0.0, maximum=0.05, dynamic=True
     )
     start_tolerance: float = parameter(
         0.05, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
@@ -196,8 +194,8 @@ class CartesianControllerParameters(ToolParameters):
     )
     path_tolerance: tuple[float, ...] = parameter(
         (0.2,),
-        "A tool farther than this (rad, m) from where the motion wants it ends the motion and is held where it is: one "
-        "for all or one for each of rx, ry, rz, x, y, z; 0 or empty: never",
+        "A tool farther than this (rad, m) from its desired pose ends the motion and is held where it is: one for "
+        "all or one for each of rx, ry, rz, x, y, z; 0 or empty: never",
         minimum=0.0,
         dynamic=True,
     )
@@ -238,39 +236,40 @@ class CartesianControllerParameters(ToolParameters):
 
 CARTESIAN_CONTROLLER = Interface(
     "cartesian_controller",
-    "Cartesian impedance and operational-space control: the tool follows poses, twists and trajectories, compliantly. "
-    "It holds the tool where it is until one comes.",
+    "Cartesian impedance and operational-space control: the tool compliantly follows poses, twists and "
+    "trajectories. It is held where it is until one of these arrives.",
     CartesianControllerParameters,
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
         Topic("~/target_pose", "geometry_msgs/msg/PoseStamped", False,
-              "Where the tool is to be, in the root frame (frame_id: its link, or empty): it goes there within the "
-              "limits, from wherever it is, and stays; streams are followed"),
+              "Where the tool should be, in the root frame (frame_id: its link, or empty): it goes there within the"
+              " limits, from wherever it is, and stays there; streams are followed"),
         Topic("~/target_twist", "geometry_msgs/msg/TwistStamped", False,
-              "How the tool is to move, in root axes, or in its own where frame_id is `tool_frame`; until "
-              "`setpoint_timeout` later"),
+              "How the tool should move, in root axes, or in its own if frame_id is `tool_frame`; valid for "
+              "`setpoint_timeout`"),
         Topic("~/cartesian_trajectory", "trajectory_msgs/msg/MultiDOFJointTrajectory", False,
-              "Desired motion of the tool in the root frame, of one joint named as `tool_frame` or `tool`: points in "
-              "time, from header.stamp (zero: as soon as it is planned), that start without a jump and end at rest. "
-              "No point means hold. What leaves the limits anywhere, also between points, is refused"),
+              "Desired motion of the tool in the root frame, of one joint, named as `tool_frame` or `tool`: points "
+              "in time, from header.stamp (zero: as soon as it is planned), that start without a jump and end at "
+              "rest. No point means hold. A trajectory that exceeds the limits anywhere, even between points, is "
+              "refused"),
         Topic("~/target_wrench", "geometry_msgs/msg/WrenchStamped", False,
-              "What the tool is to press with in addition, at its point, in root axes, or in its own where frame_id is "
-              "`tool_frame`"),
+              "What the tool should press with in addition, at its point, in root axes, or in its own if frame_id "
+              "is `tool_frame`"),
         Topic("~/target_stiffness", "std_msgs/msg/Float64MultiArray", False,
-              "Stiffness until the parameters change: six numbers x, y, z, rx, ry, rz, or 36, row after row, in that "
-              "order, along the axes of stiffness"),
+              "Stiffness until the parameters change: six numbers x, y, z, rx, ry, rz, or 36 of the matrix in that "
+              "order, row by row, along the axes of stiffness"),
         Topic("~/target_joint", "sensor_msgs/msg/JointState", False,
-              "Posture that joints are pulled towards as far as the tool leaves them free; some of them or all"),
+              "Posture towards which the joints are pulled as far as the tool leaves them free; some joints or all"),
         CONTINUED_EFFORT,
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
         Topic("~/current_pose", "geometry_msgs/msg/PoseStamped", True, "Where the tool is, in the root frame"),
         Topic("~/wanted_pose", "geometry_msgs/msg/PoseStamped", True,
-              "Where it is wanted now, on its way to the target, in the root frame"),
+              "Its present desired pose, on the way to the target, in the root frame"),
         Topic("~/current_twist", "geometry_msgs/msg/TwistStamped", True, "How its point moves, in root axes"),
         Topic("~/current_wrench", "geometry_msgs/msg/WrenchStamped", True,
-              "What spring, damper and desired wrench press with, in root axes"),
+              "The wrench of spring, damper and desired wrench together, in root axes"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

@@ -22,28 +22,26 @@ class CommonParameters(ParameterSet):
 
     robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
     largest_description: int = parameter(
-        30_000_000, "A robot_description of more bytes is refused before it is read", minimum=1, dynamic=True
+        30_000_000, "A larger robot_description (bytes) is refused unread", minimum=1, dynamic=True
     )
     most_links: int = parameter(
         1000,
-        "A robot_description with more links that move is refused: compiling would take hours",
+        "A robot_description with more moving links is refused: compiling would take hours",
         minimum=1,
         dynamic=True,
     )
     gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "Gravity in the root frame, m/s^2")
     locked_joints: tuple[str, ...] = parameter((), "Joints that do not move, by name")
-    locked_positions: tuple[float, ...] = parameter((), "Where they are, rad or m. Empty: at zero")
-    tf_prefix: str = parameter(
-        "", "Put before joint and frame names in messages, where the description does not have it already"
-    )
-    autostart: bool = parameter(True, "Configure and activate at once; false: a life-cycle manager does")
+    locked_positions: tuple[float, ...] = parameter((), "Their positions, rad or m. Empty: zero")
+    tf_prefix: str = parameter("", "Prefix of joint and frame names in messages, unless the description already has it")
+    autostart: bool = parameter(True, "Configure and activate at once; false: a lifecycle manager does")
     executor: Executor = parameter(
         "auto",
-        "What calls the callbacks; auto: the events executor where it works, else the single-threaded one",
+        "What runs the callbacks; auto: the events executor if it works, else the single-threaded one",
     )
     largest_message: int = parameter(
         65_536,
-        "A message of more bytes is refused before it is read; trajectories and descriptions have bounds of their own",
+        "A larger message (bytes) is refused unread; trajectories and descriptions have limits of their own",
         minimum=1_024,
         dynamic=True,
     )
@@ -78,16 +76,16 @@ class Silencing:
 
 def missing_velocity_parameter() -> MissingVelocity:
     return parameter(
-        "differentiate", "Where a joint state lacks velocities: find them from two positions, or refuse it"
+        "differentiate", "If a joint state lacks velocities: compute them from two positions, or refuse it"
     )
 
 
 def on_silence_parameter() -> OnSilence:
     return parameter(
         "gravity",
-        "What is commanded once commands end, by whatever cause: gravity holds the robot against gravity and springs, "
-        "damped, for `silence_duration`, then zero; zero at once; nothing, for controllers with a time-out of their "
-        "own",
+        "What is commanded when commands end, for whatever reason. gravity: hold the robot against gravity and "
+        "springs, damped, for `silence_duration`, then zero; zero: at once; nothing: for controllers with their own"
+        " timeout",
         dynamic=True,
     )
 
@@ -95,8 +93,8 @@ def on_silence_parameter() -> OnSilence:
 def silence_duration_parameter() -> float:
     return parameter(
         1.5,
-        "How long the robot is held (s), the last 0.2 s of it with efforts that go to zero. launch kills a process "
-        "after 5 s and more",
+        "How long the robot is held (s); in the last 0.2 s the efforts ramp to zero. launch kills a process after 5"
+        " s or more",
         minimum=0.0,
         maximum=4.0,
         dynamic=True,
@@ -106,8 +104,8 @@ def silence_duration_parameter() -> float:
 def silence_damping_parameter() -> tuple[float, ...]:
     return parameter(
         (),
-        "Damping meanwhile, N m s/rad or N s/m: one for all or one for each joint. Empty: from the mass matrix, all "
-        "velocities die out at 10 1/s",
+        "Damping then, N m s/rad or N s/m: one for all or one for each joint. Empty: from the mass matrix, all "
+        "velocities decay at 10 1/s",
         minimum=0.0,
         dynamic=True,
     )
@@ -130,7 +128,7 @@ PAYLOADS = Topic(
     "~/payloads",
     "rbd_dynamics_interfaces/msg/Payloads",
     True,
-    "The loads that the node reckons with, latched; again at each change",
+    "The loads that the node takes into account, latched; published again at each change",
 )
 SET_PAYLOAD = Service(
     "~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload", "Attach a load to a frame, replace it, or detach it"

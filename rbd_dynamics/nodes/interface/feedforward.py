@@ -26,7 +26,7 @@ class FeedforwardParameters(TorqueParameters):
     evaluate_at: EvaluateAt = parameter("measured", "State at which the model is evaluated", dynamic=True)
     law: Law = parameter(
         "feedforward",
-        "feedforward: the PD adds torque; computed_torque: it adds acceleration, so that all joints' errors die out "
+        "feedforward: the PD adds torque; computed_torque: it adds acceleration, so that all joints' errors decay "
         "alike, and its gains are in 1/s^2 and 1/s",
         dynamic=True,
     )
@@ -38,46 +38,46 @@ class FeedforwardParameters(TorqueParameters):
     )
     effort_offsets_file: str = parameter(
         "",
-        "YAML file of torques that joints need beside the model, {joint: N m or N} at its top or under effort_offsets, "
-        "as `rbd_dynamics replay` writes offsets.yaml beside the corrected description that they belong to. They are "
-        "added to the torques, within effort_limits, which no offset may be beyond; holding after a silence is without "
-        "them. Read when the node configures, and with each new description. Empty: none",
+        "YAML file of torques that joints need beyond the model, {joint: N m or N} at its top or under "
+        "effort_offsets, like the offsets.yaml that `rbd_dynamics replay` writes with its corrected description. "
+        "They are added to the torques, within effort_limits, which no offset may exceed, but not while the robot "
+        "is held in a silence. Read when the node configures, and with each new description. Empty: none",
     )
 
 
 FEEDFORWARD = Interface(
     "feedforward",
-    "Torques for a desired motion: every complete joint state is answered by one effort message, or by none and a "
-    "reason in the diagnostics.",
+    "Torques for a desired motion: every complete joint state is answered with one effort message, or with none and"
+    " the reason in the diagnostics.",
     FeedforwardParameters,
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False,
-              "Measured state, best effort: any order, other joints, NaN and missing velocities are understood; a "
-              "state may come in several messages"),
+              "Measured state, best effort: joints in any order, other joints, NaN and missing velocities are "
+              "understood; a state may be spread over several messages"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "Desired motion: points are a trajectory in time, from header.stamp (zero: as soon as it is planned, "
-              "some milliseconds), that starts without a jump, ends at rest, and may name some of the joints. One "
-              "point at time zero is a set-point that counts at once and names all of them, within setpoint_tolerance. "
-              "No point means hold. What leaves the limits of position, velocity or acceleration anywhere, also "
-              "between points, is refused"),
+              "Desired motion. Several points are a trajectory in time, from header.stamp (zero: as soon as it is "
+              "planned, some milliseconds), which starts without a jump, ends at rest, and may name only some of "
+              "the joints. One point at time zero is a setpoint, which takes effect at once, names all joints and "
+              "lies within setpoint_tolerance. No point means hold. A motion that exceeds the limits of position, "
+              "velocity or acceleration anywhere, even between points, is refused"),
         Topic("~/set_points", "std_msgs/msg/Float64MultiArray", False,
-              "Positions of all joints in the order of `joints`, each message a set-point as above: what MoveIt Servo "
-              "and others stream to a forward_position_controller"),
+              "Positions of all joints in the order of `joints`, each message a setpoint as above: this is what "
+              "MoveIt Servo and others stream to a forward_position_controller"),
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
         Topic("~/tracking_error", "sensor_msgs/msg/JointState", True,
-              "Wanted less measured positions and velocities of `joints`, of each state that is answered"),
+              "Desired minus measured positions and velocities of `joints`, for each state that is answered"),
         PAYLOADS,
         DIAGNOSTICS,
     ),
     (SET_PAYLOAD,),
     actions=(
         Service("~/follow_joint_trajectory", "control_msgs/action/FollowJointTrajectory",
-                "The same with a result, feedback at 20 Hz and cancel, as joint_trajectory_controller has it; only "
-                "where control_msgs is installed. A new goal takes the place of the one under way, as does a message "
-                "on `~/joint_trajectory`. Tolerances of 0 are the parameters', -1 is none; those of accelerations are "
-                "passed over. A goal of one point at time zero is one in 0.2 s"),
+                "The same with a result, feedback at 20 Hz and cancel, as in joint_trajectory_controller; only "
+                "where control_msgs is installed. A new goal replaces the current one, and so does a message on "
+                "`~/joint_trajectory`. A tolerance of 0 means that of the parameters, -1 means none; tolerances of "
+                "accelerations are ignored. A goal of one point at time zero is treated as due in 0.2 s"),
     ),
     examples=(
         "--ros-args --params-file feedforward.yaml",

@@ -30,25 +30,25 @@ from rbd_dynamics.nodes.parameters import parameter
 class GuardParameters(Silencing, CommonParameters):
     """Of node `guard`."""
 
-    joints: tuple[str, ...] = parameter((), "Commanded joints, as the torque node has them. Empty: all of the robot")
+    joints: tuple[str, ...] = parameter((), "Commanded joints, as in the torque node. Empty: all")
     terms: tuple[str, ...] = parameter(
         WITHOUT_FRICTION,
-        "As the torque node has them: gravity and spring hold the robot; leave out what it compensates itself",
+        "As in the torque node: gravity and spring hold the robot; leave out what it compensates itself",
         choices=TERMS,
         dynamic=True,
     )
     effort_limits: tuple[float, ...] = parameter(
         (),
-        "No command beyond is passed on, N m or N: one for all or one for each joint. Empty: the description's",
+        "Larger commands do not pass, N m or N: one for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
     command_timeout: float = parameter(
-        0.05, "Without a good command for longer (s) the guard takes over", minimum=0.001, maximum=10.0, dynamic=True
+        0.05, "Time without a good command (s) until the guard takes over", minimum=0.001, maximum=10.0, dynamic=True
     )
     resume_after: float = parameter(
         0.1,
-        "Good commands must have come for so long (s), without a gap, before they are passed on again",
+        "Good commands must arrive for this long (s), without a gap, before they are passed on again",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
@@ -81,14 +81,14 @@ class GuardParameters(Silencing, CommonParameters):
 
 GUARD = Interface(
     "guard",
-    "Stands between a torque node and the effort controller: good commands pass at once, as the same bytes; when they "
-    "stop, because the torque node was killed, hangs or commands nonsense, it leaves the robot safe.",
+    "Stands between a torque node and the effort controller: good commands are passed on at once, byte for byte; "
+    "when they stop, because the torque node was killed, hangs or commands nonsense, it leaves the robot safe.",
     GuardParameters,
     (
         Topic("~/unguarded_commands", "std_msgs/msg/Float64MultiArray", False,
-              "The torque node's `~/commands`. Zeros for all joints leave the robot alone: what stops after them is no "
-              "silence"),
-        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, as the torque node has it"),
+              "The torque node's `~/commands`. Zeros for all joints let go of the robot: when commands stop after "
+              "them, that is no silence"),
+        Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, as for the torque node"),
         ROBOT_DESCRIPTION,
         COMMANDS,
         PAYLOADS,

@@ -26,7 +26,7 @@ from rbd_dynamics.nodes.parameters import parameter
 class HybridControllerParameters(ToolParameters):
     """Of node `hybrid_controller`."""
 
-    tool_frame: str = parameter("", "Link or joint that touches")
+    tool_frame: str = parameter("", "Link or joint of the tool")
     tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in that frame, m", dynamic=True)
     tool_orientation: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0), "The tool's axes in that frame: roll, pitch, yaw, rad", dynamic=True
@@ -48,7 +48,7 @@ class HybridControllerParameters(ToolParameters):
     )
     constrained: tuple[str, ...] = parameter(
         (),
-        "Directions of the task frame that are held by something else than the surface",
+        "Directions of the task frame held by something other than the surface",
         choices=DIRECTIONS,
         dynamic=True,
     )
@@ -98,7 +98,7 @@ class HybridControllerParameters(ToolParameters):
     )
     ki: float = parameter(
         5.0,
-        "Gain of the force error's integral, 1/s. Has to be below normal_damping",
+        "Gain of the force error's integral, 1/s. Must be below normal_damping",
         minimum=0.0,
         maximum=1000.0,
         dynamic=True,
@@ -111,88 +111,86 @@ class HybridControllerParameters(ToolParameters):
     )
     actuator_bandwidth: float = parameter(
         30.0,
-        "Of the slowest actuator's torque, as a lag of first order, Hz: gains that are not stable with it are refused. "
-        "0: no lag",
+        "Of the slowest actuator's torque, as a first-order lag, Hz: gains that it makes unstable are refused. 0: "
+        "no lag",
         minimum=0.0,
         maximum=1e4,
         dynamic=True,
     )
     sensor_delay: float = parameter(
         0.005,
-        "How late wrench and joint states are, s: gains that are not stable with it are refused",
+        "Delay of wrench and joint states, s: gains that it makes unstable are refused",
         minimum=0.0,
         maximum=0.05,
         dynamic=True,
     )
     posture_kp: float = parameter(
         0.0,
-        "Stiffness, 1/s^2, of what the task leaves free, towards where it was when it engaged",
+        "Stiffness, 1/s^2, of the joints' free motion, towards the posture when engaged",
         minimum=0.0,
         maximum=1e5,
         dynamic=True,
     )
-    posture_kd: float = parameter(5.0, "Damping of that, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    posture_kd: float = parameter(5.0, "Its damping, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
     state_timeout: float = parameter(
         0.1,
-        "A joint state whose stamp is off by more (s) is stale; longer without one stops. 0: never",
+        "A joint state whose stamp is off by more (s) is stale; none for longer: stop. 0: never",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
     )
     sensor_timeout: float = parameter(
-        0.05, "Longer without a wrench (s) stops", minimum=1e-3, maximum=10.0, dynamic=True
+        0.05, "Stop if no wrench for longer (s)", minimum=1e-3, maximum=10.0, dynamic=True
     )
     contact_force: float = parameter(
-        1.0, "A reading that rises by this is contact, less is none, N", minimum=0.01, maximum=1e4, dynamic=True
+        1.0, "A rise of the reading by this is contact, less is not, N", minimum=0.01, maximum=1e4, dynamic=True
     )
-    contact_debounce: float = parameter(
-        0.005, "For how long it has to have risen, s", minimum=0.0, maximum=1.0, dynamic=True
-    )
+    contact_debounce: float = parameter(0.005, "How long the rise must last, s", minimum=0.0, maximum=1.0, dynamic=True)
     tare_on_engage: bool = parameter(
         True,
-        "What the sensor reads in free motion, on the way to the surface, counts as its zero; false: readings count as "
-        "they are, and contact_force at once is contact",
+        "What the sensor reads in free motion, on the way to the surface, counts as zero; false: readings are taken"
+        " as they are, and contact_force is contact at once",
         dynamic=True,
     )
-    contact_timeout: float = parameter(0.1, "Longer without contact (s) stops", minimum=0.0, maximum=10.0, dynamic=True)
+    contact_timeout: float = parameter(0.1, "Longest loss of contact, s", minimum=0.0, maximum=10.0, dynamic=True)
     largest_force: float = parameter(
-        50.0, "More than this stops, and is not taken as a wish, N or N m", minimum=0.0, dynamic=True
+        50.0, "Stop above this; refuse a desired force above it, N or N m", minimum=0.0, dynamic=True
     )
     constraint_tolerance: float = parameter(
         0.01,
-        "A constraint that is violated by more (m, rad) is not where it should be, which stops; of the surface: before "
-        "it is touched",
+        "A constraint violated by more (m, rad) is not where it should be: stop; for the surface, only before it is"
+        " touched",
         minimum=0.0,
         maximum=10.0,
         dynamic=True,
     )
     press_tolerance: float = parameter(
         0.03,
-        "The same of the surface while it is pressed, m: it may give, be tilted or curved by so much",
+        "The same for the surface while pressed, m: it may yield, tilt or curve by this much",
         minimum=0.0,
         maximum=10.0,
         dynamic=True,
     )
     estimate_normal: bool = parameter(
         False,
-        "Find the surface's normal out of force and motion while the tool moves, and turn the task frame with it",
+        "Estimate the surface normal from force and motion while the tool moves, and turn the task frame with it",
         dynamic=True,
     )
     largest_tilt: float = parameter(0.35, "By how much it may turn, rad", minimum=0.0, maximum=1.0, dynamic=True)
     reach: float = parameter(
         0.5, "A controlled direction farther from the task frame (m, rad) stops", minimum=0.0, dynamic=True
     )
-    force_rate: float = parameter(20.0, "How fast the force changes to the desired one, N/s", minimum=0.0, dynamic=True)
+    force_rate: float = parameter(20.0, "How fast the force approaches the desired one, N/s", minimum=0.0, dynamic=True)
     approach_speed: float = parameter(
         0.01,
-        "Speed towards a surface that is not touched when the controller is engaged, m/s. 0: that is refused. It hits "
-        "with about speed * sqrt(stiffness * effective mass)",
+        "Speed towards a surface not yet touched when engaging, m/s. 0: engaging is refused. The impact force is "
+        "about speed * sqrt(stiffness * effective mass)",
         minimum=0.0,
         maximum=0.5,
         dynamic=True,
     )
     approach_force: float = parameter(
-        20.0, "Largest force with which that speed is held, N: against errors of the model", minimum=0.0, maximum=1e4,
+        20.0, "Largest force to keep that speed, N, against errors of the model", minimum=0.0, maximum=1e4,
         dynamic=True,
     )  # fmt: skip
     approach_distance: float = parameter(0.1, "Longest way without contact, m", minimum=0.0, maximum=10.0, dynamic=True)
@@ -206,19 +204,19 @@ class HybridControllerParameters(ToolParameters):
     )
     setpoint_timeout: float = parameter(
         0.5,
-        "When set-points stop for longer (s), the tool is held where it is. 0: never",
+        "When setpoints stop for longer (s), the tool is held where it is. 0: never",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
     )
 
     setpoint_tolerance: float = parameter(
-        0.02, "A set-point farther than this (m, rad) from the desired pose is refused. 0: any", minimum=0.0,
+        0.02, "A setpoint farther than this (m, rad) from the desired pose is refused. 0: any", minimum=0.0,
         dynamic=True,
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (1.0,),
-        "Of the desired motion, between its points too, m/s or rad/s: one for all or one for each of `controlled`; 0 "
+        "For the desired motion, also between points, m/s or rad/s: one for all or one for each of `controlled`; 0 "
         "or empty: none",
         minimum=0.0,
         dynamic=True,
@@ -226,8 +224,8 @@ class HybridControllerParameters(ToolParameters):
     acceleration_limits: tuple[float, ...] = parameter((10.0,), "Likewise, m/s^2 or rad/s^2", minimum=0.0, dynamic=True)
     path_tolerance: tuple[float, ...] = parameter(
         (0.1,),
-        "A tool farther than this (m, rad) from where the motion wants it ends the motion and is held where it is: one "
-        "for all or one for each of `controlled`; 0 or empty: never",
+        "A tool farther than this (m, rad) from its desired pose ends the motion and is held where it is: one for "
+        "all or one for each of `controlled`; 0 or empty: never",
         minimum=0.0,
         dynamic=True,
     )
@@ -242,37 +240,37 @@ class HybridControllerParameters(ToolParameters):
 
 HYBRID_CONTROLLER = Interface(
     "hybrid_controller",
-    "Hybrid position/force control: holds the robot until it is engaged, finds the surface, presses with the desired "
-    "force and moves along it. It goes back to holding, and says why, when the sensor or the joint states fall "
-    "silent, contact is lost, the force is too large, or the surface is not where it should be, or not found.",
+    "Hybrid position/force control: holds the robot until it is engaged, finds the surface, presses with the "
+    "desired force and moves along it. It goes back to holding, and says why, when the sensor or the joint states "
+    "fall silent, contact is lost, the force is too large, or the surface is not found or not where it should be.",
     HybridControllerParameters,
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
         Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
               "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "Desired motion of the controlled directions, named tool.x, tool.rz...: points are a trajectory in time, "
-              "one at time zero is a set-point that counts at once, no point means hold; all within the limits, "
-              "between points too. Only while engaged"),
+              "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a "
+              "trajectory in time, one at time zero is a setpoint that takes effect at once, no point means hold; "
+              "all within the limits, even between points. Only while engaged"),
         Topic("~/desired_wrench", "geometry_msgs/msg/WrenchStamped", False,
-              "What the sensor is to read; only the constrained part of it counts"),
+              "What the sensor should read; only the constrained part of it counts"),
         CONTINUED_EFFORT,
         ROBOT_DESCRIPTION,
         COMMANDS,
         EFFORT,
         Topic("~/task_state", "rbd_dynamics_interfaces/msg/TaskState", True,
-              "While engaged: the controlled directions, measured and desired; of each constraint the "
-              "violation, its rate, and the force, measured and desired; with estimate_normal the surface's tilt"),
+              "While engaged: the controlled directions, measured and desired; for each constraint the violation, "
+              "its rate, and the force, measured and desired; with estimate_normal also the surface's tilt"),
         Topic("~/surface_normal", "geometry_msgs/msg/PoseStamped", True,
-              "While engaged, of a `surface`: the tool's point in the root frame, with the x axis along the outward "
-              "normal as it is estimated, or else given; viewers draw it as an arrow"),
+              "While engaged with a `surface`: the tool's point in the root frame, with the x axis along the "
+              "outward normal, estimated or else as given; viewers draw it as an arrow"),
         PAYLOADS,
         DIAGNOSTICS,
     ),
     (
         Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
         Service("~/tare", "std_srvs/srv/Trigger",
-                "The present reading of the sensor counts as zero; not while engaged"),
+                "Make the sensor's present reading its zero; not while engaged"),
         HAND_OVER, SET_PAYLOAD,
     ),
     examples=(

@@ -23,7 +23,7 @@ from rbd_dynamics.nodes.parameters import parameter
 class MonitorParameters(CommonParameters):
     """Of node `monitor`."""
 
-    joints: tuple[str, ...] = parameter((), "Monitored joints, which order the messages. Empty: all of the robot")
+    joints: tuple[str, ...] = parameter((), "Monitored joints, in the order of the messages. Empty: all")
     terms: tuple[str, ...] = parameter(
         WITHOUT_FRICTION,
         "What the measured efforts contain; friction and springs (spring) are the description's",
@@ -31,42 +31,41 @@ class MonitorParameters(CommonParameters):
         dynamic=True,
     )
     cutoff: float = parameter(
-        5.0, "Of the residual's filter, Hz; it comes 1 / (pi cutoff) later", minimum=0.01, maximum=1000.0, dynamic=True
+        5.0, "Of the residual's filter, Hz; its delay is 1 / (pi cutoff)", minimum=0.01, maximum=1000.0, dynamic=True
     )
     observer_rate: float = parameter(
         30.0,
-        "Of the external torque, which lags 1 / observer_rate behind, 1/s",
+        "Of the external torque, which lags by 1 / observer_rate, 1/s",
         minimum=0.1,
         maximum=1000.0,
         dynamic=True,
     )
     contact_thresholds: tuple[float, ...] = parameter(
         (),
-        "External torque of a contact, beyond what is usual lately, N m or N: one for all or one for each joint, 0: it "
-        "does not count. Empty: "
-        "contact is not reported",
+        "External torque of a contact, beyond its recent level, N m or N: one for all or one for each joint, 0: "
+        "ignored. Empty: contact is not reported",
         minimum=0.0,
         dynamic=True,
     )
     contact_breakaway: tuple[float, ...] = parameter(
         (),
-        "Torque that friction may hold at rest, N m or N: one for all or one for each joint. There a contact must be "
-        "larger by that. Empty: 1.3 times the description's Coulomb friction",
+        "Torque that friction may hold at rest, N m or N: one for all or one for each joint. At rest contact must "
+        "be larger by that. Empty: 1.3 times the description's Coulomb friction",
         minimum=0.0,
         dynamic=True,
     )
     contact_duration: float = parameter(
-        0.02, "For how long a threshold must be passed, s", minimum=0.0, maximum=10.0, dynamic=True
+        0.02, "How long a threshold must be exceeded, s", minimum=0.0, maximum=10.0, dynamic=True
     )
     longest_gap: float = parameter(
-        0.1, "Of joint states (s); after a longer one all begins anew", minimum=1e-3, maximum=10.0, dynamic=True
+        0.1, "In joint states (s); a longer one restarts everything", minimum=1e-3, maximum=10.0, dynamic=True
     )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
 
 
 MONITOR = Interface(
     "monitor",
-    "What the model gets wrong and what touches the robot, from its joint states: measured less predicted torque, "
+    "What the model gets wrong and what touches the robot, from its joint states: measured minus predicted torque, "
     "external torques by generalised momentum, and contact.",
     MonitorParameters,
     (
@@ -74,13 +73,13 @@ MONITOR = Interface(
               "Measured state with efforts, best effort; joints without an effort are left out of what is published"),
         ROBOT_DESCRIPTION,
         Topic("~/residual", "sensor_msgs/msg/JointState", True,
-              "Measured less predicted torque as effort, under the stamp of the joint state, filtered at `cutoff`; "
+              "Measured minus predicted torque as effort, with the stamp of the joint state, filtered at `cutoff`; "
               "after a gap only once the filter has settled"),
         Topic("~/external_torque", "sensor_msgs/msg/JointState", True,
-              "What something besides the actuators exerts, as effort"),
+              "Torques that something other than the actuators exerts, as effort"),
         Topic("~/contact", "std_msgs/msg/Bool", True,
-              "Whether something is touched, on change; latched. Only with `contact_thresholds`; false while brakes "
-              "hold the robot"),
+              "Whether something is touched, published on change; latched. Only with `contact_thresholds`; false "
+              "while brakes hold the robot"),
         PAYLOADS,
         DIAGNOSTICS,
     ),

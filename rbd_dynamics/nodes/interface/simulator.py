@@ -24,29 +24,27 @@ class SimulatorParameters(CommonParameters):
     """Of node `simulator`."""
 
     base: Base = parameter("fixed", "floating: the root link moves freely")
-    joints: tuple[str, ...] = parameter((), "Order of ~/commands and joint_states. Empty: all of the robot")
-    step: float = parameter(0.001, "Step of the integration, s", minimum=1e-6, maximum=0.1)
+    joints: tuple[str, ...] = parameter((), "Order of ~/commands and joint_states. Empty: all joints")
+    step: float = parameter(0.001, "Integration step, s", minimum=1e-6, maximum=0.1)
     publish_rate: float = parameter(500.0, "Joint states per second of simulated time", minimum=0.1, maximum=10000.0)
     real_time_factor: float = parameter(
         1.0,
-        "Simulated seconds per second. Other than 1 needs publish_clock here and use_sim_time elsewhere",
+        "Simulated seconds per second. Unless 1, it needs publish_clock here and use_sim_time elsewhere",
         minimum=0.001,
         maximum=100.0,
     )
     integrator: Integrator = parameter("semi_implicit_euler", "Integration method")
     scene_file: str = parameter(
         "",
-        "YAML file of constraints that hold, and of surfaces or shapes that may be touched, see docs/constraints.md "
-        "and docs/contacts.md. Contact is a matter of the semi-implicit method, whatever the integrator. Empty: free "
+        "YAML file of constraints, and of surfaces or shapes that may be touched, see docs/constraints.md and "
+        "docs/contacts.md. Contact always uses the semi-implicit method, whatever the integrator. Empty: free "
         "motion",
     )
     stabilization: Stabilization = parameter(
-        "none", "projection: after each step position and velocity are put on the constraints"
+        "none", "projection: put position and velocity onto the constraints after each step"
     )
     wrench_frame: str = parameter("", "Link or joint of a force-torque sensor. Empty: there is none")
-    wrench_noise: float = parameter(
-        0.0, "Standard deviation of its forces, N; of torques a tenth of it, N m", minimum=0.0
-    )
+    wrench_noise: float = parameter(0.0, "Standard deviation of its forces, N; for torques a tenth, N m", minimum=0.0)
     publish_clock: bool = parameter(False, "Publish /clock; joint states are then stamped with simulated time")
     initial_joints: tuple[str, ...] = parameter((), "Joints that do not start at zero, by name")
     initial_positions: tuple[float, ...] = parameter((), "Where those start, rad or m")
@@ -57,7 +55,7 @@ class SimulatorParameters(CommonParameters):
     joint_friction: tuple[float, ...] = parameter(
         (), "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint", minimum=0.0
     )
-    effort_limits: bool = parameter(True, "Commands are cut off at the description's effort limits")
+    effort_limits: bool = parameter(True, "Commands are clipped at the description's effort limits")
     position_limits: bool = parameter(True, "Joints stop at the description's position limits, without rebound")
     command_timeout: float = parameter(
         0.0,
@@ -67,8 +65,8 @@ class SimulatorParameters(CommonParameters):
     )
     lockstep: bool = parameter(
         False,
-        "After each joint state wait for its command, so that a run does not depend on how fast the machine is. Use "
-        "it with publish_clock, and use_sim_time elsewhere",
+        "Wait for the command after each joint state, so that a run does not depend on the machine's speed. Use it "
+        "with publish_clock, and use_sim_time elsewhere",
     )
     start_braked: bool = parameter(True, "Brakes hold the robot until the first command")
     inertia_error: float = parameter(
@@ -77,8 +75,8 @@ class SimulatorParameters(CommonParameters):
         minimum=0.0,
         maximum=0.9,
     )
-    inertia_seed: int = parameter(0, "Which random errors", minimum=0)
-    payload_frame: str = parameter("", "Link or joint that carries a load. Empty: none does")
+    inertia_seed: int = parameter(0, "Seed of the errors", minimum=0)
+    payload_frame: str = parameter("", "Link or joint that carries a load. Empty: none")
     payload_mass: float = parameter(0.0, "Mass of that load, kg", minimum=0.0)
     payload_com: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Its centre of mass in that frame, m")
 
@@ -96,16 +94,16 @@ class SimulatorParameters(CommonParameters):
 
 SIMULATOR = Interface(
     "simulator",
-    "Forward dynamics in real time: effort commands in, joint states out, with friction, limits and brakes of a real "
-    "robot. A state that has diverged is never published.",
+    "Forward dynamics in real time: effort commands in, joint states out, with the friction, limits and brakes of a"
+    " real robot. A state that has diverged is never published.",
     SimulatorParameters,
     (
         Topic("~/commands", "std_msgs/msg/Float64MultiArray", False, "Efforts in the order of `joints`"),
-        Topic("~/effort", "sensor_msgs/msg/JointState", False, "Efforts by joint name; the others keep theirs"),
+        Topic("~/effort", "sensor_msgs/msg/JointState", False, "Efforts by joint name; the other joints keep theirs"),
         ROBOT_DESCRIPTION,
         Topic("joint_states", "sensor_msgs/msg/JointState", True, "Position, velocity and the effort that acts"),
         Topic("~/wrench", "geometry_msgs/msg/WrenchStamped", True,
-              "What constraints and contacts exert on the robot at `wrench_frame`, if there is one"),
+              "Wrench of constraints and contacts on the robot at `wrench_frame`, if that is set"),
         Topic("/clock", "rosgraph_msgs/msg/Clock", True, "Simulated time, if `publish_clock`"),
         PAYLOADS,
         DIAGNOSTICS,
@@ -113,12 +111,13 @@ SIMULATOR = Interface(
     (
         Service("~/reset", "std_srvs/srv/Trigger", "Back to the start, at rest, brakes on; time goes on"),
         Service("~/pause", "std_srvs/srv/SetBool", "true: stop time; false: go on"),
-        Service("~/step", "rbd_dynamics_interfaces/srv/Step", "Some steps of a paused simulation"),
+        Service("~/step", "rbd_dynamics_interfaces/srv/Step", "Advance a paused simulation by some steps"),
         SET_PAYLOAD,
     ),
     (
         Service("~/simulate", "rbd_dynamics_interfaces/action/Simulate",
-                "A rollout of any length from any state, apart from the live simulation, with feedback and cancel"),
+                "A rollout of any length from any state, separate from the live simulation, with feedback and "
+                "cancel"),
     ),
     examples=(
         "--ros-args -p real_time_factor:=0.5",

@@ -14,10 +14,10 @@ from rbd_dynamics.nodes.parameters import parameter
 class ToolParameters(TorqueParameters):
     """Of nodes that control a tool."""
 
-    joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be there or be locked")
+    joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be listed or locked")
     standby: bool = parameter(
         False,
-        "Begin standing by, when activated: another node commands, until `~/hand_over` is called here",
+        "Start on standby when activated: another node commands until `~/hand_over` is called here",
         dynamic=True,
     )
 
@@ -26,10 +26,10 @@ CONTINUED_EFFORT = Topic(
     "~/continued_effort",
     "sensor_msgs/msg/JointState",
     False,
-    "What the node commands that this one takes over from, or hands over to: to be remapped to its ~/effort",
+    "Efforts of the node that this one takes over from, or hands over to: remap it to that node's ~/effort",
 )
 HAND_OVER = Service(
     "~/hand_over",
     "std_srvs/srv/Trigger",
-    "Take over from the node on ~/continued_effort, beginning with its last effort; that one then stands by",
+    "Take over from the node on ~/continued_effort, beginning with its last effort; that node then goes on standby",
 )

@@ -25,47 +25,47 @@ from rbd_dynamics.nodes.parameters import parameter
 class TorqueParameters(Silencing, CommonParameters):
     """Of nodes that answer joint states by torques."""
 
-    joints: tuple[str, ...] = parameter((), "Controlled joints, which order the efforts. Empty: all of the robot")
+    joints: tuple[str, ...] = parameter((), "Controlled joints, in the order of the efforts. Empty: all")
     effort_limits: tuple[float, ...] = parameter(
         (),
-        "Efforts are cut off there, N m or N: one for all or one for each joint. Empty: the description's",
+        "Efforts are clipped there, N m or N: one for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,
         infinite=True,
     )
     state_timeout: float = parameter(
         0.1,
-        "A joint state whose stamp is off by more (s) is stale and not answered; without an answer for longer the node "
-        "falls silent (`on_silence`). 0: any stamp is good, and it falls silent after 5 s",
+        "A joint state whose stamp is off by more (s) is stale and not answered; a node with no answer for longer "
+        "falls silent (`on_silence`). 0: any stamp is good; silent after 5 s",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
     )
     plausible_velocity: float = parameter(
         2.0,
-        "A joint state with a velocity beyond so many times its limit is refused, and one with a position that cannot "
-        "have been reached at that velocity since the last state. 0: any finite state is plausible",
+        "A joint state is refused if a velocity exceeds this many times its limit, or a position cannot have been "
+        "reached at that velocity since the last state. 0: any finite state is plausible",
         minimum=0.0,
         dynamic=True,
     )
     plausible_effort: tuple[float, ...] = parameter(
         (),
-        "A joint state whose effort is farther from what was commanded during the last tenth of a second is refused, "
-        "N m or N: one for all or one for each joint, 0 for any. Empty: efforts are not looked at",
+        "A joint state whose effort differs by more from what was commanded in the last tenth of a second is "
+        "refused, N m or N: one for all or one for each joint, 0 for any. Empty: efforts are not checked",
         minimum=0.0,
         dynamic=True,
     )
     most_refused: int = parameter(
         20,
-        "So many implausible joint states in a row end the control: the node deactivates itself. 0: never",
+        "This many implausible joint states in a row end control: the node deactivates itself. 0: never",
         minimum=0,
         maximum=1_000_000,
         dynamic=True,
     )
     effort_rate_limits: tuple[float, ...] = parameter(
         (),
-        "The most that an effort changes in a second, N m/s or N/s: one for all or one for each joint, 0 for any. "
-        "Empty: any. The first effort after activation is not limited, nor what `on_silence` commands",
+        "Largest rate of change of an effort, N m/s or N/s: one for all or one for each joint, 0 for any. Empty: "
+        "any. Neither the first effort after activation nor what `on_silence` commands is limited",
         minimum=0.0,
         dynamic=True,
     )
@@ -81,7 +81,7 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     setpoint_timeout: float = parameter(
         0.5,
-        "When set-points stop for longer (s), the robot is held: at the last one, or where it is if that is farther "
+        "When setpoints stop for longer (s), the robot is held: at the last one, or where it is if that is farther "
         "than `start_tolerance` from it. 0: never",
         minimum=0.0,
         maximum=60.0,
@@ -90,14 +90,14 @@ class TorqueParameters(Silencing, CommonParameters):
 
     setpoint_tolerance: float = parameter(
         0.05,
-        "A set-point farther than this (rad, m) from the desired position is refused: the step would be a jolt. A "
+        "A setpoint farther than this (rad, m) from the desired position is refused: the step would be a jolt. A "
         "twentieth of a radian is 50 rad/s at 1 kHz, more than any stream needs. 0: any",
         minimum=0.0,
         dynamic=True,
     )
     velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Of the desired motion, between its points too, rad/s or m/s: one for all or one for each joint; 0: none. "
+        "For the desired motion, also between points, rad/s or m/s: one for all or one for each joint; 0: none. "
         "Empty: the description's",
         minimum=0.0,
         dynamic=True,
@@ -110,8 +110,8 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     path_tolerance: tuple[float, ...] = parameter(
         (0.2,),
-        "A robot farther than this (rad, m) from where the motion wants it ends the motion and is held where it is: "
-        "one for all or one for each joint; 0 or empty: never. A fifth of a radian is more than controllers lag behind",
+        "A robot farther than this (rad, m) from its desired position ends the motion and is held where it is: one "
+        "for all or one for each joint; 0 or empty: never. Controllers lag by less than a fifth of a radian",
         minimum=0.0,
         dynamic=True,
     )
@@ -123,7 +123,7 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     goal_time: float = parameter(
         0.0,
-        "How long after the end of a trajectory (s) the robot may take to come within `goal_tolerance`. 0: for ever",
+        "How long after the end of a trajectory (s) the robot may take to come within `goal_tolerance`. 0: forever",
         minimum=0.0,
         maximum=3600.0,
         dynamic=True,
@@ -153,5 +153,5 @@ EFFORT = Topic(
     "~/effort",
     "sensor_msgs/msg/JointState",
     True,
-    "The same with joint names and the stamp of the state that it answers",
+    "The same efforts, with joint names and the stamp of the state that they answer",
 )

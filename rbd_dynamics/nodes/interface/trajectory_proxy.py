@@ -23,54 +23,55 @@ class TrajectoryProxyParameters(CommonParameters):
 
     controller: str = parameter(
         CONTROLLER,
-        "The joint_trajectory_controller behind this node: trajectories are passed on to CONTROLLER/"
-        "follow_joint_trajectory and CONTROLLER/joint_trajectory. Relative to the node's name space, unless it begins "
-        "with /",
+        "The joint_trajectory_controller behind this node: trajectories are passed on to "
+        "CONTROLLER/follow_joint_trajectory and CONTROLLER/joint_trajectory. Relative to the node's namespace, "
+        "unless it begins with /",
     )
     terms: tuple[str, ...] = parameter(
         WITHOUT_FRICTION,
-        "Terms of the efforts that are filled in, spring for the joints' springs; leave out what the robot compensates "
-        "itself. Limits are compared with all terms",
+        "Terms of the efforts that are filled in, spring for the joints' springs; leave out what the robot "
+        "compensates itself. Limits are checked with all terms",
         choices=TERMS,
         dynamic=True,
     )
     efforts: Efforts = parameter(
         "auto",
-        "Whether trajectories get efforts. joint_trajectory_controller refuses them unless effort is among its "
+        "Whether efforts are filled in. joint_trajectory_controller refuses them unless effort is among its "
         "command_interfaces: auto asks it for that parameter before each goal",
         dynamic=True,
     )
     longest_interval: float = parameter(
         0.02,
-        "Where efforts are filled in, points are added so that none are farther apart (s): the controller takes "
-        "efforts as linear between points. 0: none are added",
+        "Where efforts are filled in, points are added so that none are farther apart (s): the controller "
+        "interpolates efforts linearly. 0: none are added",
         minimum=0.0,
         maximum=10.0,
         dynamic=True,
     )
     retime: Retiming = parameter(
         "never",
-        "What becomes of a trajectory that passes a limit of velocity, acceleration or effort. never: it is refused, "
-        "with joint, time and number; slower: all of it is slowed down until it passes none; fastest: the path through "
-        "its points is timed anew, from rest to rest, as fast as the limits allow and no faster than was asked for",
+        "What happens to a trajectory that exceeds a limit of velocity, acceleration or effort. never: it is "
+        "refused, with joint, time and number; slower: all of it is slowed down until it exceeds none; fastest: the"
+        " path through its points is retimed, from rest to rest, as fast as the limits allow and no faster than "
+        "requested",
         dynamic=True,
     )
     most_slowdown: float = parameter(
-        10.0, "A trajectory that would have to be slower by more than this factor is refused", minimum=1.0,
+        10.0, "A trajectory that would have to be slowed down by more than this is refused", minimum=1.0,
         maximum=1000.0, dynamic=True,
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Of trajectories, between their points too, rad/s or m/s: one for all or one for each joint of the robot; 0: "
+        "For trajectories, also between points, rad/s or m/s: one for all or one for each joint of the robot; 0: "
         "none. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
     acceleration_limits: tuple[float, ...] = parameter(
-        (), "Likewise, rad/s^2 or m/s^2. Empty: none but what the efforts allow", minimum=0.0, dynamic=True
+        (), "Likewise, rad/s^2 or m/s^2. Empty: only those that efforts imply", minimum=0.0, dynamic=True
     )
     effort_limits: tuple[float, ...] = parameter(
-        (), "Likewise, N m or N, of what the motors have to give. Empty: the description's", minimum=0.0, dynamic=True
+        (), "Likewise, N m or N, for what the motors supply. Empty: the description's", minimum=0.0, dynamic=True
     )
     largest_trajectory: int = parameter(
         20_000, "A trajectory of more points is refused", minimum=1, maximum=1_000_000, dynamic=True
@@ -85,7 +86,7 @@ class TrajectoryProxyParameters(CommonParameters):
     )
     response_timeout: float = parameter(
         2.0,
-        "How long (s) the controller may take to accept a goal, to tell its command_interfaces, and to end what is "
+        "How long (s) the controller may take to accept a goal, report its command_interfaces, and end what is "
         "cancelled",
         minimum=0.01,
         maximum=60.0,
@@ -93,16 +94,15 @@ class TrajectoryProxyParameters(CommonParameters):
     )
     feedback_timeout: float = parameter(
         1.0,
-        "A controller that has sent feedback and then none for so long (s) counts as dead: the goal is aborted. 0: "
-        "never",
+        "A controller that stops sending feedback for this long (s) counts as dead: the goal is aborted. 0: never",
         minimum=0.0,
         maximum=60.0,
         dynamic=True,
     )
     result_timeout: float = parameter(
         10.0,
-        "A controller that sends no feedback has so long (s) after the end of the trajectory and its "
-        "goal_time_tolerance to send the result. 0: for ever",
+        "A controller without feedback has this long (s) after the trajectory's end and goal_time_tolerance to send"
+        " the result. 0: forever",
         minimum=0.0,
         maximum=3600.0,
         dynamic=True,
@@ -123,18 +123,18 @@ class TrajectoryProxyParameters(CommonParameters):
 
 TRAJECTORY_PROXY = Interface(
     "trajectory_proxy",
-    "Stands in front of a joint_trajectory_controller: what MoveIt sends is checked against limits and torques, slowed "
-    "down where that is asked for, filled with velocities, accelerations and efforts, and passed on; feedback, result "
-    "and cancel come and go as without it. docs/ros2_control.md shows the one line of MoveIt's controller list.",
+    "Stands in front of a joint_trajectory_controller: what MoveIt sends is checked against limits and torques, "
+    "slowed down on request, completed with velocities, accelerations and efforts, and passed on; feedback, result "
+    "and cancel work as without it. docs/ros2_control.md shows the one line to change in MoveIt's controller list.",
     TrajectoryProxyParameters,
     (
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
-              "A trajectory without an action around it: it is passed on likewise, or not and the reason is in the log "
-              "and the diagnostics"),
+              "A trajectory outside an action: it is passed on in the same way, or refused with the reason in the "
+              "log and the diagnostics"),
         Topic(f"{CONTROLLER}/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", True,
-              "The controller's, as parameter `controller` says"),
+              "The controller's topic, according to parameter `controller`"),
         Topic("joint_states", "sensor_msgs/msg/JointState", False,
-              "Where joints are that a trajectory does not name, best effort"),
+              "Positions of the joints that a trajectory does not name, best effort"),
         ROBOT_DESCRIPTION,
         PAYLOADS,
         DIAGNOSTICS,
@@ -142,8 +142,8 @@ TRAJECTORY_PROXY = Interface(
     (SET_PAYLOAD,),
     actions=(
         Service("~/follow_joint_trajectory", FOLLOW,
-                "As joint_trajectory_controller has it; only where control_msgs is installed. What is refused here "
-                "ends with INVALID_GOAL, INVALID_JOINTS or OLD_HEADER_TIMESTAMP and the reason"),
+                "As in joint_trajectory_controller; only where control_msgs is installed. What is refused here ends"
+                " with INVALID_GOAL, INVALID_JOINTS or OLD_HEADER_TIMESTAMP and the reason"),
     ),
     used_actions=(Service(f"{CONTROLLER}/follow_joint_trajectory", FOLLOW, "The controller's"),),
     used_services=(
