@@ -106,7 +106,16 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
     from rbd_dynamics.compiler import native
 
     with compiler_lock:
-        parts = ("precision", "llvm_code", "llvm_ir", "kernel_entry", "llvm_machine", "native")
+        parts = (
+            "precision",
+            "llvm_code",
+            "parts",
+            "llvm_arithmetic",
+            "llvm_ir",
+            "kernel_entry",
+            "llvm_machine",
+            "native",
+        )
         target = f"{native.target_name()} {compiler_digest(*parts)}"
         code = _made(target, ".o", name, signature, function, native.compile_object)
         return native.NativeKernel(code, signature)

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import ANGLE_LIMIT, Code
+from rbd_dynamics.compiler.llvm_arithmetic import Arithmetic, PartFunction, frame_size, sum_slot
+from rbd_dynamics.compiler.llvm_code import Code
+from rbd_dynamics.compiler.parts import PART, WHOLE, divided
 from rbd_dynamics.compiler.program import Argument, Program
 
 BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE = 1, 2, 4
-
-_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
 def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str:
@@ -37,96 +37,79 @@ def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str
     return "\n".join([*head, *_One(program, width, pointer).emit(), *_Many(program, width, pointer).emit()])
 
 
-class _Function(Code):
-    """What single and batch functions share: the operations, one line each."""
+class _Function(Arithmetic):
+    """What single and batch functions share: inputs, what is wrong with a result, and where outputs are.
+
+    Of a short program `outputs` are values; of a long one they are in %frame, at `places`.
+    """
+
+    NAME = ""
 
     def __init__(self, program: Program, lanes: int, width: int, pointer: str) -> None:
-        super().__init__(lanes, pointer)
-        self.program = program
+        super().__init__(program, lanes, pointer)
         self.width = width
-        self.values: dict[int, str] = {}
-        self.tests: dict[str, str] = {}  # conditions of selections that were evaluated already
+        self.allocations: list[str] = []
+        self.parts: list[str] = []  # functions
+        self.outputs: list[list[str]] = []
+        self.places: list[list[int]] | None = None
 
-    def body(self, inputs: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
-        """All operations; returns the outputs and a sum that is above 1 where a range is left."""
-        where = {a.name: k for k, a in enumerate(self.program.signature.inputs)}
-        trig: dict[tuple[str, int], str] = {}
-        angles = self.trigonometry(trig, inputs, where)
-        for index, (opcode, *args) in enumerate(self.program.nodes):
-            if index in self.values:
-                continue
-            if opcode == "const":
-                self.values[index] = self.number(args[0])
-            elif opcode == "input":
+    def body(self, inputs: Sequence[Sequence[str]]) -> list[str]:
+        """All operations. Three values: zero if all is well, else NaN or (the last) positive."""
+        signature, nodes = self.program.signature, self.program.nodes
+        where = {a.name: k for k, a in enumerate(signature.inputs)}
+        for index, (opcode, *args) in enumerate(nodes):
+            if opcode == "input":
                 self.values[index] = inputs[where[args[0]]][args[1]]
-            elif opcode in ("sin", "cos"):
-                if (opcode, args[0]) not in trig:
-                    x = self.values[args[0]]
-                    trig["sin", args[0]], trig["cos", args[0]] = self.sin_cos(x)
-                    angles.append(self.absolute(x))
-                self.values[index] = trig[opcode, args[0]]
-            else:
-                self.values[index] = self._operation(opcode, [self.values[k] for k in args])
-        outputs = [[self.values[i] for i in result] for result in self.program.results]
-        range_used = self.op("fmul", self.total(angles), self.number(1.0 / ANGLE_LIMIT))
-        checks = [self.absolute(self.values[index]) for index in self.program.checks]
-        return outputs, self.total([range_used, *checks])
-
-    def trigonometry(
-        self,
-        trig: dict[tuple[str, int], str],
-        inputs: Sequence[Sequence[str]],
-        where: dict[str, int],
-    ) -> list[str]:
-        """Sines and cosines to compute ahead of the rest; absolute values of their angles."""
-        return []
-
-    def _operation(self, opcode: str, args: list[str]) -> str:
-        if opcode in _BINARY:
-            return self.op(f"{_BINARY[opcode]} contract", *args)
-        if opcode == "neg":
-            return self.let(f"fneg {self.type} {args[0]}")
-        if opcode == "sqrt":
-            return self.sqrt(args[0])
-        if opcode == "tanh":
-            return self.tanh(args[0])
-        if opcode == "less":
-            kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
-            lower = self.let(f"fcmp olt {self.type} {args[0]}, {args[1]}")
-            return self.let(f"uitofp {kind} {lower} to {self.type}")
-        if opcode == "select":
-            kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
-            test = self.tests.get(args[0])
-            if test is None:
-                test = self.tests[args[0]] = self.let(f"fcmp une {self.type} {args[0]}, {self.number(0.0)}")
-            return self.let(f"select {kind} {test}, {self.type} {args[1]}, {self.type} {args[2]}")
-        raise ValueError(f"no IR for operation {opcode!r}")
-
-    def tanh(self, x: str) -> str:
-        """The C library's, lane by lane: only joint friction needs it."""
-        address = self.let("load i64, " + ("ptr" if self.pointer == "ptr" else "i64*") + " @tanh_pointer")
-        target = "ptr" if self.pointer == "ptr" else "double (double)*"
-        function = self.let(f"inttoptr i64 {address} to {target}")
-        if self.lanes == 1:
-            return self.let(f"call double {function}(double {x})")
-        lanes = [self.let(f"call double {function}(double {self.extract(x, k)})") for k in range(self.lanes)]
-        return self.pack(lanes)
-
-    def defects(
-        self, inputs: Sequence[Sequence[str]], outputs: Sequence[Sequence[str]], range_used: str
-    ) -> tuple[str, str, str]:
-        """Three values that are zero if all is well, else NaN or (the last) positive."""
-        own = [vector for vector, argument in zip(inputs, self.program.signature.inputs) if not argument.shared]
-        sums = [self.total([x for vector in vectors for x in vector]) for vectors in (own, outputs)]
-        bad_input, bad_output = (self.op("fsub", s, s) for s in sums)
-        kind = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+        self.trigonometry()
+        for index, (opcode, *args) in enumerate(nodes):
+            if (opcode, *args) in self.trig:
+                self.values[index] = self.trig[opcode, args[0]]
+        if self.program.operations <= WHOLE:
+            self.compute(range(len(nodes)))
+            self.outputs = [[self.values[i] for i in result] for result in self.program.results]
+            sums, ranges = [x for output in self.outputs for x in output], [self.range_used()]
+            checked = [self.values[index] for index in self.program.checks]
+        else:
+            sums, ranges, checked = self._in_parts()
+        own = [x for vector, a in zip(inputs, signature.inputs) if not a.shared for x in vector]
+        bad_input, bad_output = (self.op("fsub", s, s) for s in map(self.total, (own, sums)))
+        range_used = self.total([*ranges, *map(self.absolute, checked)])
         far = self.let(f"fcmp ogt {self.type} {range_used}, {self.number(1.0)}")
-        big = self.let(f"select {kind} {far}, {self.type} {self.number(1.0)}, {self.type} {self.number(0.0)}")
-        return bad_input, bad_output, big
+        big = f"select {self.boolean} {far}, {self.type} {self.number(1.0)}, {self.type} {self.number(0.0)}"
+        return [bad_input, bad_output, self.let(big)]
+
+    def _in_parts(self) -> tuple[list[str], list[str], list[str]]:
+        """Call one function after the other. Values whose sum is that of the outputs, ranges, what is checked."""
+        given = list(self.values)
+        parts = divided(self.program, given, apart=self.lanes == 1, length=PART)
+        outputs = {node for result in self.program.results for node in result}
+        self.places = parts.places
+        self.allocations.append(f"  %frame = alloca {self.type}, i64 {frame_size(parts)}, align 64")
+        constants = [k for k in outputs if self.program.nodes[k][0] == "const"]
+        self.compute(constants)
+        for node in [*given, *constants]:
+            for slot in parts.slots.get(node, ()):
+                self.keep(self.values[node], "%frame", slot)
+        for number in range(len(parts.parts)):
+            name = f"{self.NAME}.{number}"
+            part = PartFunction(self.program, self.lanes, self.pointer, parts)
+            self.parts += part.emit(name, number, outputs)
+            self.lines.append(f"  call void @{name}({self.frame_pointer} %frame)")
+        left = [[self.kept("%frame", sum_slot(parts, k) + which) for k in range(len(parts.parts))] for which in (0, 1)]
+        known = [self.values[node] for node in (*given, *constants) if node in outputs]
+        return [*left[0], *known], [*left[1], self.range_used()], [
+            self.kept("%frame", parts.slots[node][0]) if node in parts.slots else self.values[node]
+            for node in self.program.checks
+        ]  # fmt: skip
+
+    def trigonometry(self) -> None:
+        """Sines and cosines to compute ahead of the rest, for `trig`; absolute values of their angles for `angles`."""
 
 
 class _One(_Function):
     """`@one`: scalar arithmetic; the sines and cosines of the inputs are computed as vectors."""
+
+    NAME = "one"
 
     def __init__(self, program: Program, width: int, pointer: str) -> None:
         super().__init__(program, 1, width, pointer)
@@ -135,20 +118,23 @@ class _One(_Function):
         signature = self.program.signature
         names = [self.parameter(argument, prefix) for argument, prefix in _arguments(self.program)]
         inputs = [[self.load(argument, k) for k in range(argument.size)] for argument in signature.inputs]
-        outputs, range_used = self.body(inputs)
         flags = []
-        for flag, value in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), self.defects(inputs, outputs, range_used)):
+        for flag, value in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), self.body(inputs)):
             bad = self.let(f"fcmp une double {value}, 0.0")
             flags.append(self.let(f"select i1 {bad}, i32 {flag}, i32 0"))
         status = self.let(f"or i32 {self.let(f'or i32 {flags[0]}, {flags[1]}')}, {flags[2]}")
         # an output may be one of the inputs, which must be there still for whoever looks into a refusal
         accepted = self.let(f"icmp eq i32 {status}, 0")
         self.lines += [f"  br i1 {accepted}, label %accept, label %leave", "accept:"]
-        for argument, values in zip(signature.outputs, outputs):
+        for argument, values in zip(signature.outputs, self.outputs):
             for k, value in enumerate(values):
                 self.store(value, f"%out.{argument.name}", k)
+        for k, (argument, places) in enumerate(zip(signature.outputs, self.places or ())):
+            self._copy(k, argument, places[0] if places else 0)
         return [
+            *self.parts,
             f"define i32 @one({', '.join(names)}) {{",
+            *self.allocations,
             *self.lines,
             "  br label %leave",
             "leave:",
@@ -173,31 +159,49 @@ class _One(_Function):
             "}",
         ]
 
-    def trigonometry(
-        self,
-        trig: dict[tuple[str, int], str],
-        inputs: Sequence[Sequence[str]],
-        where: dict[str, int],
-    ) -> list[str]:
+    def _copy(self, k: int, argument: Argument, place: int) -> None:
+        """An output from the frame, where its elements are in order."""
+        last, vector = argument.size - self.width, f"<{self.width} x double>"
+        if last < 0:
+            for element in range(argument.size):
+                self.store(self.kept("%frame", place + element), f"%out.{argument.name}", element)
+            return
+        vector_pointer = "ptr" if self.pointer == "ptr" else f"{vector}*"
+        self.lines += [f"  br label %before{k}", f"before{k}:", f"  br label %copy{k}", f"copy{k}:"]
+        self.lines.append(f"  %i{k} = phi i64 [ 0, %before{k} ], [ %i.next{k}, %copy{k} ]")
+        ends = []
+        for base, first in (("%frame", place), (f"%out.{argument.name}", 0)):
+            index = self.let(f"add i64 %i{k}, {first}")
+            at = self.let(f"getelementptr double, {self.pointer} {base}, i64 {index}")
+            ends.append(self.let(f"bitcast {self.pointer} {at} to {vector_pointer}"))
+        value = self.let(f"load {vector}, {vector_pointer} {ends[0]}, align 8")
+        after = self.let(f"add i64 %i{k}, {self.width}")
+        beyond = self.let(f"icmp sgt i64 {after}, {last}")
+        self.lines += [
+            f"  store {vector} {value}, {vector_pointer} {ends[1]}, align 8",
+            # the last block ends with the last element, and may do some of the one before again
+            f"  %i.next{k} = select i1 {beyond}, i64 {last}, i64 {after}",
+            f"  %i.more{k} = icmp slt i64 %i{k}, {last}",
+            f"  br i1 %i.more{k}, label %copy{k}, label %copied{k}",
+            f"copied{k}:",
+        ]
+
+    def trigonometry(self) -> None:
         nodes = self.program.nodes
-        wanted: dict[int, str] = {}
-        for opcode, *args in nodes:
-            if opcode in ("sin", "cos") and nodes[args[0]][0] == "input":
-                _, name, position = nodes[args[0]]
-                wanted[args[0]] = inputs[where[name]][position]
+        angles = [args[0] for opcode, *args in nodes if opcode in ("sin", "cos") and nodes[args[0]][0] == "input"]
         vector = Code(self.width, self.pointer)
         vector.lines = self.lines
-        items = list(wanted.items())
+        items = list(dict.fromkeys(angles))
         for start in range(0, len(items), self.width):
             group = items[start : start + self.width]
             vector.counter = self.counter
-            padded = [value for _, value in group]
+            padded = [self.values[index] for index in group]
             padded += [padded[0]] * (self.width - len(padded))
             pair = vector.sin_cos(vector.pack(padded))
-            for lane, (index, _) in enumerate(group):
-                trig["sin", index], trig["cos", index] = (vector.extract(p, lane) for p in pair)
+            for lane, index in enumerate(group):
+                self.trig["sin", index], self.trig["cos", index] = (vector.extract(p, lane) for p in pair)
             self.counter = vector.counter
-        return [self.absolute(value) for value in wanted.values()]
+        self.angles += [self.absolute(self.values[index]) for index in items]
 
 
 class _Many(_Function):
@@ -207,9 +211,10 @@ class _Many(_Function):
     no second copy of the code.
     """
 
+    NAME = "many"
+
     def __init__(self, program: Program, width: int, pointer: str) -> None:
         super().__init__(program, width, width, pointer)
-        self.allocations: list[str] = []
         self.tables: list[str] = []
 
     def emit(self) -> list[str]:
@@ -240,10 +245,11 @@ class _Many(_Function):
             ]
             for argument in signature.inputs
         ]  # fmt: skip
-        outputs, range_used = self.body(inputs)
-        defects = self.defects(inputs, outputs, range_used)
-        sums = [self.op("fadd", f"%defect{k}", defect) for k, defect in enumerate(defects)]
-        tiles = [self._tile(argument, values) for argument, values in zip(signature.outputs, outputs)]
+        sums = [self.op("fadd", f"%defect{k}", defect) for k, defect in enumerate(self.body(inputs))]
+        if self.places is None:
+            tiles = [self._tile(argument, values) for argument, values in zip(signature.outputs, self.outputs)]
+        else:
+            tiles = [self._in_frame(places) for places in self.places]
         self.lines.append("  br label %scatter0")
         for k, (argument, (tile, places)) in enumerate(zip(signature.outputs, tiles)):
             if argument.size:
@@ -268,6 +274,7 @@ class _Many(_Function):
         ]
         return [
             *self.tables,
+            *self.parts,
             f"define i32 @many({', '.join(names)}) {{",
             "entry:",
             "  %last = sub i64 %n, 1",
@@ -302,6 +309,12 @@ class _Many(_Function):
             at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {k}")
             self.lines.append(f"  store {self.type} {value}, {vector_pointer} {at}, align 64")
         return self.let(f"bitcast {source} {tile} to {self.pointer}"), [number[value] for value in values]
+
+    def _in_frame(self, places: list[int]) -> tuple[str, list[int]]:
+        """The same of an output that parts of the program have put into the frame."""
+        first = min(places, default=0)
+        tile = self.let(f"bitcast {self.frame_pointer} {self.slot('%frame', first)} to {self.pointer}")
+        return tile, [place - first for place in places]
 
     def _scatter(self, k: int, argument: Argument, tile: str, places: Sequence[int], offsets: Sequence[str]) -> None:
         """A loop that turns a tile into (lane, element), as the caller's array has it."""

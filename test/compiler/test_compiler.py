@@ -12,19 +12,24 @@ from helpers.robots import load_robot, needs_pinocchio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.compiler import backends, cache
+from rbd_dynamics.compiler import backends, cache, llvm_ir
+from rbd_dynamics.compiler.parts import divided
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python
+from rbd_dynamics.compiler.trace import operands
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.spatial.scalar import atan2, cos, less, reciprocal, sin, sqrt, tanh, where
 
 ANGLE_LIMIT = 1.0e6
 
 
-@pytest.fixture(autouse=True, scope="module")
-def no_cache():
-    """Kernels of these tests are not kept: their functions have no identity."""
+@pytest.fixture(autouse=True, scope="module", params=["whole", "in parts"])
+def no_cache(request):
+    """Kernels of these tests are not kept: their functions have no identity. Parts are those of long programs."""
     with pytest.MonkeyPatch.context() as patch:
+        if request.param == "in parts":
+            patch.setattr(llvm_ir, "WHOLE", 0)
+            patch.setattr(llvm_ir, "PART", 7)
         patch.setattr(cache, "load", lambda name, key: None)
         patch.setattr(cache, "store", lambda name, key, data: None)
         yield
@@ -264,6 +269,54 @@ def test_a_non_finite_number_is_refused_without_an_exception(backend, bad):
         x = np.ones((count, 2))
         x[-1, 1] = bad
         assert built.many(count, [x], [np.empty((count, 1))]) != 0
+
+
+# --- long programs in parts ---------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**31), length=st.integers(1, 40), apart=st.booleans())
+def test_parts_find_in_their_frame_what_others_left_there(seed, length, apart):
+    """By a frame of labels: whoever reads a slot finds the node it wants, and outputs are there in the end."""
+    program = trace(lambda x: [random_expression(seed, 120)(*x)] + [[x[0]]], signature(4, 8))
+    nodes = program.nodes
+    inputs = [k for k, node in enumerate(nodes) if node[0] == "input"]
+    found = divided(program, inputs, apart=apart, length=length)
+    assert max(map(len, found.parts), default=0) <= length
+    frame = {}
+
+    def left(node):
+        frame.update(dict.fromkeys(found.slots.get(node, ()), node))
+
+    constants = [k for k, node in enumerate(nodes) if node[0] == "const"]
+    for node in (*inputs, *constants):
+        left(node)
+    for part in found.parts:
+        here = set()
+        for node in part:
+            for operand in operands(nodes[node]):
+                assert operand in here or operand in constants or frame[found.slots[operand][0]] == operand
+            here.add(node)
+            left(node)
+    assert sorted([*inputs, *constants, *(k for part in found.parts for k in part)]) == list(range(len(nodes)))
+    assert [[frame[slot] for slot in places] for places in found.places] == program.results
+    assert all(k in constants or frame[found.slots[k][0]] == k for k in program.checks)
+    assert max(frame, default=-1) < found.size
+    if apart:
+        assert found.places == [list(range(8))]
+
+
+def test_slots_are_used_again():
+    """A chain of sums needs two, however long it is."""
+
+    def chain(a, b):
+        for _ in range(200):
+            a, b = b, a + b
+        return [a]
+
+    found = divided(traced(chain, 2), [0, 1], apart=True, length=10)
+    assert len(found.parts) == 20
+    assert found.size <= 6
 
 
 # --- sine and cosine ----------------------------------------------------------------------------------
