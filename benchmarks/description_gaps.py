@@ -108,7 +108,7 @@ def publish(file: str) -> int:
     from rclpy.executors import ExternalShutdownException
     from std_msgs.msg import String
 
-    from rbd_dynamics.nodes.managed_node import LATCHED
+    from rbd_dynamics.nodes.messages import LATCHED
 
     rclpy.init()
     node = rclpy.create_node(f"describer{os.getpid()}")

@@ -92,14 +92,16 @@ def read(folder: Path) -> dict[str, tuple[Table, str]]:
 
 
 def page(text: str, tables: Mapping[str, tuple[Table, str]]) -> str:
-    """The text with its tables up to date; one that has never been measured says so."""
+    """The text with its tables up to date, and their pictures; what has never been measured says so."""
 
     def section(match: re.Match[str]) -> str:
         begin, name, end = match.groups()
         if name not in tables:
             return f"{begin}*Not measured yet.*\n{end}"
         table, about = tables[name]
-        return f"{begin}{table.markdown()}\n*{about}*\n{end}"
+        drawn = pictures.PICTURES.get(name)
+        picture = f"\n![{drawn[1]}](images/{name}.png)\n" if drawn else ""
+        return f"{begin}{table.markdown()}{picture}\n*{about}*\n{end}"
 
     return SECTION.sub(section, text)
 

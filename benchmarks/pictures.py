@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ ALGORITHMS = ("inverse dynamics", "forward dynamics", "mass matrix")
 
 
 def draw(tables: Mapping[str, Table], folder: Path) -> None:
-    """Those pictures whose tables are there."""
+    """The pictures of those tables that are there."""
     from matplotlib import rc_context
 
-    for name, source, picture in (("peers", "calls", peers), ("peak", "shares", shares), ("growth", "growth", growth)):
-        if source in tables:
+    for name, (picture, _) in PICTURES.items():
+        if name in tables:
             with rc_context(STYLE):
                 # no date and no version within: the same figures give the same file
-                picture(tables[source]).savefig(folder / f"{name}.png", metadata={"Software": None})
+                picture(tables[name]).savefig(folder / f"{name}.png", metadata={"Software": None})
 
 
 def peers(table: Table) -> Any:
@@ -43,21 +43,22 @@ def peers(table: Table) -> Any:
             for cell in theirs
         ]
         groups.append((row, values))
-    figure, axes = _bars(groups, others, "time of a Python call, rbd_dynamics = 1")
+    figure, axes = _bars(groups, others, "Time of a Python call, rbd_dynamics = 1", begin=1.0)
     axes.set_xscale("log")
     axes.axvline(1.0, color="black", linewidth=1.0)
-    reached = np.nanmax([value for _, values in groups for value in values])
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if tick <= 1.5 * reached]
-    axes.set_xticks(ticks, [f"{tick}×" for tick in ticks])
+    every = [value for _, values in groups for value in values]
+    least, most = min(1.0, 0.7 * np.nanmin(every)), 1.4 * np.nanmax(every)
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if least <= tick <= most]
+    axes.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(0.9, 1.4 * reached)
+    axes.set_xlim(least, most)
     return figure
 
 
 def shares(table: Table) -> Any:
     """Of the peak, of each kernel."""
     groups = [(row, [_median(row.cells[6]), _median(row.cells[4])]) for row in _of_arms(table)]
-    figure, axes = _bars(groups, ["in a batch", "one call"], "operations a second, % of one core's peak")
+    figure, axes = _bars(groups, ["in a batch", "one call"], "Operations a second, % of one core's peak")
     axes.set_xlim(0.0, 1.15 * max(values[0] for _, values in groups))
     return figure
 
@@ -85,17 +86,17 @@ def _median(cell: Any) -> float:
     return cell.median if isinstance(cell, Figure) else np.nan
 
 
-def _bars(groups: list[tuple[Row, list[float]]], names: list[str], title: str) -> tuple[Any, Any]:
-    """Horizontal bars, labelled, a group for each row from above."""
+def _bars(groups: list[tuple[Row, list[float]]], names: list[str], title: str, begin: float = 0.0) -> tuple[Any, Any]:
+    """Horizontal bars, labelled, a group for each row from above; begin: where bars do."""
     count = len(names)
     figure, axes = _figure(0.8 + 0.28 * (count + 1) * len(groups))
     for k, name in enumerate(names):
         places = [-(row * (count + 1.0) + k) for row in range(len(groups))]
         values = [values[k] for _, values in groups]
-        axes.barh(places, values, 0.95, color=COLORS[k], label=name)
+        axes.barh(places, [value - begin for value in values], 0.95, begin, color=COLORS[k], label=name)
         for place, value in zip(places, values):
             if np.isfinite(value):
-                axes.text(value, place, f" {value:.2g}", va="center", fontsize=9)
+                axes.text(max(value, begin), place, f" {value:.2g}", va="center", fontsize=9)
     middles = [-(row * (count + 1.0) + 0.5 * (count - 1)) for row in range(len(groups))]
     axes.set_yticks(
         middles, [f"{str(row.cells[0]).removesuffix(' with fingers')}\n{row.cells[1]}" for row, _ in groups]
@@ -103,8 +104,8 @@ def _bars(groups: list[tuple[Row, list[float]]], names: list[str], title: str) -
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", alpha=0.25)
     axes.set_axisbelow(True)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    figure.legend(loc="outside upper left", ncols=count, fontsize=10)
+    legend = figure.legend(loc="outside upper left", ncols=count, title=title, alignment="left", fontsize=10)
+    legend.get_title().set_fontweight("bold")
     return figure, axes
 
 
@@ -113,3 +114,11 @@ def _figure(height: float) -> tuple[Any, Any]:
 
     figure = Canvas(figsize=(WIDTH, height), layout="constrained", facecolor="white")
     return figure, figure.subplots()
+
+
+#: table -> its picture, which has the same name, and what that shows in words
+PICTURES: dict[str, tuple[Callable[[Table], Any], str]] = {
+    "calls": (peers, "how many times as long a Python call of other libraries takes"),
+    "shares": (shares, "operations a second of each kernel, as a share of the peak of a core"),
+    "growth": (growth, "time over the number of bodies"),
+}
