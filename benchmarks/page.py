@@ -26,7 +26,8 @@ from benchmarks.results import FOLDER, Results, Table
 ROOT = Path(__file__).resolve().parent.parent
 #: modules of this package, in the order of the page
 BENCHMARKS = (
-    "calls", "peak", "start_up", "start_of_processes", "node_latency", "guard_latency", "library", "rollouts",
+    "calls", "peak", "start_up", "start_of_processes", "node_latency", "description_gaps", "guard_latency",
+    "torque_gaps", "library", "rollouts",
     "constrained", "optimal_control", "exported_code",
 )  # fmt: skip
 #: with tables of them
