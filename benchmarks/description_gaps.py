@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 from std_msgs.msg import Float64MultiArray
 
+from benchmarks.long_descriptions import description
 from benchmarks.node_latency import Driver
 from benchmarks.quiet import Guard, NotMeasuredError
 from benchmarks.results import Cell, Figure, Table, deliver, parser
@@ -40,20 +41,6 @@ LONG_CHAIN, LARGE = 1000, 20_000_000  # joints; characters
 PATIENCE = 120.0  # s for a description to be taken over or refused
 AFTER = 1.0  # s that are measured after that
 PRIORITIES = {"driver": 50, "node": 40}
-
-
-def chain(count: int) -> str:
-    """A URDF of so many revolute joints one on the other."""
-    text = ['<robot name="chain"><link name="l0"/>']
-    for k in range(1, count + 1):
-        text.append(
-            f'<link name="l{k}"><inertial><mass value="1"/><origin xyz="0.1 0.02 0.3"/>'
-            '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>'
-            f'<joint name="j{k}" type="revolute"><parent link="l{k - 1}"/><child link="l{k}"/>'
-            f'<origin xyz="0 0.1 0.2"/><axis xyz="0 {k % 2} {1 - k % 2}"/>'
-            '<limit lower="-2" upper="2" velocity="3" effort="50"/></joint>'
-        )
-    return "".join((*text, "</robot>"))
 
 
 def descriptions() -> dict[str, tuple[str, str]]:
@@ -70,7 +57,7 @@ def descriptions() -> dict[str, tuple[str, str]]:
         "Panda, another mass": (panda.replace('<mass value="', '<mass value="1', 1), "ready for"),
         "Talos": (talos, "ready for 'talos'"),
         "Panda again": (panda, "ready for 'panda'"),
-        f"chain of {LONG_CHAIN} joints": (chain(LONG_CHAIN), ""),
+        f"chain of {LONG_CHAIN} joints": (description(range(LONG_CHAIN)), ""),
         f"Panda in {LARGE / 1e6:g} MB": (panda[:end] + comment + panda[end:], "ready for 'panda'"),
         f"Panda with {LARGE // 20 // len(visual)} links more": (panda[:end] + many + panda[end:], "ready for 'panda'"),
         "malformed": (panda[: len(panda) // 2], "not well-formed"),

@@ -17,7 +17,7 @@ import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import calls, pictures
@@ -26,9 +26,8 @@ from benchmarks.results import FOLDER, Results, Table
 ROOT = Path(__file__).resolve().parent.parent
 #: modules of this package, in the order of the page
 BENCHMARKS = (
-    "calls", "peak", "start_up", "start_of_processes", "node_latency", "description_gaps", "guard_latency",
-    "torque_gaps", "library", "rollouts",
-    "constrained", "optimal_control", "exported_code",
+    "calls", "peak", "start_up", "start_of_processes", "node_latency", "description_gaps", "long_descriptions",
+    "guard_latency", "torque_gaps", "library", "batches", "rollouts", "constrained", "optimal_control", "exported_code",
 )  # fmt: skip
 #: with tables of them
 PAGES = ("README.md", "docs/benchmarks.md", "docs/export.md", "docs/optimal_control.md")
@@ -55,7 +54,7 @@ def main() -> int:
     return int(bool(failed))
 
 
-def run(names: tuple[str, ...], folder: Path, *, quick: bool) -> list[str]:
+def run(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
     """Run the benchmarks, each into a file of the folder. Returns those that gave no results."""
     failed = []
     for name in names:
@@ -83,7 +82,7 @@ def write(results: Path, root: Path) -> None:
 
 def read(folder: Path) -> dict[str, tuple[Table, str]]:
     """All tables by name, each with the line that says on what it was measured."""
-    found = {}
+    found: dict[str, tuple[Table, str]] = {}
     for file in sorted(folder.glob("*.json")):
         results = Results.load(file)
         found |= {table.name: (table, results.about) for table in results.tables}

@@ -71,6 +71,19 @@ def test_a_trial_cannot_get_into_the_documentation(arguments):
     assert done.stderr.splitlines()[-1].startswith("python -m benchmarks.page: error:")
 
 
+def test_a_benchmark_that_fails_leaves_its_last_results(tmp_path):
+    kept = tmp_path / "no_such_benchmark.json"
+    kept.write_text("of the last run")
+    assert page.run(["no_such_benchmark"], tmp_path, quick=True) == ["no_such_benchmark"]
+    assert kept.read_text() == "of the last run"
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("name", page.BENCHMARKS)
+def test_there_is_such_a_benchmark(name):
+    assert (ROOT / "benchmarks" / f"{name}.py").is_file()
+
+
 def test_results_are_the_same_from_their_file(tmp_path):
     table = Table("some", ("robot", "what", "a", "b", "c"), labels=2)
     table.add("UR5", "one", Figure(0.25, (0.24, 0.28), 0.5), 3)
