@@ -38,13 +38,13 @@ def main() -> int:
     chosen = [subject for subject in SUBJECTS if any(name.lower() in subject.title.lower() for name in names)]
     stay_on_one_core()
     found = peers.those_installed()
+    if PEER not in found:
+        options.error(f"{PEER} is not installed: pip install {peers.PEERS[PEER][0]}")
     for name in peers.PEERS.keys() - found:
         print(f"without {name}, which is not installed", file=sys.stderr)
-    calls = Table(
-        "calls", ("robot", "nv", "algorithm", "rbd_dynamics, µs", *(f"{name}, µs" for name in found), "ratio")
-    )
-    batches = Table("batches", ("robot", "algorithm", "a sample, µs", f"ratio to a call of {PEER}"))
-    calls.labels, batches.labels = 3, 2
+    of_others = (f"{name}, µs" for name in found)
+    calls = Table("calls", ("robot", "algorithm", "nv", "rbd_dynamics, µs", *of_others, "ratio"), labels=2)
+    batches = Table("batches", ("robot", "algorithm", "a sample, µs", f"ratio to a call of {PEER}"), labels=2)
     guard, rounds = Guard.of(quick=arguments.quick), 3 if arguments.quick else 15
     for subject in chosen:
         measure(subject, found, guard, rounds, calls, batches)
@@ -94,10 +94,8 @@ def summary(calls: Table, batches: Table) -> Table:
     """A few rows, for who has a minute."""
     peer = calls.heads.index(f"{PEER}, µs")
     samples = {row.cells[:2]: row.cells[2] for row in batches.rows}
-    table = Table(
-        "summary", ("robot", "one Python call of", "rbd_dynamics, µs", f"{PEER}, µs", "a sample in a batch, µs")
-    )
-    table.labels = 2
+    heads = ("robot", "one Python call of", "rbd_dynamics, µs", f"{PEER}, µs", "a sample in a batch, µs")
+    table = Table("summary", heads, labels=2)
     for row in calls.rows:
         robot, algorithm, _, own = row.cells[:4]
         if (robot, algorithm) in SUMMARY:

@@ -72,6 +72,8 @@ class Table:
 
     def add(self, *cells: Cell, trouble: str = "") -> None:
         """A row; where it was not measured, its labels are enough."""
+        if len(cells) > len(self.heads):
+            raise ValueError(f"{len(cells)} cells for {len(self.heads)} columns")
         self.rows.append(Row(cells + (None,) * (len(self.heads) - len(cells)), trouble))
 
     def title(self, row: Row) -> str:

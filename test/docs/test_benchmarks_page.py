@@ -71,6 +71,32 @@ def test_a_trial_cannot_get_into_the_documentation(arguments):
     assert done.stderr.splitlines()[-1].startswith("python -m benchmarks.page: error:")
 
 
+@needs_pinocchio
+@pytest.mark.slow
+def test_a_trial_gives_tables_like_those_that_are_kept(tmp_path):
+    """Of two benchmarks: the same labels, and figures with quartiles in place of them."""
+    command = [sys.executable, "-m", "benchmarks.page", "calls", "constrained", "--quick", "--output", str(tmp_path)]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0
+    tables = page.read(tmp_path / "results")
+    assert tables.keys() == {"calls", "batches", "summary", "constrained", "control"}
+    for name, (table, _) in tables.items():
+        kept = TABLES[name][0]
+        assert set(kept.heads) <= set(table.heads) | {"MuJoCo, µs", "Drake, µs"}
+        columns = [table.heads.index(head) for head in kept.heads if head in table.heads]
+        assert columns == sorted(columns)
+        titles = {kept.title(row) for row in kept.rows}
+        assert table.rows
+        for row in table.rows:
+            assert table.title(row) in titles
+            figures = [cell for cell in row.cells if isinstance(cell, Figure)]
+            assert any(figure.quartiles for figure in figures)
+            assert all(figure.median > 0.0 for figure in figures)
+    text = (tmp_path / "docs/benchmarks.md").read_text()
+    assert page.page(TEXTS["docs/benchmarks.md"], tables) == text != TEXTS["docs/benchmarks.md"]
+    assert (tmp_path / "docs/images/calls.png").stat().st_size > 10_000
+    assert (ROOT / "docs/benchmarks.md").read_text() == TEXTS["docs/benchmarks.md"]
+
+
 def test_a_benchmark_that_fails_leaves_its_last_results(tmp_path):
     kept = tmp_path / "no_such_benchmark.json"
     kept.write_text("of the last run")
