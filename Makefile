@@ -5,6 +5,7 @@
 # make test       lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
 # make lint       ruff and mypy
 # make coverage   the tests again, slower: which lines they execute; results in coverage_output/
+# make benchmarks run them on a quiet machine, for half an hour or more, and write docs/benchmarks.md
 # make docs       the documentation as a site, with a reference of the library: build/docs/index.html
 # make clean      remove everything that the above have made
 #
@@ -14,7 +15,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 export PYTHON
 
-.PHONY: help setup setup-tests demo test lint coverage docs clean
+.PHONY: help setup setup-tests demo test lint coverage benchmarks docs clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -36,6 +37,9 @@ lint: setup-tests
 
 coverage: setup-tests
 	@scripts/coverage $(PYTEST_ARGS)
+
+benchmarks: setup-tests
+	@scripts/run python -m benchmarks.page
 
 docs:
 	@scripts/docs

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constrained dynamics and a step of hybrid position/force control against Pinocchio and our own inverse dynamics.
 
-    python -m benchmarks.constrained [--quick]
+    python -m benchmarks.constrained [--quick] [--json FILE]
 
 A Panda with its fingers locked, its hand held in three or six directions. Needs Pinocchio (`pin`) and
 example-robot-data.
@@ -9,7 +9,6 @@ example-robot-data.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from functools import partial
 
@@ -17,7 +16,8 @@ import numpy as np
 import pinocchio as pin
 
 import rbd_dynamics as rbd
-from benchmarks.__main__ import pinocchio_version, processor, ratio, us
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, JointCoupling, SurfaceConstraint
 from rbd_dynamics.control.hybrid_law import LAWS
@@ -33,27 +33,25 @@ BATCH = 1024
 DERIVATIVES = "forward dynamics' derivatives"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.constrained", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less precise")
-    arguments = parser.parse_args()
+def main() -> int:
+    arguments = parser("constrained", __doc__).parse_args()
     warnings.simplefilter("ignore")
     stay_on_one_core()
-    rounds = 3 if arguments.quick else 15
-    print(f"{processor()}, Pinocchio {pinocchio_version()}; one core; times in us, batches of {BATCH} per sample\n")
-    model = rbd.load_urdf(robots()["panda"], joints=ARM)
-    robot = rbd.Robot(model)
-    print("| Panda, 7 joints | Pinocchio | a call | ratio | wanted | in a batch |\n|---|---|---|---|---|---|")
+    guard, rounds = Guard.of(quick=arguments.quick), 3 if arguments.quick else 15
+    robot = rbd.Robot(rbd.load_urdf(robots()["panda"], joints=ARM))
+    heads = ("Panda, 7 joints", "rbd_dynamics, µs", "Pinocchio, µs", "ratio", "in a batch, µs")
+    dynamics = Table("constrained", heads)
     for rows in DIRECTIONS:
-        for line in constrained(robot, rows, rounds):
-            print(f"| {' | '.join(line)} |", flush=True)
-    print("\n| control step | a call | inverse dynamics | ratio | wanted |\n|---|---|---|---|---|")
+        constrained(robot, rows, guard, rounds, dynamics)
+    steps = Table("control", ("control step", "rbd_dynamics, µs", "inverse dynamics, µs", "ratio"))
     for law in LAWS:
-        print(f"| {' | '.join(control_step(robot, law, rounds))} |", flush=True)
+        (step, inverse), trouble = guard.run(law, partial(control_step, robot, law, rounds))
+        steps.add(law.replace("_", "-"), step, inverse, ratio(step, inverse, WANTED_STEP), trouble=trouble)
+    return deliver(arguments, [dynamics, steps], "pin", settings=f"one core, batches of {BATCH}")
 
 
-def constrained(robot: rbd.Robot, rows: int, rounds: int) -> list[tuple[str, ...]]:
-    """Lines of the table for a hand that is held in so many directions."""
+def constrained(robot: rbd.Robot, rows: int, guard: Guard, rounds: int, table: Table) -> None:
+    """Adds rows for a hand that is held in so many directions."""
     model, rng = robot.model, np.random.default_rng(0)
     q, v, tau, a = model.random(rng), *rng.normal(size=(3, model.nv))
     held = FrameConstraint("hand", HAND, directions=DIRECTIONS[rows], reference_placement=pose_of(robot.pose(q, HAND)))
@@ -76,23 +74,21 @@ def constrained(robot: rbd.Robot, rows: int, rounds: int) -> list[tuple[str, ...
         ),
         DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, q, v, tau, of, out=derivatives_out),
     }
-    seconds = seconds_per_call(calls, rounds)
     many = np.tile(q, (BATCH, 1)), np.tile(v, (BATCH, 1)), np.tile(tau, (BATCH, 1))
-    batches = seconds_per_call(
-        {
-            "forward dynamics": partial(robot.constrained_forward_dynamics, *many, of),
-            DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, *many, of),
-        },
-        rounds,
+    in_batches: dict[str, Call] = {
+        "forward dynamics": partial(robot.constrained_forward_dynamics, *many, of),
+        DERIVATIVES: partial(robot.constrained_forward_dynamics_derivatives, *many, of),
+    }
+    (times, of_batches), trouble = guard.run(
+        f"{rows} rows", lambda: (seconds_per_call(calls, rounds), seconds_per_call(in_batches, rounds))
     )
-    peers = {"forward dynamics": seconds.pop("Pinocchio"), DERIVATIVES: seconds.pop("Pinocchio's derivatives")}
-    lines = []
-    for name, ours in seconds.items():
-        line = ("", us(ours), "", "", "")
+    peers = {"forward dynamics": times.pop("Pinocchio"), DERIVATIVES: times.pop("Pinocchio's derivatives")}
+    for name, found in times.items():
+        own, more = Figure.of(found, 1e6), []
         if name in peers:
-            line = (us(peers[name]), us(ours), *ratio(ours / peers[name], WANTED), us(batches[name] / BATCH))
-        lines.append((f"{rows} rows, {name}", *line))
-    return lines
+            peer = Figure.of(peers[name], 1e6)
+            more = [peer, ratio(own, peer, WANTED), Figure.of(of_batches[name], 1e6 / BATCH)]
+        table.add(f"{rows} rows, {name}", own, *more, trouble=trouble)
 
 
 def pinocchio_calls(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) -> tuple[Call, Call]:
@@ -117,8 +113,8 @@ def pinocchio_calls(q: np.ndarray, v: np.ndarray, tau: np.ndarray, rows: int) ->
     return dynamics, derivatives
 
 
-def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:
-    """A full step of hybrid position/force control: state in, torque out."""
+def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[Figure, Figure]:
+    """A full step of hybrid position/force control, state in, torque out; and inverse dynamics."""
     model = robot.model
     q, v = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]), np.zeros(7)
     placed = pose_of(robot.pose(q, HAND))
@@ -146,9 +142,8 @@ def control_step(robot: rbd.Robot, law: str, rounds: int) -> tuple[str, ...]:
         },
         rounds,
     )
-    times = seconds["step"] / seconds["inverse"]
-    return law.replace("_", "-"), us(seconds["step"]), us(seconds["inverse"]), *ratio(times, WANTED_STEP)
+    return Figure.of(seconds["step"], 1e6), Figure.of(seconds["inverse"], 1e6)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

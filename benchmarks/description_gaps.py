@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The longest gap between torques while another robot description is read, compiled for and taken over.
 
-    scripts/run python -m benchmarks.description_gaps [--rate 1000] [--seconds 5] [--case NAME ...]
+    scripts/run python -m benchmarks.description_gaps [--quick] [--rate 1000] [--case NAME ...] [--json FILE]
 
 A feedforward node has a Panda; this process sends joint states and notes when the efforts arrive, others send it
 descriptions on its topic. The cache of kernels is empty at first. A node that only relays gets the same states: what
@@ -21,12 +21,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from std_msgs.msg import Float64MultiArray
 
+from benchmarks.long_descriptions import description
 from benchmarks.node_latency import Driver
+from benchmarks.quiet import Guard, NotMeasuredError
+from benchmarks.results import Cell, Figure, Table, deliver, parser
 from rbd_dynamics.compiler.cache import ENVIRONMENT_VARIABLE
 from rbd_dynamics.demo.ros_domain import own_domain
 from rbd_dynamics.example_robots import robots
@@ -37,20 +41,6 @@ LONG_CHAIN, LARGE = 1000, 20_000_000  # joints; characters
 PATIENCE = 120.0  # s for a description to be taken over or refused
 AFTER = 1.0  # s that are measured after that
 PRIORITIES = {"driver": 50, "node": 40}
-
-
-def chain(count: int) -> str:
-    """A URDF of so many revolute joints one on the other."""
-    text = ['<robot name="chain"><link name="l0"/>']
-    for k in range(1, count + 1):
-        text.append(
-            f'<link name="l{k}"><inertial><mass value="1"/><origin xyz="0.1 0.02 0.3"/>'
-            '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>'
-            f'<joint name="j{k}" type="revolute"><parent link="l{k - 1}"/><child link="l{k}"/>'
-            f'<origin xyz="0 0.1 0.2"/><axis xyz="0 {k % 2} {1 - k % 2}"/>'
-            '<limit lower="-2" upper="2" velocity="3" effort="50"/></joint>'
-        )
-    return "".join((*text, "</robot>"))
 
 
 def descriptions() -> dict[str, tuple[str, str]]:
@@ -67,7 +57,7 @@ def descriptions() -> dict[str, tuple[str, str]]:
         "Panda, another mass": (panda.replace('<mass value="', '<mass value="1', 1), "ready for"),
         "Talos": (talos, "ready for 'talos'"),
         "Panda again": (panda, "ready for 'panda'"),
-        f"chain of {LONG_CHAIN} joints": (chain(LONG_CHAIN), ""),
+        f"chain of {LONG_CHAIN} joints": (description(range(LONG_CHAIN)), ""),
         f"Panda in {LARGE / 1e6:g} MB": (panda[:end] + comment + panda[end:], "ready for 'panda'"),
         f"Panda with {LARGE // 20 // len(visual)} links more": (panda[:end] + many + panda[end:], "ready for 'panda'"),
         "malformed": (panda[: len(panda) // 2], "not well-formed"),
@@ -108,7 +98,7 @@ def publish(file: str) -> int:
     from rclpy.executors import ExternalShutdownException
     from std_msgs.msg import String
 
-    from rbd_dynamics.nodes.managed_node import LATCHED
+    from rbd_dynamics.nodes.messages import LATCHED
 
     rclpy.init()
     node = rclpy.create_node(f"describer{os.getpid()}")
@@ -149,8 +139,10 @@ class Measurement:
             self._driver._spin(0.05)
         return {node: np.array(times) * 1e-6 for node, times in self._received.items()}
 
-    def case(self, text: str, reply: str, seconds: float) -> tuple[dict[str, np.ndarray], float]:
-        """Gaps while a description is dealt with, and how many seconds that took."""
+    def case(self, text: str | None, reply: str, seconds: float) -> tuple[dict[str, np.ndarray], float]:
+        """Gaps while a description is dealt with, and how many seconds that took; None: while there is none."""
+        if text is None:
+            return self.arrivals(lambda now: now > seconds), float("nan")
         begin = len(self.said(0))
         done: list[float] = []
 
@@ -158,7 +150,8 @@ class Measurement:
             if not done and reply and reply in self.said(begin):
                 done.append(now)
             if now > PATIENCE:
-                raise SystemExit(f"the node did not say {reply!r}: {self.said(begin)[-2000:]}")
+                print(self.said(begin)[-2000:], file=sys.stderr)
+                raise NotMeasuredError(f"the node did not say {reply!r} in {PATIENCE:g} s")
             return now > done[0] + AFTER if done else not reply and now > 2.0 * seconds + 5.0
 
         with described(text):
@@ -166,17 +159,17 @@ class Measurement:
         return found, done[0] if done else float("nan")
 
 
-def row(name: str, arrivals: dict[str, np.ndarray], seconds: float) -> str:
+def add_row(table: Table, name: str, arrivals: dict[str, np.ndarray], seconds: float, trouble: str) -> None:
     """Of arrival times in ms."""
     gaps = {node: np.diff(times) for node, times in arrivals.items()}
-    took = "" if np.isnan(seconds) else f"{seconds:.1f}"
-    cells = [f"{gaps[node].max():.2f}, {np.percentile(gaps[node], 99.9):.2f}" for node in (NODE, RELAY)]
-    beyond = [f"{np.sum(gaps[node] > BOUND)}" for node in (NODE, RELAY)]
-    alone = [of_its_own(arrivals[a], arrivals[b]) for a, b in ((NODE, RELAY), (RELAY, NODE))]
-    cells.append(f"{', '.join(beyond)} of {len(gaps[NODE])}")
-    cells += [f"{len(own)}" + (f", to {max(own):.2f}" if own else "") for own in alone]
-    cells.append(took)
-    return f"| {name} | " + " | ".join(cells) + " |"
+    cells: list[Cell] = []
+    for node, other in ((NODE, RELAY), (RELAY, NODE)):
+        own = of_its_own(arrivals[node], arrivals[other])
+        longest = [Figure(float(x)) for x in (gaps[node].max(), np.percentile(gaps[node], 99.9))]
+        cells += *longest, int(np.sum(gaps[node] > BOUND)), len(own)
+        if node == NODE:
+            cells.append(Figure(max(own)) if own else None)
+    table.add(name, *cells, None if np.isnan(seconds) else Figure(seconds), trouble=trouble)
 
 
 def of_its_own(times: np.ndarray, others: np.ndarray) -> list[float]:
@@ -190,7 +183,8 @@ def of_its_own(times: np.ndarray, others: np.ndarray) -> list[float]:
     ]
 
 
-def measure(rate: float, seconds: float, chosen: list[str]) -> int:
+def measure(rate: float, seconds: float, chosen: list[str], guard: Guard, table: Table) -> None:
+    """Adds a row for each description, and one without any before and after."""
     cases = descriptions()
     panda = cases["Panda again"][0]
     from rbd_dynamics.model.urdf import load_urdf
@@ -223,35 +217,42 @@ def measure(rate: float, seconds: float, chosen: list[str]) -> int:
             gc.collect()
             gc.freeze()
             gc.disable()
-            print(
-                "| description | node: longest, 99.9 %, ms | relay | above 2 ms: both | node alone | relay alone | s |"
-            )
-            print("|---|---|---|---|---|---|---|")
             measurement.arrivals(lambda now: now > 1.0)  # warms up
-            print(row("none", measurement.arrivals(lambda now: now > seconds), float("nan")), flush=True)
-            for name, (text, reply) in cases.items():
-                if not chosen or name in chosen:
-                    print(row(name, *measurement.case(text, reply, seconds)), flush=True)
-            print(row("none", measurement.arrivals(lambda now: now > seconds), float("nan")), flush=True)
+            idle = partial(measurement.case, None, "", seconds)
+            runs = {name: partial(measurement.case, *case, seconds) for name, case in cases.items()}
+            chosen = chosen or list(runs)
+            for name in ("none", *chosen, "none, at the end"):
+                try:
+                    (found, done), trouble = guard.run(name, runs.get(name, idle))
+                except NotMeasuredError as error:
+                    table.add(name, trouble=f"not measured: {error}")
+                else:
+                    add_row(table, name, found, done, trouble)
         finally:
             driver.close()
             relay.send_signal(signal.SIGINT)
             relay.wait(10.0)
             process.send_signal(signal.SIGINT)
             print(f"exit code of the node: {process.wait(20.0)}", file=sys.stderr)
-    return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rate", type=float, default=1000.0, help="Hz of the joint states")
-    parser.add_argument("--seconds", type=float, default=5.0, help="without a description, before and after")
-    parser.add_argument("--case", action="append", default=[], help="only this description")
-    parser.add_argument("--publish", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.publish:
-        return publish(options.publish)
-    return measure(options.rate, options.seconds, options.case)
+    options = parser("description_gaps", __doc__)
+    options.add_argument("--rate", type=float, default=1000.0, help="Hz of the joint states")
+    options.add_argument("--case", action="append", default=[], help="only this description")
+    options.add_argument("--publish", help=argparse.SUPPRESS)
+    args = options.parse_args()
+    if args.publish:
+        return publish(args.publish)
+    heads = (
+        "description", "longest gap, ms", "99.9 % below, ms", "above 2 ms", "of its own", "longest of its own, ms",
+        "relay: longest, ms", "99.9 % below, ms", "above 2 ms", "of its own", "done after, s",
+    )  # fmt: skip
+    table = Table("descriptions", heads)
+    seconds, cases = (1.0, args.case or ["malformed"]) if args.quick else (5.0, args.case)
+    measure(args.rate, seconds, cases, Guard.of(quick=args.quick), table)
+    kind = "real-time priority" if priority("node") else "without real-time priority"
+    return deliver(args, [table], settings=f"{args.rate:g} Hz, {kind}")
 
 
 if __name__ == "__main__":

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exported C against Pinocchio's C++: processor time of a call, both natively compiled into one program.
 
-    python -m benchmarks.exported_code [--robots UR5 Panda] [--compiler g++] [--json FILE]
+    python -m benchmarks.exported_code [--quick] [--robots UR5 Panda] [--compiler g++] [--json FILE]
 
 Both are compiled with the same flags for this processor, take turns, and give the same results. Pinocchio's headers
-come with its wheel (`pin`), those of Eigen with libeigen3-dev; without them a line says so. The model is written as C++
-from Pinocchio's own, so that all of Pinocchio is compiled here, for this processor, and nothing is left to its wheel.
+come with its wheel (`pin`), those of Eigen with libeigen3-dev or the wheel cmeel-eigen; without them a line says so.
+The model is written as C++ from Pinocchio's own, so that all of Pinocchio is compiled here, for this processor, and
+nothing is left to its wheel.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rbd_dynamics as rbd
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.export import export_c
 
@@ -40,32 +43,26 @@ BOOST = (
     "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
     "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
 )  # fmt: skip
-EIGEN = Path("/usr/include/eigen3")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.exported_code", description=__doc__.splitlines()[0])
-    parser.add_argument("--robots", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), metavar="NAME")
-    parser.add_argument("--compiler", default="g++", help="g++ or clang++; C is compiled by the same")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
-    options = parser.parse_args(arguments)
-    if (problem := lacking(options.compiler)) is not None:
+    options = parser("exported_code", __doc__)
+    options.add_argument("--robots", nargs="+", choices=SUBJECTS, metavar="NAME")
+    options.add_argument("--compiler", default="g++", help="g++ or clang++; C is compiled by the same")
+    args = options.parse_args(arguments)
+    if (problem := lacking(args.compiler)) is not None:
         print(f"not measured: {problem}")
         return 0
-    print("| robot | algorithm | exported C, us | Pinocchio in C++, us | ratio | wanted |\n|---|---|---|---|---|---|")
-    rows = []
-    for title in options.robots:
-        for row in measure(title, options.compiler):
-            rows.append(row)
-            late = "" if row["ratio"] <= WANTED else " (!)"
-            print(
-                f"| {row['robot']} | {row['algorithm'].replace('_', ' ')} | {row['ours']:.3f} | {row['pinocchio']:.3f} "
-                f"| {row['ratio']:.3f}{late} | {WANTED} |",
-                flush=True,
-            )
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
-    return int(any(row["ratio"] > WANTED for row in rows))
+    guard = Guard.of(quick=args.quick)
+    table = Table("exported", ("robot", "algorithm", "exported C, µs", "Pinocchio in C++, µs", "ratio"), labels=2)
+    for title in args.robots or list(SUBJECTS)[: 1 if args.quick else None]:
+        with tempfile.TemporaryDirectory() as name:
+            program = built(title, args.compiler, Path(name))
+            figures, trouble = guard.run(title, partial(measure, title, program))
+        for algorithm, (own, theirs) in zip(ALGORITHMS, figures, strict=True):
+            table.add(title, algorithm.replace("_", " "), own, theirs, ratio(own, theirs, WANTED), trouble=trouble)
+    told = subprocess.run([args.compiler, "--version"], check=True, capture_output=True, text=True).stdout
+    return deliver(args, [table], "pin", settings=f"{told.splitlines()[0]} {' '.join(FLAGS[:2])}")
 
 
 def lacking(compiler: str) -> str | None:
@@ -76,7 +73,9 @@ def lacking(compiler: str) -> str | None:
         return f"there is no {compiler}"
     if not (headers() / "pinocchio").is_dir():
         return f"Pinocchio has no headers in {headers()}"
-    return None if EIGEN.is_dir() else f"Eigen's headers are not in {EIGEN} (libeigen3-dev)"
+    return (
+        None if eigen().is_dir() else f"Eigen's headers are not in {eigen()} (libeigen3-dev or the wheel cmeel-eigen)"
+    )
 
 
 def headers() -> Path:
@@ -86,30 +85,37 @@ def headers() -> Path:
     return prefix / "include"
 
 
-def measure(title: str, compiler: str) -> list[dict[str, Any]]:
-    """A row for each algorithm of a robot."""
+def eigen() -> Path:
+    """Of the wheel, where that is installed, or of the system."""
+    try:
+        return Path(str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3")))
+    except metadata.PackageNotFoundError:
+        return Path("/usr/include/eigen3")
+
+
+def built(title: str, compiler: str, folder: Path) -> Path:
+    """The program for a robot."""
     file, locked = SUBJECTS[title]
-    path = robots()[file]
-    model = rbd.load_urdf(path, locked=dict.fromkeys(locked[:1], 0.0) or None)  # the second finger follows the first
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        export_c(model, folder / "c", kernels=ALGORITHMS, name="ours")
-        (folder / "main.cpp").write_text(program(title, model))
-        c_compiler = {"g++": "gcc", "clang++": "clang"}.get(compiler, compiler)
-        include, code = ["-I", folder / "c/include"], folder / "ours.o"
-        compiled(c_compiler, "-std=c99", *FLAGS, *include, "-c", folder / "c/src/ours.c", "-o", code)
-        include += ["-isystem", headers(), "-isystem", EIGEN]
-        compiled(
-            compiler, "-std=c++17", "-w", *FLAGS, *BOOST, *include, folder / "main.cpp", code, "-o", folder / "main"
-        )
-        lines = subprocess.run([folder / "main"], check=True, capture_output=True, text=True).stdout.splitlines()
-    rows = []
+    model = rbd.load_urdf(robots()[file], locked=dict.fromkeys(locked[:1], 0.0) or None)  # one finger follows the other
+    export_c(model, folder / "c", kernels=ALGORITHMS, name="ours")
+    (folder / "main.cpp").write_text(program(title, model))
+    c_compiler = {"g++": "gcc", "clang++": "clang"}.get(compiler, compiler)
+    include, code = ["-I", folder / "c/include"], folder / "ours.o"
+    compiled(c_compiler, "-std=c99", *FLAGS, *include, "-c", folder / "c/src/ours.c", "-o", code)
+    include += ["-isystem", headers(), "-isystem", eigen()]
+    compiled(compiler, "-std=c++17", "-w", *FLAGS, *BOOST, *include, folder / "main.cpp", code, "-o", folder / "main")
+    return folder / "main"
+
+
+def measure(title: str, program: Path) -> list[tuple[Figure, Figure]]:
+    """For each algorithm ours and Pinocchio's."""
+    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
+    found = []
     for algorithm, line in zip(ALGORITHMS, lines, strict=True):
-        ours, theirs, difference = map(float, line.split())
+        difference, *times = map(float, line.split())
         assert difference < 1e-9, f"{title}, {algorithm}: results differ by {difference}"
-        row = {"robot": title, "algorithm": algorithm, "ours": ours, "pinocchio": theirs, "ratio": ours / theirs}
-        rows.append(row)
-    return rows
+        found.append((Figure.of(times[0::2]), Figure.of(times[1::2])))
+    return found
 
 
 def compiled(*command: object) -> None:
@@ -117,7 +123,10 @@ def compiled(*command: object) -> None:
 
 
 def program(title: str, model: rbd.Model) -> str:
-    """C++ that calls both in turn and prints microseconds of each, the best of many blocks, and the difference."""
+    """C++ that calls both in turn and prints, a line for each algorithm, the difference and microseconds of both.
+
+    Those come in pairs, one a round, each the best of its blocks.
+    """
     rng = np.random.default_rng(3)
     q = model.random(rng)
     v, x = rng.normal(size=(2, model.nv))
@@ -169,11 +178,13 @@ int main()
       tq[order[0]] += 1e-12;
       sink = which ? aba(model, data, tq, tv, tx, Convention::LOCAL)[0] : rnea(model, data, tq, tv, tx)[0];
     }};
-    double best[2] = {{1e9, 1e9}};
-    for (int block = 0; block < 60; ++block) {{
-      const double times[2] = {{microseconds(ours, 2000), microseconds(theirs, 2000)}};
-      for (int k = 0; k < 2; ++k) best[k] = times[k] < best[k] ? times[k] : best[k];
-    }}
+    double times[30];
+    for (double & time : times) time = 1e9;
+    for (int round = 0; round < 15; ++round)
+      for (int block = 0; block < 5; ++block) {{
+        const double found[2] = {{microseconds(ours, 2000), microseconds(theirs, 2000)}};
+        for (int k = 0; k < 2; ++k) times[2 * round + k] = std::fmin(times[2 * round + k], found[k]);
+      }}
     const Eigen::VectorXd & expected = which ? data.ddq : data.tau;
     double difference = 0;
     tq[order[0]] = q[0];
@@ -181,7 +192,9 @@ int main()
     ours();
     for (int i = 0; i < OURS_NV; ++i)
       difference = std::fmax(difference, std::fabs(expected[order[i]] - found[i]) / expected.cwiseAbs().maxCoeff());
-    std::printf("%.6f %.6f %.3g\\n", best[0], best[1], difference);
+    std::printf("%.3g", difference);
+    for (double time : times) std::printf(" %.6f", time);
+    std::printf("\\n");
   }}
 }}
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the node guard costs: from a command to the same command behind it, against a node that only relays.
 
-    scripts/run python -m benchmarks.guard_latency [--rate 1000] [--seconds 2] [--rounds 8] [--executor auto]
+    scripts/run python -m benchmarks.guard_latency [--quick] [--rate 1000] [--executor auto] [--json FILE]
 
 Both run all the time, in processes of their own, under the same executor. This process sends commands for a Panda to
 one of them and then to the other, in turns, each with a joint state, which the guard reads as well.
@@ -10,7 +10,6 @@ one of them and then to the other, in turns, each with a joint state, which the 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.turns import ProcessTime, TurnDriver, Turns, processes, relay, robot
+from benchmarks.quiet import Guard
+from benchmarks.results import Table, deliver, parser
+from benchmarks.turns import HEADS, ProcessTime, Timed, TurnDriver, Turns, in_turns, processes, relay, robot
 
 NODES = ("relay", "guard")
 
@@ -81,43 +82,38 @@ def command(node: str, executor: str, folder: str) -> list[str]:
     ]  # fmt: skip
 
 
-def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str, Turns]:
+def measure(rate: float, seconds: float, rounds: int, executor: str, guard: Guard) -> dict[str, Turns]:
     """Run both nodes and give each of them its turns."""
     _, model, position = robot()
-    results = {node: Turns() for node in NODES}
     with processes(lambda folder: {node: command(node, executor, folder) for node in NODES}) as running:
         driver = Driver(model.joint_names, position, executor)
+
+        def turn(node: str, number: int) -> tuple[Timed, ProcessTime]:
+            used = ProcessTime(running[node].pid)
+            return driver.turn(node, rate, seconds), used
+
         try:
             for node in NODES:
                 driver.connect(node)
-            for turn in range(rounds + 1):  # the first warms up; then each goes first in turn
-                for node in NODES if turn % 2 else reversed(NODES):
-                    used = ProcessTime(running[node].pid)
-                    timed = driver.turn(node, rate, seconds)
-                    if turn:
-                        results[node].take(timed, used)
+            return in_turns(NODES, turn, rounds, guard)
         finally:
             driver.close()
-    return results
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rate", type=float, default=1000.0, help="commands per second")
-    parser.add_argument("--seconds", type=float, default=2.0, help="length of a turn")
-    parser.add_argument("--rounds", type=int, default=8, help="turns of each")
-    parser.add_argument("--executor", default="auto", help="of all processes")
-    parser.add_argument("--relay", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    options = parser("guard_latency", __doc__)
+    options.add_argument("--rate", type=float, default=1000.0, help="commands per second")
+    options.add_argument("--executor", default="auto", help="of all processes")
+    options.add_argument("--relay", action="store_true", help=argparse.SUPPRESS)
+    args = options.parse_args()
     if args.relay:
         return relay(args.executor, relay_commands)
-    results = measure(args.rate, args.seconds, args.rounds, args.executor)
-    heads = ("node", "median, us", "of the turns", "p99, us", "lost", "CPU, %")
-    print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    for name, result in results.items():
-        print("| " + " | ".join((name, *result.row())) + " |")
-    print(f"\nload of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}")
-    return 0
+    seconds, rounds = (0.5, 2) if args.quick else (2.0, 8)
+    results = measure(args.rate, seconds, rounds, args.executor, Guard.of(quick=args.quick))
+    table = Table("guard", HEADS)
+    for node, result in results.items():
+        result.add_to(table, node, results["relay"])
+    return deliver(args, [table], settings=f"{args.rate:g} Hz, {rounds} turns of {seconds:g} s")
 
 
 if __name__ == "__main__":

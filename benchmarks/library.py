@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives and derived quantities against Pinocchio, and how the cost grows with the robot.
 
-    python -m benchmarks.library [--quick] [--plot FILE]
+    python -m benchmarks.library [--quick] [--json FILE]
 
 Needs Pinocchio (`pin`) and example-robot-data.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rbd_dynamics as rbd
-from benchmarks.__main__ import pinocchio_version, processor, ratio, us
-from benchmarks.contenders import SUBJECTS
+from benchmarks.contenders import SUBJECTS, Subject
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.example_robots import robots
@@ -42,33 +41,25 @@ SIZES = (2, 5, 10, 20, 35, 50, 75, 100)
 GROWING = ("inverse_dynamics", "forward_dynamics")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.library", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less precise, and chains of up to 35 bodies")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the growth with the number of bodies there")
-    arguments = parser.parse_args()
+def main() -> int:
+    arguments = parser("library", __doc__).parse_args()
     warnings.simplefilter("ignore")
     stay_on_one_core()
-    rounds = 3 if arguments.quick else 15
-    print(f"{processor()}, Pinocchio {pinocchio_version()}; one core; times in us, batches of {BATCH} per sample\n")
-    print("| robot | quantity | Pinocchio | a call | ratio | wanted | batch | ratio | wanted |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for subject in SUBJECTS[:2]:
-        for row in compare(subject.file, rounds):
-            print(f"| {subject.title} | {' | '.join(row)} |", flush=True)
-    sizes = tuple(n for n in SIZES if n <= 35) if arguments.quick else SIZES
-    grown = growth(sizes, rounds)
-    print("\nA chain of n bodies\n\n| n | " + " | ".join(name.replace("_", " ") for name in grown) + " |")
-    print("|---|" + "---|" * len(grown))
-    for k, n in enumerate(sizes):
-        print(f"| {n} | " + " | ".join(us(times[k]) for times in grown.values()) + " |")
-    if arguments.plot:
-        draw(arguments.plot, sizes, grown)
+    guard, rounds = Guard.of(quick=arguments.quick), 3 if arguments.quick else 15
+    heads = ("robot", "quantity", "rbd_dynamics, µs", "Pinocchio, µs", "ratio", "in a batch, µs", "ratio")
+    derivatives = Table("derivatives", heads, labels=2)
+    for subject in SUBJECTS[: 1 if arguments.quick else 2]:
+        compare(subject, guard, rounds, derivatives)
+    names = [f"{name.replace('_', ' ')}{what}" for name in GROWING for what in ("", ", batch")]
+    growth = Table("growth", ("bodies", *(f"{name}, µs" for name in names)))
+    for n in SIZES[: 3 if arguments.quick else None]:
+        grow(n, guard, max(3, rounds // 3), growth)
+    return deliver(arguments, [derivatives, growth], "pin", settings=f"one core, batches of {BATCH}")
 
 
-def compare(name: str, rounds: int) -> list[tuple[str, ...]]:
-    """A row of texts for each quantity; all calls take turns."""
-    path = robots()[name]
+def compare(subject: Subject, guard: Guard, rounds: int, table: Table) -> None:
+    """Adds a row for each quantity; all calls take turns."""
+    path = robots()[subject.file]
     model = rbd.load_urdf(path)
     robot = rbd.Robot(model)
     robot.compile(*WANTED)
@@ -81,19 +72,18 @@ def compare(name: str, rounds: int) -> list[tuple[str, ...]]:
         function = getattr(robot, method)
         calls[method] = _call(function, method, q[0].copy(), v[0].copy(), a[0].copy())
         batches[method] = _call(function, method, q, v, a)
-    seconds = seconds_per_call(calls, rounds)
-    per_batch = seconds_per_call(batches, max(3, rounds // 3), blocks=3)
-    rows = []
+    (times, of_batches), trouble = guard.run(
+        subject.title,
+        lambda: (seconds_per_call(calls, rounds), seconds_per_call(batches, max(3, rounds // 3), blocks=3)),
+    )
     for method, (wanted, batch_wanted) in WANTED.items():
-        theirs = seconds.get(f"pinocchio {method}")
-        against = theirs or seconds["forward_dynamics_derivatives"]
-        batch = per_batch[method] / BATCH
-        batch_ratio = batch / theirs if theirs else None
-        rows.append((
-            method.replace("_", " "), us(theirs), us(seconds[method]), *ratio(seconds[method] / against, wanted),
-            us(batch), *ratio(batch_ratio, batch_wanted),
-        ))  # fmt: skip
-    return rows
+        own, sample = Figure.of(times[method], 1e6), Figure.of(of_batches[method], 1e6 / BATCH)
+        theirs = Figure.of(times[key], 1e6) if (key := f"pinocchio {method}") in times else None
+        against = theirs or Figure.of(times["forward_dynamics_derivatives"], 1e6)
+        table.add(
+            subject.title, method.replace("_", " "), own, theirs, ratio(own, against, wanted),
+            sample, ratio(sample, theirs, batch_wanted) if theirs else None, trouble=trouble,
+        )  # fmt: skip
 
 
 def _call(function: Any, method: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Call:
@@ -141,41 +131,20 @@ def chain(n: int) -> Model:
     return Model(f"chain{n}", tuple(bodies))
 
 
-def growth(sizes: tuple[int, ...], rounds: int) -> dict[str, list[float]]:
-    """Seconds for each size: a call, and a sample of a batch."""
-    found: dict[str, list[float]] = {f"{name}{what}": [] for name in GROWING for what in ("", ", batch")}
-    for n in sizes:
-        model = chain(n)
-        robot = rbd.Robot(model)
-        robot.compile(*GROWING)
-        state = np.random.default_rng(1).normal(size=(3, BATCH, n))
-        calls: dict[str, Call] = {}
-        for name in GROWING:
-            method = getattr(robot, name)
-            calls[name] = partial(method, *(x[0].copy() for x in state), out=np.empty(n))
-            calls[f"{name}, batch"] = partial(method, *state, out=np.empty((BATCH, n)))
-        for name, seconds in seconds_per_call(calls, max(3, rounds // 3), blocks=3).items():
-            found[name].append(seconds / (BATCH if name.endswith("batch") else 1))
-    return found
-
-
-def draw(file: Path, sizes: tuple[int, ...], grown: dict[str, list[float]]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name, times in grown.items():
-        style = "o--" if name.endswith("batch") else "o-"
-        color = "tab:blue" if name.startswith("inverse") else "tab:orange"
-        axes.plot(sizes, 1e6 * np.array(times), style, color=color, label=name.replace("_", " "), markersize=4)
-    axes.set(xlabel="bodies in a chain", ylabel="time per sample, µs", title="Cost grows linearly with the robot")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=110)
+def grow(n: int, guard: Guard, rounds: int, table: Table) -> None:
+    """Adds a row for a chain of n bodies: a call, and a sample of a batch."""
+    robot = rbd.Robot(chain(n))
+    robot.compile(*GROWING)
+    state = np.random.default_rng(1).normal(size=(3, BATCH, n))
+    calls: dict[str, Call] = {}
+    for name in GROWING:
+        method = getattr(robot, name)
+        calls[name] = partial(method, *(x[0].copy() for x in state), out=np.empty(n))
+        calls[f"{name}, batch"] = partial(method, *state, out=np.empty((BATCH, n)))
+    times, trouble = guard.run(f"chain of {n}", lambda: seconds_per_call(calls, rounds, blocks=3))
+    scales = {name: 1e6 / (BATCH if name.endswith("batch") else 1) for name in calls}
+    table.add(n, *(Figure.of(times[name], scales[name]) for name in calls), trouble=trouble)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Round trip of the nodes that give torques against a node that only relays, in one run.
 
-    scripts/run python -m benchmarks.node_latency [--rate 1000] [--seconds 1.5] [--rounds 12] [--executor auto]
+    scripts/run python -m benchmarks.node_latency [--quick] [--rate 1000] [--executor auto] [--json FILE]
 
 All nodes run all the time, in processes of their own, under the same executor, with the same quality of
 service. This process sends joint states to one of them and then to the next, in turns, and measures the time
@@ -13,7 +13,6 @@ cartesian_controller is on the way to a pose. Their named efforts have no subscr
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
@@ -24,7 +23,9 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from benchmarks.turns import ProcessTime, TurnDriver, Turns, processes, relay, robot
+from benchmarks.quiet import Guard, NotMeasuredError
+from benchmarks.results import Table, deliver, parser
+from benchmarks.turns import HEADS, ProcessTime, Timed, TurnDriver, Turns, in_turns, processes, relay, robot
 
 #: and what they should do
 NODES = {"relay": None, "feedforward": "trajectory", "hybrid_controller": "press", "cartesian_controller": "pose"}
@@ -188,7 +189,7 @@ def engage(driver: Driver) -> None:
             driver.send("hybrid_controller")
             driver._spin(0.002)
     if not answer.result().success:
-        raise SystemExit(f"hybrid_controller does not engage: {answer.result().message}")
+        raise NotMeasuredError(f"it does not engage: {answer.result().message}")
 
 
 def parameters(executor: str) -> dict[str, dict[str, Any]]:
@@ -220,71 +221,51 @@ def command(node: str, executor: str, folder: str) -> list[str]:
     return [sys.executable, "-m", f"rbd_dynamics.nodes.{node}", *arguments]
 
 
-def measure(rate: float, seconds: float, rounds: int, executor: str) -> dict[str, Turns]:
+def measure(rate: float, seconds: float, rounds: int, executor: str, guard: Guard) -> dict[str, Turns]:
     """Run all nodes and give each of them its turns."""
     _, model, position = robot()
-    results = {node: Turns() for node in NODES}
     with processes(lambda folder: {node: command(node, executor, folder) for node in NODES}) as running:
         driver = Driver(model.joint_names, position, executor)
+
+        def turn(node: str, number: int) -> tuple[Timed, ProcessTime]:
+            if node == "feedforward":
+                start_trajectory(driver, seconds)
+            elif node == "hybrid_controller":
+                engage(driver)
+            elif node == "cartesian_controller":
+                go_to_a_pose(driver, (-1.0) ** number)
+            driver.modes.clear()
+            used = ProcessTime(running[node].pid)
+            timed = driver.turn(node, rate, seconds if number else WARM_UP)
+            if (mode := NODES[node]) and mode not in driver.modes:
+                raise NotMeasuredError(f"{' '.join(sorted(driver.modes)) or 'no word'} in place of {mode}")
+            return timed, used
+
         try:
             for node in NODES:
                 driver.connect(node, "commands" if node == "relay" else f"{node}/commands")
             driver.connect_sensor()
-            for turn in range(rounds + 1):  # the first warms up; then each goes first in turn
-                for k in range(len(NODES)):
-                    node, mode = list(NODES.items())[(turn + k) % len(NODES)]
-                    if node == "feedforward":
-                        start_trajectory(driver, seconds)
-                    elif node == "hybrid_controller":
-                        engage(driver)
-                    elif node == "cartesian_controller":
-                        go_to_a_pose(driver, (-1.0) ** turn)
-                    driver.modes.clear()
-                    used = ProcessTime(running[node].pid)
-                    timed = driver.turn(node, rate, seconds if turn else WARM_UP)
-                    if mode and mode not in driver.modes:
-                        raise SystemExit(f"{node}: {' '.join(driver.modes)} in place of {mode}")
-                    if turn:
-                        results[node].take(timed, used)
+            return in_turns(list(NODES), turn, rounds, guard)
         finally:
             driver.close()
-    return results
-
-
-def table(title: str, results: dict[str, Turns]) -> None:
-    heads = ("node", "median, us", "of the turns", "p99, us", "lost", "CPU, %")
-    print(f"\n{title}\n\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    for name, result in results.items():
-        print("| " + " | ".join((name, *result.row())) + " |")
-    print(
-        f"\nfeedforward / relay: {ratio(results, 'feedforward'):.3f} (bound {BOUND}), "
-        f"hybrid_controller / relay: {ratio(results, 'hybrid_controller'):.3f}, "
-        f"cartesian_controller / relay: {ratio(results, 'cartesian_controller'):.3f} (medians of the pairs of turns); "
-        f"load of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}"
-    )
-
-
-def ratio(results: dict[str, Turns], node: str) -> float:
-    """Of the median round trips in turns next to each other, the median: what drifts meanwhile counts in both."""
-    pairs = zip(results[node].latencies, results["relay"].latencies)
-    return float(np.median([np.median(own) / np.median(relay) for own, relay in pairs]))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rate", type=float, default=1000.0, help="joint states per second")
-    parser.add_argument("--seconds", type=float, default=1.5, help="length of a turn")
-    parser.add_argument("--rounds", type=int, default=12, help="turns of each node")
-    parser.add_argument("--executor", default="auto", choices=("auto", "events", "single_threaded"))
-    parser.add_argument("--relay", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.relay:
-        return relay(options.executor, relay_states)
-    results = measure(options.rate, options.seconds, options.rounds, options.executor)
-    table(f"Round trip at {options.rate:g} Hz, executor {options.executor}", results)
+    options = parser("node_latency", __doc__)
+    options.add_argument("--rate", type=float, default=1000.0, help="joint states per second")
+    options.add_argument("--executor", default="auto", choices=("auto", "events", "single_threaded"))
+    options.add_argument("--relay", action="store_true", help=argparse.SUPPRESS)
+    args = options.parse_args()
+    if args.relay:
+        return relay(args.executor, relay_states)
+    # a node reports once a second what it does
+    seconds, rounds = (1.1, 2) if args.quick else (1.5, 12)
+    results = measure(args.rate, seconds, rounds, args.executor, Guard.of(quick=args.quick))
+    table = Table("nodes", HEADS)
+    for node, result in results.items():
+        result.add_to(table, node, results["relay"], BOUND if node == "feedforward" else None)
     print(f"memory of the largest process: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
-    lost = sum(result.sent - result.answered for result in results.values())
-    return 1 if lost or ratio(results, "feedforward") > BOUND else 0
+    return deliver(args, [table], settings=f"{args.rate:g} Hz, {rounds} turns of {seconds:g} s, {args.executor}")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ example-robot-data.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
-from benchmarks.__main__ import pinocchio_version, processor
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import seconds_per_call, stay_on_one_core
 from rbd_dynamics.example_robots import robots
 
@@ -119,33 +120,27 @@ def calls_of_robot(robot: Any, q: Array, v: Array, u: Array) -> None:
     robot.jacobian(q, "panda_hand_tcp")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.optimal_control", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less precise")
-    arguments = parser.parse_args()
+def main() -> int:
+    arguments = parser("optimal_control", __doc__).parse_args()
     warnings.simplefilter("ignore")
     stay_on_one_core()
     ours, theirs, at = both()
-    print(f"{processor()}, Pinocchio {pinocchio_version()}; one core; {example.NODES} nodes of a Panda")
-    print(f"largest relative difference of what both compute: {difference(ours, theirs, at):.1e}\n")
-    print("| | ours, ms | Pinocchio, ms | ratio |")
-    print("|---|---|---|---|")
-    parts = {
+    print(f"largest relative difference of what both compute: {difference(ours, theirs, at):.1e}")
+    q, v = at.xs[:-1, :7].copy(), at.xs[:-1, 7:].copy()
+    parts: dict[str, Callable[[HandTask], object]] = {
         "derivatives of forward dynamics": lambda problem: problem.robot.forward_dynamics_derivatives(q, v, at.us),
         "all calls of the robot": lambda problem: calls_of_robot(problem.robot, q, v, at.us),
         "the iteration": lambda problem: iteration(problem, at),
     }
-    q, v = at.xs[:-1, :7].copy(), at.xs[:-1, 7:].copy()
-    calls = {
-        f"{name} {who}": partial(part, problem)
-        for name, part in parts.items()
-        for who, problem in (("ours", ours), ("theirs", theirs))
-    }
-    seconds = seconds_per_call(calls, 3 if arguments.quick else 15, block_time=2e-2)
-    for name in parts:
-        own, other = 1e3 * seconds[f"{name} ours"], 1e3 * seconds[f"{name} theirs"]
-        print(f"| {name} | {own:.3f} | {other:.3f} | {own / other:.2f} |")
+    table = Table("optimal_control", ("part", "rbd_dynamics, ms", "Pinocchio, ms", "ratio"))
+    guard, rounds = Guard.of(quick=arguments.quick), 3 if arguments.quick else 15
+    for name, part in parts.items():
+        calls = {who: partial(part, problem) for who, problem in (("ours", ours), ("theirs", theirs))}
+        times, trouble = guard.run(name, partial(seconds_per_call, calls, rounds, block_time=2e-2))
+        own, peer = Figure.of(times["ours"], 1e3), Figure.of(times["theirs"], 1e3)
+        table.add(name, own, peer, ratio(own, peer), trouble=trouble)
+    return deliver(arguments, [table], "pin", settings=f"one core, {example.NODES} nodes of a Panda")
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

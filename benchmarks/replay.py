@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import rbd_dynamics as rbd
-from benchmarks.__main__ import processor
+from benchmarks.results import processor
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.joint_states.layout import layout_of
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of the simulator, one robot and many side by side, against MuJoCo's step and its rollouts, in one run.
 
-    python -m benchmarks.rollouts [--samples 1024] [--steps 200] [--rounds 7]
+    python -m benchmarks.rollouts [--quick] [--json FILE]
 
 Without contact, under gravity alone, one core. Both have the same bodies, position limits and step of 1 ms, no friction
 and no motors; MuJoCo has its Euler method and no equality, sensor or collision to look at.
@@ -9,18 +9,19 @@ and no motors; MuJoCo has its Euler method and no equality, sensor or collision 
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rbd_dynamics as rbd
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import stay_on_one_core
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.simulation import BatchSimulation, Simulation, SimulationOptions
@@ -57,17 +58,8 @@ class Subject:
             return cls(rbd.load_urdf(text, base=base), other)
 
 
-def seconds(call: Callable[[], Any], rounds: int) -> list[float]:
-    found = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - begin)
-    return found
-
-
-def compare(subject: Subject, samples: int, steps: int, rounds: int) -> dict[str, tuple[float, float]]:
-    """Seconds of a step, quickest and median, of each of four."""
+def compare(subject: Subject, samples: int, steps: int, rounds: int) -> dict[str, list[float]]:
+    """Seconds of a step in each round, of each of four, which take turns."""
     import mujoco
     from mujoco import rollout
 
@@ -113,8 +105,10 @@ def compare(subject: Subject, samples: int, steps: int, rounds: int) -> dict[str
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, (call, count) in calls.items():
-            times[name] += [each / count for each in seconds(call, 1)]
-    return {name: (min(each), float(np.median(each))) for name, each in times.items()}
+            begin = time.perf_counter()
+            call()
+            times[name].append((time.perf_counter() - begin) / count)
+    return times
 
 
 def theirs(model: rbd.Model, other: Any, q: np.ndarray) -> np.ndarray:
@@ -130,28 +124,20 @@ def theirs(model: rbd.Model, other: Any, q: np.ndarray) -> np.ndarray:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rollouts", description=__doc__.splitlines()[0])
-    parser.add_argument("--samples", type=int, default=1024)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=7)
-    arguments = parser.parse_args()
+def main() -> int:
+    arguments = parser("rollouts", __doc__).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     stay_on_one_core()
-    print(f"{arguments.samples} samples, {arguments.steps} steps; us of a step, quickest (median)\n")
-    print("| robot | a step | MuJoCo's | ratio | a step of a rollout | MuJoCo's | times as many steps |")
-    print("|---|---|---|---|---|---|---|")
-    for title, (name, base) in ROBOTS.items():
-        found = compare(Subject.of(name, base), arguments.samples, arguments.steps, arguments.rounds)
-        texts = {key: f"{1e6 * least:.3g} ({1e6 * median:.3g})" for key, (least, median) in found.items()}
-        ratio = found["step"][0] / found["their step"][0]
-        gain = found["their rollout"][0] / found["rollout"][0]
-        print(
-            f"| {title} | {texts['step']} | {texts['their step']} | {ratio:.2f} "
-            f"| {texts['rollout']} | {texts['their rollout']} | {gain:.0f} |",
-            flush=True,
-        )
+    samples, steps, rounds = (64, 20, 3) if arguments.quick else (1024, 200, 9)
+    heads = ("robot", "a step, µs", "MuJoCo, µs", "ratio", "a step of a rollout, µs", "MuJoCo, µs", "ratio")
+    table = Table("simulator", heads)
+    guard = Guard.of(quick=arguments.quick)
+    for title in list(ROBOTS)[: 1 if arguments.quick else None]:
+        times, trouble = guard.run(title, partial(compare, Subject.of(*ROBOTS[title]), samples, steps, rounds))
+        one, their, many, their_many = (Figure.of(found, 1e6) for found in times.values())
+        table.add(title, one, their, ratio(one, their), many, their_many, ratio(many, their_many), trouble=trouble)
+    return deliver(arguments, [table], "mujoco", settings=f"one core, {samples} samples, {steps} steps")
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processor time that commands and nodes take to start, beside that of Python and of numpy, in one run.
 
-    scripts/run python -m benchmarks.start_of_processes [--rounds 7] [--output FILE]
+    scripts/run python -m benchmarks.start_of_processes [--quick] [--json FILE]
 
 A command's time is user and system time of its whole process. A node's is that of its process and of those that it
 started, from the beginning to the state active, with the Panda in a parameter and its kernels in the cache. Beside the
-nodes stands a bare one of rclpy that loads the same model. All take turns; the median counts, and the smallest and
-largest are told. Ratios to numpy hold on other machines, seconds do not.
+nodes stands a bare one of rclpy that loads the same model. All take turns. Ratios to numpy hold on other machines,
+seconds do not.
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import processor_time
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.processes import Processes, isolated_environment
@@ -102,10 +103,7 @@ def bare_time(watcher: Watcher, urdf: str) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--output", type=Path, help="the table as Markdown")
-    options = parser.parse_args()
+    arguments = parser("start_of_processes", __doc__).parse_args()
     text = panda.description()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -121,31 +119,30 @@ def main() -> int:
             "simulator": given,
         }
         tried: dict[str, Callable[[], float]] = {
-            name: lambda words=words: command_time(words, str(urdf)) for name, words in COMMANDS.items()
+            name: partial(command_time, words, str(urdf)) for name, words in COMMANDS.items()
         }
-        tried["bare node with the model"] = lambda: bare_time(watcher, str(urdf))
+        tried["bare node with the model"] = partial(bare_time, watcher, str(urdf))
         for name, parameters in nodes.items():
-            tried[name] = lambda name=name, parameters=parameters: node_time(watcher, folder, name, parameters)
-        times: dict[str, list[float]] = {name: [] for name in tried}
-        for number in range(options.rounds + 1):
-            for name, measure in tried.items():
-                found = measure()
-                if number:  # the first fills caches
-                    times[name].append(found)
-    table = _table(times)
-    print(table)
-    if options.output is not None:
-        options.output.write_text(table + "\n")
-    return 0
-
-
-def _table(times: dict[str, list[float]]) -> str:
-    numpy = statistics.median(times["import numpy"])
-    lines = ["| start of | median, s | smallest | largest | times numpy |", "| --- | --- | --- | --- | --- |"]
+            tried[name] = partial(node_time, watcher, folder, name, parameters)
+        rounds = 2 if arguments.quick else 7
+        times, trouble = Guard.of(quick=arguments.quick).run("processes", partial(in_turns, tried, rounds))
+    table = Table("processes", ("start of", "processor time, s", "times numpy"))
+    numpy = Figure.of(times["import numpy"])
     for name, found in times.items():
-        middle = statistics.median(found)
-        lines.append(f"| {name} | {middle:.3f} | {min(found):.3f} | {max(found):.3f} | {middle / numpy:.2f} |")
-    return "\n".join(lines)
+        figure = Figure.of(found)
+        table.add(name, figure, ratio(figure, numpy), trouble=trouble)
+    return deliver(arguments, [table])
+
+
+def in_turns(tried: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """What each of them gives in each round, after one that fills caches."""
+    times: dict[str, list[float]] = {name: [] for name in tried}
+    for number in range(rounds + 1):
+        for name, measure in tried.items():
+            found = measure()
+            if number:
+                times[name].append(found)
+    return times
 
 
 if __name__ == "__main__":

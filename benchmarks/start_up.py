@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile times, and how long a new process takes to be ready with a filled cache."""
+"""Compile times, and how long a new process takes to be ready with a filled cache.
+
+    python -m benchmarks.start_up [--quick] [--json FILE]
+
+A warm start is `Robot(model)` with the four kernels in a new process that finds them in the cache.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
-from benchmarks.contenders import ALGORITHMS, Subject
+from benchmarks.contenders import ALGORITHMS, SUBJECTS, Subject
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser
 from rbd_dynamics.compiler.cache import ENVIRONMENT_VARIABLE
 from rbd_dynamics.example_robots import robots
 
+WARM_START = 500.0  # ms
 #: a new process: seconds to import, to read the URDF, and for `Robot(model)` with its kernels
 _PROCESS = """
 import sys, time
@@ -34,17 +43,25 @@ print([imported - start, read - imported, ready - read, kernels])
 """
 
 
-def measure(subject: Subject, repetitions: int) -> dict[str, Any]:
-    """Seconds: of each kernel compiled anew, and of a process that finds them all in the cache."""
+def main() -> int:
+    arguments = parser("start_up", __doc__).parse_args()
+    guard, repetitions = Guard.of(quick=arguments.quick), 3 if arguments.quick else 9
+    short = [name.replace("_dynamics", "").replace("_", " ") for name in ALGORITHMS]
+    heads = ("robot", "import, ms", "load_urdf, ms", "warm start, ms", *(f"compile {name}, s" for name in short))
+    table = Table("start", heads)
+    for subject in SUBJECTS[: 1 if arguments.quick else None]:
+        (kernels, warm), trouble = guard.run(subject.title, partial(measure, subject, repetitions))
+        imported, read, ready = (Figure.of(times, 1e3) for times in zip(*warm))
+        ready = replace(ready, wanted=WARM_START)
+        table.add(subject.title, imported, read, ready, *map(Figure, kernels), trouble=trouble)
+    return deliver(arguments, [table])
+
+
+def measure(subject: Subject, repetitions: int) -> tuple[list[float], list[list[float]]]:
+    """Seconds: of each kernel compiled anew; and to import, read and be ready, of processes that find them all."""
     with tempfile.TemporaryDirectory() as folder:
-        _, _, _, kernels = _process(subject, folder)
-        warm = [_process(subject, folder) for _ in range(repetitions)]
-    return {
-        "compile": dict(zip(ALGORITHMS, kernels)),
-        "import": min(w[0] for w in warm),
-        "load_urdf": min(w[1] for w in warm),
-        "warm_start": min(w[2] for w in warm),
-    }
+        *_, kernels = _process(subject, folder)
+        return kernels, [_process(subject, folder)[:3] for _ in range(repetitions)]
 
 
 def _process(subject: Subject, folder: str) -> list:
@@ -53,3 +70,7 @@ def _process(subject: Subject, folder: str) -> list:
     command = [sys.executable, "-W", "ignore", "-c", _PROCESS, path, subject.base, *ALGORITHMS]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

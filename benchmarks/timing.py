@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import gc
 import os
-import statistics
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import numpy as np
 
 Call = Callable[[], object]
 
@@ -27,11 +28,11 @@ def processor_time(pid: int) -> float:
 
 def seconds_per_call(
     calls: Mapping[str, Call], rounds: int = 9, blocks: int = 5, block_time: float = 2e-3
-) -> dict[str, float]:
-    """Time of one call of each contender.
+) -> dict[str, np.ndarray]:
+    """(rounds,) time of one call of each contender in each round.
 
-    Contenders take turns, a block of calls each; a round's time is that of the best of its blocks,
-    and the result is the median of the rounds. The loop around the calls is measured and taken off.
+    Contenders take turns, a block of calls each; a round's time is that of the best of its blocks.
+    The loop around the calls is measured and taken off.
     """
     counts = {name: _calls_in(call, block_time) for name, call in calls.items()}
     counts["loop"] = max(counts.values())
@@ -50,9 +51,8 @@ def seconds_per_call(
     finally:
         if collecting:
             gc.enable()
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    loop = medians.pop("loop")
-    return {name: value - loop for name, value in medians.items()}
+    loop = float(np.median(times.pop("loop")))
+    return {name: np.array(values) - loop for name, values in times.items()}
 
 
 def _nothing() -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The longest gap between torques of the feedforward node at 1 kHz, idle and under every kind of heavy message.
 
-    scripts/run python -m benchmarks.torque_gaps [--rate 1000] [--seconds 5]
+    scripts/run python -m benchmarks.torque_gaps [--quick] [--rate 1000] [--json FILE]
 
 Joint states of a Panda are sent by one process, the heavy messages by another; gaps are between the arrivals of
 torques here, and between those of the answers of a node that only relays, which gets the same states at the same time
 and none of the messages: what both have is the machine's, and a column says how much a gap was longer than the relay's
-at that time. The last one is the most processor time that the thread of the torques used between two of them in a
+at that time. The first one is the most processor time that the thread of the torques used between two of them in a
 second, in the median of the seconds: that is the node's own, however busy the machine. Each message is sent once a
 second. With --realtime the two nodes and this process, not the one that sends the messages, run under SCHED_FIFO, as
 control loops do; that needs the right to do so, and takes out what else runs on the machine.
@@ -23,13 +23,17 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from benchmarks.node_latency import command, parameters, robot
+from benchmarks.node_latency import command, parameters
+from benchmarks.quiet import Guard
+from benchmarks.results import Figure, Table, deliver, parser
+from benchmarks.turns import robot
 from rbd_dynamics.demo.ros_domain import own_domain
 
 KINDS = (
@@ -38,7 +42,7 @@ KINDS = (
     "payload, 10 MB", "parameter text of 0.5 MB", "parameter text of 10 MB", "set 70 parameters", "15,000 parameters",
     "parameter asked for 5,000 times", "all parameters", "label of 10 MB",
 )  # fmt: skip
-BOUND = 1.0  # ms beyond the relay's gaps: two between torques
+BOUND = 1.0  # ms beyond the relay's gaps: two between torques; in real-time priority, what else runs counts without it
 PRIORITY = 10
 
 
@@ -210,10 +214,14 @@ class Gauge:
         self._end = threading.Event()
 
     def _used(self, since: int) -> np.ndarray:
-        """The most processor time between two torques, ms, in each second from a time of the steady clock (ns) on."""
+        """The most processor time between two torques, ms, in each second that has some.
+
+        since: a time of the steady clock, ns.
+        """
         times, used = np.fromfile(self._notes, np.int64).reshape(-1, 2).T
         gaps, seconds = 1e-6 * np.diff(used), (times[1:] - since) // 10**9
-        return np.array([gaps[seconds == k].max() for k in range(int(seconds.max(initial=0)))])
+        whole = [k for k in range(int(seconds.max(initial=0))) if np.any(seconds == k)]
+        return np.array([gaps[seconds == k].max() for k in whole])
 
     def _send(self, rate: float) -> None:
         begin, k = time.perf_counter(), 0
@@ -251,9 +259,8 @@ class Gauge:
             time.sleep(0.05)
 
 
-def measure(rate: float, seconds: float, kinds: list[str]) -> dict[str, dict[str, np.ndarray]]:
-    """Gaps in ms of both nodes under each kind of message."""
-    results = {}
+def measure(rate: float, seconds: float, kinds: list[str], guard: Guard, table: Table, wanted: float | None) -> None:
+    """Adds a row for each kind of message. wanted: the longest gap beyond the relay's, ms."""
     with tempfile.TemporaryDirectory() as folder:
         if "ROS_DOMAIN_ID" not in os.environ:
             os.environ["ROS_DOMAIN_ID"] = str(own_domain())
@@ -272,17 +279,20 @@ def measure(rate: float, seconds: float, kinds: list[str]) -> dict[str, dict[str
             describe(gauge, text.read_text())
             gauge.wait()
             for kind in kinds:
-                sender = subprocess.Popen(
-                    [sys.executable, "-m", "benchmarks.torque_gaps", "--send", kind, "--seconds", str(seconds)]
-                )
-                results[kind] = gauge.run(rate, lambda sender=sender: sender.poll() is not None)
-                print(row(kind, results[kind]), flush=True)
+                found, trouble = guard.run(kind, partial(under, gauge, kind, rate, seconds))
+                add_row(table, kind, found, trouble, wanted)
         finally:
             for process in processes:
                 process.send_signal(signal.SIGINT)
             for process in processes:
                 process.wait(20.0)
-    return results
+
+
+def under(gauge: Gauge, kind: str, rate: float, seconds: float) -> dict[str, np.ndarray]:
+    """What the gauge finds while another process sends messages of that kind."""
+    command = [sys.executable, "-m", "benchmarks.torque_gaps", "--send", kind, "--seconds", str(seconds)]
+    with subprocess.Popen(command) as sender:
+        return gauge.run(rate, lambda: sender.poll() is not None)
 
 
 def beyond(own: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -309,38 +319,43 @@ def describe(gauge: Gauge, text: str) -> None:
     gauge.run(50.0, lambda: len(answers) > 5)
 
 
-def row(kind: str, gaps: dict[str, np.ndarray]) -> str:
-    cells = [kind]
-    for space in ("feedforward", "relay"):
-        found = gaps[space]
-        cells += [f"{np.percentile(found, p):.2f}" for p in (50, 99, 99.9)] + [f"{found.max(initial=0.0):.2f}"]
-    cells += [f"{gaps['own'].max(initial=0.0):.2f}", f"{np.median(gaps['used']):.2f}"]
-    return "| " + " | ".join(cells) + " |"
+def add_row(table: Table, kind: str, gaps: dict[str, np.ndarray], trouble: str, wanted: float | None) -> None:
+    """Of gaps and processor times in ms; the former are compared, the latter are the node's own."""
+    longest = [Figure(float(gaps[name].max(initial=0.0))) for name in ("feedforward", "relay")]
+    most = Figure(float(gaps["own"].max(initial=0.0)), wanted=wanted)
+    table.add(kind, Figure.of(gaps["used"]) if len(gaps["used"]) else None, *longest, most, trouble=trouble)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rate", type=float, default=1000.0, help="joint states per second")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each kind of message")
-    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, metavar="KIND")
-    parser.add_argument("--send", choices=KINDS, help=argparse.SUPPRESS)
-    parser.add_argument("--realtime", action="store_true", help="under SCHED_FIFO")
-    options = parser.parse_args()
-    if options.realtime:
+    options = parser("torque_gaps", __doc__)
+    options.add_argument("--rate", type=float, default=1000.0, help="joint states per second")
+    options.add_argument("--kinds", nargs="*", choices=KINDS, metavar="KIND")
+    options.add_argument("--realtime", action="store_true", help="under SCHED_FIFO")
+    options.add_argument("--send", choices=KINDS, help=argparse.SUPPRESS)
+    options.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
+    args = options.parse_args()
+    if args.realtime:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    if options.send:
+    if args.send:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        if options.send == "idle":
-            time.sleep(options.seconds)
+        if args.send == "idle":
+            time.sleep(args.seconds)
         else:
-            Sender(options.send).run(options.seconds)
+            Sender(args.send).run(args.seconds)
         return 0
-    print("| message, once a second | median, ms | p99 | p99.9 | longest | relay: median | p99 | p99.9 | longest "
-          "| most beyond the relay | most processor time |")  # fmt: skip
-    print("|---" * 11 + "|", flush=True)
-    results = measure(options.rate, options.seconds, options.kinds)
-    print(f"\nload of the machine {os.getloadavg()[0]:.1f} of {os.cpu_count()}")
-    return int(any(gaps["own"].max(initial=0.0) > BOUND for gaps in results.values()))
+    heads = (
+        "message, once a second",
+        "processor time, ms",
+        "longest gap, ms",
+        "relay: longest, ms",
+        "beyond the relay, ms",
+    )
+    table = Table("gaps", heads)
+    seconds, kinds = (3.0, KINDS[:2]) if args.quick else (9.0, KINDS)
+    wanted = BOUND if args.realtime else None
+    measure(args.rate, seconds, list(args.kinds or kinds), Guard.of(quick=args.quick), table, wanted)
+    kind = "real-time priority" if args.realtime else "without real-time priority"
+    return deliver(args, [table], settings=f"{args.rate:g} Hz, {seconds:g} s each, {kind}")
 
 
 if __name__ == "__main__":

@@ -10,16 +10,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.quiet import Guard, NotMeasuredError
+from benchmarks.results import Figure, Table
 from benchmarks.timing import processor_time
 from rbd_dynamics.demo.ros_domain import own_domain
 from rbd_dynamics.model.model import Model
 
 GAP = 0.3  # s between turns
+HEADS = ("node", "round trip, µs", "ratio to relay", "99 % below, µs", "lost", "of a processor, %")
 
 
 class Timed(NamedTuple):
@@ -43,33 +47,66 @@ class ProcessTime:
 
 @dataclass
 class Turns:
-    """What one node did in all its turns."""
+    """What one node did in its turns. latencies: by the number of the turn, us; troubles: those of each, if any."""
 
-    latencies: list[np.ndarray] = field(default_factory=list)
+    latencies: dict[int, np.ndarray] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
     sent: int = 0
     answered: int = 0
     processor: float = 0.0
     elapsed: float = 0.0
 
-    @property
-    def median(self) -> float:
-        return float(np.median(np.concatenate(self.latencies)))
-
-    def row(self) -> tuple[str, ...]:
-        all_latencies = np.concatenate(self.latencies)
-        medians = [np.median(turn) for turn in self.latencies]
-        return (
-            f"{self.median:.0f}", f"{min(medians):.0f} to {max(medians):.0f}",
-            f"{np.percentile(all_latencies, 99):.0f}",
-            f"{self.sent - self.answered}", f"{100 * self.processor / self.elapsed:.0f}",
-        )  # fmt: skip
-
-    def take(self, turn: Timed, process: ProcessTime) -> None:
+    def take(self, number: int, turn: Timed, process: ProcessTime) -> None:
         """What one turn has found."""
-        self.latencies.append(turn.latency)
+        self.latencies[number] = turn.latency
         self.sent, self.answered = self.sent + turn.sent, self.answered + turn.answered
         self.processor += process.used()
         self.elapsed += time.monotonic() - process.begin - GAP
+
+    def ratio(self, relay: Turns, wanted: float | None = None) -> Figure:
+        """Of the median round trips in turns next to each other: what drifts meanwhile counts in both."""
+        numbers = self.latencies.keys() & relay.latencies.keys()
+        found = Figure.of([np.median(self.latencies[k]) / np.median(relay.latencies[k]) for k in numbers])
+        return replace(found, wanted=wanted)
+
+    def add_to(self, table: Table, name: str, relay: Turns, wanted: float | None = None) -> None:
+        """A row of a table with HEADS; without figures where no turn was measured."""
+        trouble = f"{len(self.troubles)} turns: {self.troubles[-1]}" if self.troubles else ""
+        if not self.latencies or not relay.latencies:
+            table.add(name, trouble=trouble or "not measured: the relay was not")
+            return
+        table.add(
+            name,
+            Figure.of([np.median(turn) for turn in self.latencies.values()]),
+            None if self is relay else self.ratio(relay, wanted),
+            Figure(float(np.percentile(np.concatenate([*self.latencies.values()]), 99))),
+            self.sent - self.answered,
+            Figure(100 * self.processor / self.elapsed),
+            trouble=trouble,
+        )
+
+
+def in_turns(
+    nodes: Sequence[str], turn: Callable[[str, int], tuple[Timed, ProcessTime]], rounds: int, guard: Guard
+) -> dict[str, Turns]:
+    """So many turns of each node; each goes first in turn. turn: of a node, given its number; 0 warms up.
+
+    A turn that cannot be measured, however often it is tried, is left out.
+    """
+    results = {node: Turns() for node in nodes}
+    for number in range(rounds + 1):
+        for k in range(len(nodes)):
+            node = nodes[(number + k) % len(nodes)]
+            try:
+                (timed, used), trouble = guard.run(f"{node}, turn {number}", partial(turn, node, number))
+            except NotMeasuredError as error:
+                results[node].troubles.append(f"not measured: {error}")
+                continue
+            if number:
+                results[node].take(number, timed, used)
+            if number and trouble:
+                results[node].troubles.append(trouble)
+    return results
 
 
 class TurnDriver:
@@ -103,7 +140,7 @@ class TurnDriver:
         end = time.monotonic() + 120.0
         while not publisher.get_subscription_count() or not self.node.count_publishers(answers):
             if time.monotonic() > end:
-                raise SystemExit(f"there is no node with {topic} and {answers}")
+                raise NotMeasuredError(f"no node with {topic} and {answers}")
             self._spin(0.05)
         return publisher
 
