@@ -85,7 +85,7 @@ class _Function(Arithmetic):
         outputs = {node for result in self.program.results for node in result}
         self.places = parts.places
         self.allocations.append(f"  %frame = alloca {self.type}, i64 {frame_size(parts)}, align 64")
-        constants = [k for k in outputs if self.program.nodes[k][0] == "const"]
+        constants = [k for k in (*outputs, *self.program.checks) if self.program.nodes[k][0] == "const"]
         self.compute(constants)
         for node in [*given, *constants]:
             for slot in parts.slots.get(node, ()):
@@ -96,7 +96,7 @@ class _Function(Arithmetic):
             self.parts += part.emit(name, number, outputs)
             self.lines.append(f"  call void @{name}({self.frame_pointer} %frame)")
         left = [[self.kept("%frame", sum_slot(parts, k) + which) for k in range(len(parts.parts))] for which in (0, 1)]
-        known = [self.values[node] for node in (*given, *constants) if node in outputs]
+        known = [self.values[node] for node in {*given, *constants} & outputs]
         return [*left[0], *known], [*left[1], self.range_used()], [
             self.kept("%frame", parts.slots[node][0]) if node in parts.slots else self.values[node]
             for node in self.program.checks

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -55,6 +55,9 @@ Array = NDArray[np.float64]
 class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
     """Holds the tool until it is told where to go; every joint state is answered by efforts."""
 
+    BUILT: ClassVar = {
+        "law": ("stiffness", "rotational_stiffness", "damping", "rotational_damping", "largest_stiffness")
+    }
     trajectories = (MultiDOFJointTrajectory, "~/cartesian_trajectory")
 
     def __init__(self, **options: Any) -> None:
@@ -94,9 +97,6 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         if self.engine is not None:
             self.engine.motion.release()
             self.engine.forget()
-
-    def needs_another(self, new: CartesianControllerParameters) -> bool:
-        return (new.law, new.tool_frame) != (self.params.law, self.params.tool_frame)
 
     def tune(self, engine: Engine, new: CartesianControllerParameters) -> None:
         another = self.needs_another(new)

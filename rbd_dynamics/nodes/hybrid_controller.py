@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -39,10 +39,19 @@ from rbd_dynamics.nodes.wrench_input import WrenchInput, desired_force, numbers_
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+PLACE = ("tool_position", "tool_orientation", "task_position", "task_orientation", "surface_radius", "contact_offset")
+GAINS = ("kp", "kd")
 
 
 class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
+
+    BUILT: ClassVar = {
+        "surface": PLACE,
+        "constrained": (*PLACE, "desired_force"),
+        "controlled": (*PLACE, *GAINS, "velocity_limits", "acceleration_limits"),
+        "law": GAINS,
+    }
 
     def __init__(self, **options: Any) -> None:
         self._wrench = WrenchInput()
@@ -91,12 +100,6 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         super().activated()
         if self.engine is not None:
             self.engine.supervisor.begin_anew()
-
-    def needs_another(self, new: HybridControllerParameters) -> bool:
-        old = self.params
-        return (new.surface, new.constrained, new.controlled, new.law) != (
-            old.surface, old.constrained, old.controlled, old.law,
-        )  # fmt: skip
 
     def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
         check_gains(new)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ P = TypeVar("P", bound=ToolParameters)
 class ToolNode(TorqueNode[P, TE]):
     """Every complete joint state is answered by the law of one tool."""
 
+    #: parameters for which another engine is built, each with those whose values only go with its value
+    BUILT: ClassVar[Mapping[str, Collection[str]]]
+
     def __init__(self, interface: Interface[P], **options: Any) -> None:
         super().__init__(interface, **options)
         self.hand_over = HandOver(self, self.may_take_over, self.yield_to_another)
@@ -27,6 +31,13 @@ class ToolNode(TorqueNode[P, TE]):
     def may_take_over(self) -> None:
         """Raise ValueError with the reason where the node cannot go on with another's efforts."""
         raise NotImplementedError
+
+    def needs_another(self, new: P) -> bool:
+        return any(getattr(new, name) != getattr(self.params, name) for name in self.BUILT)
+
+    def go_with_another(self, new: P) -> Collection[str]:
+        changed = [name for name in self.BUILT if getattr(new, name) != getattr(self._agreed, name)]
+        return {each for name in changed for each in self.BUILT[name]}
 
     @property
     def starts_standing_by(self) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -45,6 +45,10 @@ class TunableNode(DescribedNode[P, E]):
         """Whether these parameters want another engine, made aside and taken over between two cycles."""
         return False
 
+    def go_with_another(self, new: P) -> Collection[str]:
+        """Names of parameters whose values would be wrong for the engine in use, while another is built for these."""
+        return ()
+
     def parameters_changed(self, engine: E, new: P) -> None:
         """Apply dynamic parameters to the engine there is. Raises ValueError where they do not fit it."""
 
@@ -55,9 +59,16 @@ class TunableNode(DescribedNode[P, E]):
         """While another engine is built let the one in use have what changes now, for a build can take minutes.
 
         apply: to the engine in use; raises ValueError or ArithmeticError, and then changes nothing. What does not fit
-        that engine is in force with the next one.
+        that engine is in force with the next one, as is what goes with another.
         """
-        changed = [each.name for each in new.table() if getattr(new, each.name) != getattr(self.params, each.name)]
+        later = self.go_with_another(new)
+        changed = [
+            each.name
+            for each in new.table()
+            if each.name not in later and getattr(new, each.name) != getattr(self.params, each.name)
+        ]
+        if not changed:
+            return
         try:
             apply(replace(self._agreed, **{name: getattr(new, name) for name in changed}))
         except (ValueError, ArithmeticError) as error:
@@ -91,8 +102,9 @@ class TunableNode(DescribedNode[P, E]):
         elif not self.building:
             self._agreed = new
         else:  # it stays also where the build fails, if it goes with what there is then
+            later = self.go_with_another(new)
             with suppress(ValueError):
-                self._agreed = self._agreed.changed(changes, False)
+                self._agreed = self._agreed.changed([each for each in changes if each.name not in later], False)
         if described and self.configured and not new.robot_description:
             self.return_to_topic()
         for change in changes:

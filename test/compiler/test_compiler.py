@@ -244,6 +244,16 @@ def test_checks_refuse_results_that_do_not_count():
             assert built.many(5, [x], [y]) != 0
 
 
+@pytest.mark.parametrize("value", [0.0, 0.5, -0.5, 1.5])
+def test_a_check_may_be_an_input_an_output_or_a_constant(value):
+    """Tracing folds what is checked where the robot decides it, as of a joint whose limits are infinite."""
+    for backend in ("reference", "python", "llvm"):
+        built = backends.build(backend, "folded", signature(2, 2), lambda x: [[x[0] * x[1], 2.0], [x[0], value]])
+        y = np.empty((3, 2))
+        assert (built.many(3, [np.array([[0.25, 4.0]] * 3)], [y]) == 0) == (abs(value) <= 1.0)
+        assert built.many(3, [np.array([[0.25, 4.0], [1.25, 4.0], [0.25, 4.0]])], [y]) != 0
+
+
 def test_an_empty_output_is_not_written():
     """A robot without joints: vectors of no elements, also in a batch."""
     built = backends.build("llvm", "empty", signature(0, 0), lambda x: [[]])

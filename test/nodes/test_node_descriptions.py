@@ -45,6 +45,9 @@ class Talk(Conversation, Periodic):
         wait_until(lambda: self.efforts, "an effort")
         return self
 
+    def stands_at(self, position):
+        self._state.position = list(position)
+
     def describe(self, text):
         assert self.ros.set_parameters(self.node.name, robot_description=text)[0].successful
 
@@ -120,6 +123,36 @@ def test_parameters_are_in_force_at_once_while_another_robot_is_built(ros, execu
             assert done.successful, done.reason
             wait_until(lambda: np.abs(talk.efforts[-1].effort).max() == 0.5 * largest, "efforts within the new limits")
             assert workers(node) == [worker]  # it is being built still
+            assert node.stop(signal.SIGTERM) == 0, node.log
+
+
+def test_parameters_of_another_law_wait_for_it(ros):
+    """A stiffness in 1/s^2 is none of the impedance's that still acts; what has one meaning is in force at once."""
+    parameters = {
+        "robot_description": described("chain", 7), "tool_frame": "l7", "stiffness": [300.0], "path_tolerance": [0.0],
+        "plausible_velocity": 0.0,
+    }  # fmt: skip
+    joints, bent = [f"j{k}" for k in range(1, 8)], [0.3, 0.5, -0.4, 0.8, 0.2, 0.6, -0.3]
+    with ros.start("cartesian_controller", parameters, name="two_laws") as node:
+        node.is_active()
+        with Talk(ros, node, joints, bent) as talk:
+            still = np.array(talk.efforts[-1].effort)
+            talk.stands_at([x + 0.02 for x in bent])
+            wait_until(lambda: np.abs(talk.efforts[-1].effort - still).max() > 0.1, "a spring that pulls")
+            sprung = np.array(talk.efforts[-1].effort)
+            talk.describe(HEAVY)
+            at_work(node)
+            (done,) = ros.set_parameters(node.name, law="operational_space")
+            assert done.successful, done.reason
+            (done,) = ros.set_parameters(node.name, stiffness=[100.0])
+            assert done.successful, done.reason
+            talk.goes_on()
+            np.testing.assert_allclose(talk.efforts[-1].effort, sprung, rtol=1e-6)
+            largest = np.abs(sprung).max()
+            (done,) = ros.set_parameters(node.name, effort_limits=[0.5 * largest])
+            assert done.successful, done.reason
+            wait_until(lambda: np.abs(talk.efforts[-1].effort).max() == 0.5 * largest, "efforts within the new limits")
+            assert workers(node)
             assert node.stop(signal.SIGTERM) == 0, node.log
 
 
