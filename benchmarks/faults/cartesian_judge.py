@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.faults.judge import LATEST, SEARCHED, UNSETTLED, Change, Judge, Settings, Situation
+from benchmarks.faults.judge import GAP, LATEST, SEARCHED, UNSETTLED, Change, Judge, Settings, Situation
 from benchmarks.faults.robot import Motion, Oracle, oracle
 
 Array = NDArray[np.float64]
@@ -164,6 +164,10 @@ class CartesianJudge(Judge):
             self.event(time, "moves", 0.0)
 
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
+        silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
+        if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
+            self._arrives += silent
+            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
         if time >= self._arrives:
             return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
         asked = abs(time - self._tried) > LOOKED_FOR

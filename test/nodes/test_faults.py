@@ -650,6 +650,26 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
     assert (judge.counts.exact, judge.counts.wrong) == (4, 2)
 
 
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
+    """Its silences do not count; one that answers all the time has carried them out, or never will."""
+    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+
+    judge, seen, stamps, held, answer = _cartesian()
+    first, elsewhere = held(stamps[90]), held(stamps[50])
+    between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
+    answer(stamps[100], first)
+    judge.event(1e-9 * stamps[110], "desired", Wish(pose=(elsewhere.R, elsewhere.p)))
+    for tenth in range(1, 60):  # 6 s
+        at = stamps[100] + tenth * 10**8
+        if not silent:
+            judge._answered.append(at - 10**6)
+        answer(at, first)
+    assert not seen and 6.0 > ARRIVES
+    answer(at + 2 * 10**6, between)
+    assert judge.counts.wrong == (0 if silent else 1)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_wishes_that_must_be_refused_can_be_sent(seed):
     pytest.importorskip("trajectory_msgs")
