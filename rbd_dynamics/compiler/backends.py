@@ -109,8 +109,10 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
         parts = (
             "precision",
             "llvm_code",
+            "repeats",
             "parts",
             "llvm_arithmetic",
+            "llvm_parts",
             "llvm_ir",
             "kernel_entry",
             "llvm_machine",

@@ -37,8 +37,11 @@ class Code:
         self.lines.append(f"  %t{self.counter} = {expression}")
         return f"%t{self.counter}"
 
+    def constant(self, value: float) -> str:
+        return f"0x{_bits(self.precision.rounded(value)):016X}"
+
     def number(self, value: float) -> str:
-        text = f"0x{_bits(self.precision.rounded(value)):016X}"
+        text = self.constant(value)
         return text if self.lanes == 1 else f"<{', '.join([f'{self.scalar} {text}'] * self.lanes)}>"
 
     def whole(self, value: int) -> str:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_arithmetic import Arithmetic, PartFunction, frame_size, sum_slot
 from rbd_dynamics.compiler.llvm_code import Code
+from rbd_dynamics.compiler.llvm_parts import Framed, PartsCode, emit_sum
 from rbd_dynamics.compiler.parts import PART, WHOLE, divided
 from rbd_dynamics.compiler.program import Argument, Program
 
@@ -37,7 +37,7 @@ def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str
     return "\n".join([*head, *_One(program, width, pointer).emit(), *_Many(program, width, pointer).emit()])
 
 
-class _Function(Arithmetic):
+class _Function(Framed):
     """What single and batch functions share: inputs, what is wrong with a result, and where outputs are.
 
     Of a short program `outputs` are values; of a long one they are in %frame, at `places`.
@@ -82,22 +82,19 @@ class _Function(Arithmetic):
         """Call one function after the other. Values whose sum is that of the outputs, ranges, what is checked."""
         given = list(self.values)
         parts = divided(self.program, given, apart=self.lanes == 1, length=PART)
-        outputs = {node for result in self.program.results for node in result}
         self.places = parts.places
-        self.allocations.append(f"  %frame = alloca {self.type}, i64 {frame_size(parts)}, align 64")
-        constants = [k for k in (*outputs, *self.program.checks) if self.program.nodes[k][0] == "const"]
+        needed = dict.fromkeys([node for result in self.program.results for node in result] + self.program.checks)
+        constants = [node for node in needed if self.program.nodes[node][0] == "const"]
         self.compute(constants)
         for node in [*given, *constants]:
             for slot in parts.slots.get(node, ()):
                 self.keep(self.values[node], "%frame", slot)
-        for number in range(len(parts.parts)):
-            name = f"{self.NAME}.{number}"
-            part = PartFunction(self.program, self.lanes, self.pointer, parts)
-            self.parts += part.emit(name, number, outputs)
-            self.lines.append(f"  call void @{name}({self.frame_pointer} %frame)")
-        left = [[self.kept("%frame", sum_slot(parts, k) + which) for k in range(len(parts.parts))] for which in (0, 1)]
-        known = [self.values[node] for node in {*given, *constants} & outputs]
-        return [*left[0], *known], [*left[1], self.range_used()], [
+        code = PartsCode(self, self.NAME, parts)
+        self.allocations.append(f"  %frame = alloca {self.type}, i64 {code.size}, align 64")
+        self.parts += code.outside
+        self.parts += emit_sum(f"{self.NAME}.sum", parts.outputs, self.lanes, self.width, self.pointer)
+        total = self.let(f"call {self.type} @{self.NAME}.sum({self.frame_pointer} %frame)")
+        return [total], [*code.ranges, self.range_used()], [
             self.kept("%frame", parts.slots[node][0]) if node in parts.slots else self.values[node]
             for node in self.program.checks
         ]  # fmt: skip

@@ -14,8 +14,7 @@ import threading
 from collections.abc import Iterator
 
 LONG = 1.0  # s
-#: s an operation, on a machine of 2020 to 2025; and what is added for each further operation, as code outgrows caches
-PER_OPERATION, GROWTH = 1.4e-4, 3.0e-9
+PER_OPERATION = 1.0e-4  # s, on a machine of 2020 to 2025; half of it where much of a long program shares its code
 
 _log = logging.getLogger("rbd_dynamics")
 _here = threading.local()
@@ -24,7 +23,7 @@ _said: set[str] = set()
 
 def estimate(operations: int) -> float:
     """Seconds that machine code for so many operations takes to make, within a factor of about two."""
-    return operations * (PER_OPERATION + GROWTH * operations)
+    return operations * PER_OPERATION
 
 
 def compiling(name: str, operations: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbd_dynamics.compiler.program import Program
+from rbd_dynamics.compiler.repeats import Piece, cut
 from rbd_dynamics.compiler.trace import operands
 
 #: operations of a program that stays whole, at most, and of a part of a longer one
@@ -20,14 +21,15 @@ WHOLE, PART = 5000, 1000
 
 @dataclass(frozen=True)
 class Parts:
-    """parts: their nodes, in order. slots: where in the frame a node's value goes. size: of the frame, in values.
+    """parts: in order. slots: where in the frame a node's value goes. size: of the frame, in values.
 
-    places: of the elements of each output, in the frame.
+    places: of the elements of each output, in the frame; all of them are below `outputs`.
     """
 
-    parts: list[list[int]]
+    parts: list[Piece]
     slots: dict[int, list[int]]
     places: list[list[int]]
+    outputs: int
     size: int
 
 
@@ -35,19 +37,22 @@ def divided(program: Program, given: Sequence[int], *, apart: bool, length: int)
     """given: nodes that are there before the first part. apart: equal elements of outputs have slots of their own."""
     nodes, known = program.nodes, set(given)
     own = [k for k, node in enumerate(nodes) if node[0] != "const" and k not in known]
-    parts = [own[start : start + length] for start in range(0, len(own), length)]
+    parts = cut(nodes, own, length)
     slots: dict[int, list[int]] = {}
     size = 0
     for node in (node for result in program.results for node in result):
         if apart or node not in slots:
             slots.setdefault(node, []).append(size)
             size += 1
+    outputs = size
     order = {node: iter(taken) for node, taken in slots.items()}
     places = [[next(order[node]) if apart else slots[node][0] for node in result] for result in program.results]
-    until = {operand: number for number, part in enumerate(parts) for node in part for operand in operands(nodes[node])}
+    until = {
+        operand: number for number, part in enumerate(parts) for node in part.nodes for operand in operands(nodes[node])
+    }
     until |= dict.fromkeys(program.checks, len(parts))
     held, free = list[tuple[int, int]](), list[int]()  # (the last part that needs it, slot)
-    for number, part in enumerate([given, *parts], start=-1):
+    for number, part in enumerate([given, *(part.nodes for part in parts)], start=-1):
         while held and held[0][0] < number:
             free.append(heapq.heappop(held)[1])
         for node in part:
@@ -55,4 +60,4 @@ def divided(program: Program, given: Sequence[int], *, apart: bool, length: int)
                 slots[node] = [free.pop() if free else size]
                 size = max(size, slots[node][0] + 1)
                 heapq.heappush(held, (until[node], slots[node][0]))
-    return Parts(parts, slots, places, size)
+    return Parts(parts, slots, places, outputs, size)

@@ -292,7 +292,7 @@ def test_parts_find_in_their_frame_what_others_left_there(seed, length, apart):
     nodes = program.nodes
     inputs = [k for k, node in enumerate(nodes) if node[0] == "input"]
     found = divided(program, inputs, apart=apart, length=length)
-    assert max(map(len, found.parts), default=0) <= length
+    assert max((len(part.nodes) for part in found.parts), default=0) <= length
     frame = {}
 
     def left(node):
@@ -303,17 +303,19 @@ def test_parts_find_in_their_frame_what_others_left_there(seed, length, apart):
         left(node)
     for part in found.parts:
         here = set()
-        for node in part:
+        for node in part.nodes:
             for operand in operands(nodes[node]):
-                assert operand in here or operand in constants or frame[found.slots[operand][0]] == operand
+                outside = operand in part.taken and frame[found.slots[operand][0]] == operand
+                assert operand in here or operand in constants or outside
             here.add(node)
             left(node)
-    assert sorted([*inputs, *constants, *(k for part in found.parts for k in part)]) == list(range(len(nodes)))
+    assert sorted([*inputs, *constants, *(k for part in found.parts for k in part.nodes)]) == list(range(len(nodes)))
     assert [[frame[slot] for slot in places] for places in found.places] == program.results
     assert all(k in constants or frame[found.slots[k][0]] == k for k in program.checks)
     assert max(frame, default=-1) < found.size
     if apart:
         assert found.places == [list(range(8))]
+    assert found.outputs == (8 if apart else len({node for result in program.results for node in result}))
 
 
 def test_slots_are_used_again():
@@ -325,8 +327,56 @@ def test_slots_are_used_again():
         return [a]
 
     found = divided(traced(chain, 2), [0, 1], apart=True, length=10)
-    assert len(found.parts) == 20
+    assert len(found.parts) >= 20
     assert found.size <= 6
+
+
+def limbs(*x):
+    """Three of them, which do the same with other inputs and constants, and something that each has for itself."""
+    outputs = []
+    for k in range(3):
+        a, b = x[2 * k], x[2 * k + 1]
+        for step in range(60):
+            a, b = 0.5 * b + a * (0.1 + 0.001 * step * (k + 1)), 0.4 * a - 0.3 * sin(b) * b + x[k]
+        outputs += [a, b, a * x[0] if k == 1 else sqrt(b * b + 1.0)]
+    return outputs
+
+
+def test_what_repeats_is_cut_alike():
+    """Most of the second and third limb is done by the code of the first."""
+    program = traced(limbs, 6)
+    inputs = [k for k, node in enumerate(program.nodes) if node[0] == "input"]
+    pieces = divided(program, inputs, apart=True, length=50).parts
+    length = {piece.shape: len(piece.nodes) for piece in pieces}
+    assert sum(length.values()) < 0.6 * sum(len(piece.nodes) for piece in pieces)
+    assert max(length.values()) <= 50
+
+
+def test_code_that_is_shared_computes_what_each_part_is_for(monkeypatch):
+    monkeypatch.setattr(llvm_ir, "WHOLE", 0)
+    monkeypatch.setattr(llvm_ir, "PART", 50)
+    x = np.random.default_rng(3).uniform(-1.0, 1.0, (13, 6))
+    expected = evaluate(kernel("reference", limbs, 6, 9), x, 9)
+    built = kernel("llvm", limbs, 6, 9)
+    np.testing.assert_allclose(evaluate(built, x, 9), expected, rtol=1e-12)
+    one = np.empty(9)
+    assert built.call(x[4], one) is one
+    np.testing.assert_allclose(one, expected[4], rtol=1e-12)
+    for bad in (math.nan, math.inf):
+        assert built.many(13, [np.where(np.arange(13)[:, None] == 7, bad, x)], [np.empty((13, 9))]) != 0
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 11, 16, 31, 32, 33, 40, 67])
+def test_an_output_that_is_not_finite_is_found_wherever_it_is(count):
+    """Outputs of long programs are summed up in memory, in blocks."""
+    built = kernel("llvm", lambda *x: [1.0 / a for a in x], count, count)
+    x, y = np.ones((3, count)), np.empty((3, count))
+    assert built.many(3, [x], [y]) == 0
+    for k in range(count):
+        for sample in range(3):
+            bad = np.where((np.arange(3)[:, None] == sample) & (np.arange(count) == k), 0.0, x)
+            assert built.many(3, [bad], [y]) != 0
+        assert built.many(1, [bad[2:]], [y[:1]]) != 0
 
 
 # --- sine and cosine ----------------------------------------------------------------------------------

@@ -247,7 +247,8 @@ def test_nothing_is_told_to_those_who_watch_the_progress(slow_compiler, model, c
     assert not caplog.records
 
 
-def test_the_estimate_grows_faster_than_the_code():
-    assert 0.05 < notice.estimate(1_000) < 1.0  # Panda's inverse dynamics takes tenths of a second
-    assert notice.estimate(60_000) > 10.0
-    assert notice.estimate(20_000) > 2.0 * notice.estimate(10_000)
+def test_the_estimate_grows_as_the_code_does():
+    """Long programs are compiled in parts. Measured: 0.2 s for 1,300 operations, 4 for 42,000, 10 for 128,000."""
+    assert 0.05 < notice.estimate(1_300) < 1.0
+    assert 2.0 < notice.estimate(42_000) < 8.0
+    assert 5.0 < notice.estimate(128_000) < 20.0
