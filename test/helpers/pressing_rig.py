@@ -14,7 +14,7 @@ from helpers.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
-AHEAD = 0.5  # s: trajectories begin so much later, and are planned by then
+AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then, on a busy machine too
 PARAMETERS = {
     "robot_description": pressing.robots()["panda"].read_text() if "panda" in pressing.robots() else "",
     "locked_joints": ["panda_finger_joint1"],
