@@ -59,7 +59,7 @@ def draws_a_circle(rig):
         angle = 2 * math.pi * smooth(min((k + 1) / 3000, 1.0))
         wanted = 0.04 * (1.0 - math.cos(angle)), 0.04 * math.sin(angle)
         worst = max(worst, math.hypot(x - wanted[0], y - wanted[1]))
-    assert worst < 1e-3
+    assert worst < 1e-3, rig.node.log[-2000:]
     np.testing.assert_allclose(rig.forces[-3000:], 10.0, rtol=0.02)
 
 
