@@ -33,6 +33,8 @@ TRIED = 300  # combinations of changes
 LATEST = 10  # changes of a kind that are told apart
 #: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
 FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0, "robot": 300.0, "anew": 60.0}
+#: efforts that answered since, too, before a motion is forgotten: a node that gets no processor takes it up later
+ANSWERED = {"desired": 2500, "points": 2500}
 SEARCHED = 2000  # states among which is the one where a hold began
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
@@ -98,6 +100,7 @@ class Change:
     part: str
     value: Any
     time: float  # s, when it was sent
+    published: int = 0  # efforts until then
 
 
 @dataclass
@@ -158,14 +161,14 @@ class Judge:
             part, sent = value
             self._changes = [each for each in self._changes if each.part != part or each.value != sent]
         elif kind in ("payload", "settings", "desired", "points"):
-            self._changes.append(Change(kind, value, time))
+            self._changes.append(Change(kind, value, time, self.counts.published))
             if kind == "payload":
                 self._loads.append(value)
         elif kind == "robot":
-            self._changes.append(Change(kind, value, time))
+            self._changes.append(Change(kind, value, time, self.counts.published))
             self._robots.append(value)
         elif kind == "anew":
-            self._changes.append(Change(kind, value, time))
+            self._changes.append(Change(kind, value, time, self.counts.published))
             self._unsettled = max(time + 60.0, self._unsettled)
         elif kind == "unsettled":
             self._unsettled = max(time + UNSETTLED, self._unsettled)
@@ -183,7 +186,10 @@ class Judge:
         # of a silence all may have come unseen, but for motions: what is silent takes none
         ends = {"desired": time, "points": time}
         self._changes = [
-            each for each in self._changes if ends.get(each.part, self._last_time) - each.time < FORGOTTEN[each.part]
+            each
+            for each in self._changes
+            if ends.get(each.part, self._last_time) - each.time < FORGOTTEN[each.part]
+            or counts.published - each.published < ANSWERED.get(each.part, 0)
         ]
         self._last_time = time
         if not np.isfinite(tau).all() or tau.shape != (7,):
