@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Sphere, SurfaceConstraint
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
+from rbd_dynamics.picture_style import COLORS, GREY, STYLE, new_figure
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
 
 Array = NDArray[np.float64]
@@ -37,6 +38,10 @@ METHODS = (
     ("rk4", "projection", 0.0),
     ("adaptive", "none", 0.0),
 )
+
+WITHIN = 0.1  # s: of each such stretch the picture shows the largest value
+COLOR_OF = dict(zip(("explicit_euler", "semi_implicit_euler", "rk4", "adaptive"), (*COLORS, GREY)))
+LINE_OF = {"none": "-", "Baumgarte": (0, (5, 2)), "projection": (0, (1, 1.2))}
 
 
 class System(NamedTuple):
@@ -145,22 +150,35 @@ def main() -> None:
 
 def draw(curves: dict[str, tuple[Array, Array]], path: Path) -> None:
     """Violation and energy of the spherical pendulum over time."""
-    from matplotlib.figure import Figure
+    from matplotlib import rc_context
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for name, (off, energy) in curves.items():
-        times = np.linspace(0.0, SECONDS, len(off))
-        left.semilogy(times, np.maximum(off, 1e-16), lw=1, label=name)
-        right.semilogy(times, np.maximum(np.abs(energy), 1e-16), lw=1)
-    left.set(xlabel="time [s]", ylabel="distance from the sphere [m]", title="violation of the constraint")
-    right.set(xlabel="time [s]", ylabel="|change of energy| / (m g 1 m)", title="energy")
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    with rc_context(STYLE):
+        figure = new_figure(6.6)
+        upper, lower = figure.subplots(2, 1, sharex=True)
+        for name, (off, energy) in curves.items():
+            method, how = name.split(", ")
+            for axes, values in ((upper, off), (lower, np.abs(energy))):
+                t, most = largest_within(values)
+                axes.semilogy(t, np.maximum(most, 1e-16), lw=1.5, color=COLOR_OF[method], ls=LINE_OF[how])
+        upper.set(title="distance from the sphere, m")
+        lower.set(title="change of energy / (m g 1 m)", xlabel="time, s", xlim=(0.0, SECONDS))
+        keys = [Line2D([], [], color=color, lw=1.5, label=name) for name, color in COLOR_OF.items()]
+        keys += [Line2D([], [], color="black", ls=line, lw=1.5, label=name) for name, line in LINE_OF.items()]
+        legend = figure.legend(
+            handles=keys, loc="outside upper left", ncols=2, alignment="left", title=f"Largest within each {WITHIN:g} s"
+        )
+        legend.get_title().set_fontweight("bold")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
     print(f"picture: {path}")
+
+
+def largest_within(values: Array) -> tuple[Array, Array]:
+    """Times, s, and the largest value in each stretch of WITHIN: they go up and down between rounding and more."""
+    count = round(SECONDS / WITHIN)
+    parts = np.array_split(values[1:], count)
+    return WITHIN * (np.arange(count) + 0.5), np.array([part.max() for part in parts])
 
 
 if __name__ == "__main__":

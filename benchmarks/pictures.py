@@ -96,7 +96,7 @@ def _bars(groups: list[tuple[Row, list[float]]], names: list[str], title: str, b
         axes.barh(places, [value - begin for value in values], 0.95, begin, color=COLORS[k], label=name)
         for place, value in zip(places, values):
             if np.isfinite(value):
-                axes.text(max(value, begin), place, f" {value:.2g}", va="center", fontsize=9)
+                axes.text(max(value, begin), place, f" {value:#.2g}".rstrip("."), va="center", fontsize=9)
     middles = [-(row * (count + 1.0) + 0.5 * (count - 1)) for row in range(len(groups))]
     axes.set_yticks(
         middles, [f"{str(row.cells[0]).removesuffix(' with fingers')}\n{row.cells[1]}" for row, _ in groups]

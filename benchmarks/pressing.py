@@ -24,6 +24,7 @@ from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_law import Law
 from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.example_robots import robots
+from rbd_dynamics.picture_style import COLORS, STYLE, new_figure
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -35,6 +36,7 @@ START = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
 BALL = 0.01  # m, at the tool
 RADIUS, PERIOD, TURNS = 0.08, 4.0, 2  # of the circle: m, s
 FORCE, RAMP = 10.0, 0.5  # N, s
+DASHED = (0, (4, 3))
 PERIOD_OF_CONTROL = 1e-3
 AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 DOWN = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)  # the tool's axes in the surface's
@@ -207,27 +209,25 @@ def main() -> None:
 
 
 def draw(runs: dict[str, Press], path: Path) -> None:
-    """Path and force of two runs: as it should be, and with everything wrong."""
-    from matplotlib.figure import Figure
+    """Path and force of two runs: with everything wrong, and over it as it should be."""
+    from matplotlib import rc_context
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
-    chosen = {"table": "#00798c", "table, noise, friction 0.2, inertias 10 % wrong": "#d1495b"}
-    for title, color in chosen.items():
-        run = runs[title]
-        left.plot(*(1e3 * run.path.T), color=color, linewidth=1.2, label=title)
-        right.plot(run.times, run.force, color=color, linewidth=0.8, label=title)
-    wanted = next(iter(runs.values()))
-    left.plot(*(1e3 * wanted.wanted.T), color="black", linewidth=0.8, linestyle=(0, (4, 3)), label="wanted")
-    right.plot(wanted.times, wanted.commanded, color="black", linewidth=0.8, linestyle=(0, (4, 3)), label="wanted")
-    left.set(xlabel="x [mm]", ylabel="y [mm]", title="path of the tool", aspect="equal")
-    right.set(xlabel="time [s]", ylabel="normal force [N]", title="force on the table", ylim=(0, 1.6 * FORCE))
-    right.legend(frameon=False, loc="upper right", fontsize=8)
-    for axes in (left, right):
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    with rc_context(STYLE):
+        figure = new_figure(5.4)
+        upper, lower = figure.subplots(2, 1, height_ratios=(1.5, 1.0))
+        chosen = {"table, noise, friction 0.2, inertias 10 % wrong": COLORS[0], "table": COLORS[2]}
+        for title, color in chosen.items():
+            run = runs[title]
+            upper.plot(*(1e3 * run.path.T), color=color, linewidth=1.6, label=title)
+            lower.plot(run.times, run.force, color=color, linewidth=0.8 if run is runs["table"] else 0.6)
+        run = runs["table"]
+        upper.plot(*(1e3 * run.wanted.T), color="black", linewidth=0.9, linestyle=DASHED, label="wanted")
+        lower.plot(run.times, run.commanded, color="black", linewidth=0.9, linestyle=DASHED)
+        upper.set(xlabel="x, mm", ylabel="y, mm", title="path of the tool", aspect="equal")
+        lower.set(xlabel="time, s", title="normal force on the table, N", ylim=(0, 1.3 * FORCE))
+        figure.legend(loc="outside upper left", ncols=1)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
     print(f"picture: {path}")
 
 

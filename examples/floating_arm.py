@@ -145,8 +145,8 @@ def main() -> None:
     )
     print(f"  largest acceleration with these thrusts {np.abs(a).max():.1e}")
 
-    figure = new_figure(12, 4.4)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1.2, 1.2])
+    figure = new_figure(5.4, 9.0)
+    left, middle, right = figure.subplots(3, 1, height_ratios=[1.6, 1, 1])
     left.plot(*robot.center_of_mass(motion.q)[:, [0, 2]].T, color="tab:red", lw=1)
     for k in range(0, len(motion.times), 150):
         _draw(left, robot, motion.q[k])
@@ -155,9 +155,9 @@ def main() -> None:
     middle.plot(
         motion.times[::60], np.degrees(known[::60]), "o", mfc="none", ms=5, color="tab:blue", label="by momentum"
     )
-    middle.plot(motion.times, np.degrees(motion.q[:, 7]), color="0.5", label="shoulder")
-    middle.plot(motion.times, np.degrees(motion.q[:, 8]), color="0.75", label="elbow")
-    middle.set(xlabel="time [s]", ylabel="[degrees]", title="the base turns against the arm")
+    middle.plot(motion.times, np.degrees(motion.q[:, 7]), color="0.4", label="shoulder")
+    middle.plot(motion.times, np.degrees(motion.q[:, 8]), "--", color="0.4", label="elbow")
+    middle.set(xlabel="time [s]", ylabel="angle [degrees]", title="the base turns against the arm")
     angles = np.linspace(-np.pi / 2, np.pi / 2, 61)
     held = np.array([hover(robot, posture(angle, 0.0))[0] for angle in angles])
     balance = np.array([known_hover_thrusts(robot, posture(angle, 0.0)) for angle in angles[::6]])
@@ -166,7 +166,7 @@ def main() -> None:
         right.plot(np.degrees(angles[::6]), balance[:, k], "o", mfc="none", ms=5, color=color)
     right.set(xlabel="shoulder [degrees]", ylabel="thrust [N]", title="hover; circles: balance of moments")
     for axes in (middle, right):
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=9, frameon=False)
         axes.grid(alpha=0.3)
     save(figure, path)
 

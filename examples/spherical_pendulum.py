@@ -111,8 +111,8 @@ def main() -> None:
         f"cos(theta) between {found.min():.6f} and {found.max():.6f}, by the constants {known[0]:.6f}, {known[1]:.6f}"
     )
 
-    figure = new_figure(12, 4.2)
-    left, middle, right = figure.subplots(1, 3)
+    figure = new_figure(5.4, 8.6)
+    left, middle, right = figure.subplots(3, 1, height_ratios=[1.6, 1, 1])
     left.plot(*LENGTH * bob[:, :2].T, color="tab:blue", label="two angles")
     left.plot(*LENGTH * other[::100, :2].T, "o", ms=3, color="tab:orange", label="ball joint")
     circle = np.linspace(0, 2 * np.pi, 200)
@@ -121,16 +121,16 @@ def main() -> None:
         left.plot(r * np.cos(circle), r * np.sin(circle), "k:", lw=1)
     left.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="from above; dotted: turning points")
     left.set(xlim=(-0.55, 0.55), ylim=(-0.5, 0.65))
-    left.legend(loc="upper center", fontsize=8, ncols=2)
+    left.legend(loc="upper center", fontsize=9, ncols=2)
     middle.plot(motion.times, np.degrees(motion.q[:, 1]))
     for u in known:
         middle.axhline(np.degrees(np.arccos(u)), color="k", ls=":", lw=1)
     middle.set(xlabel="time [s]", ylabel="theta [degrees]", title="angle from the vertical")
     right.plot(motion.times, 1e9 * (energy - energy[0]), label="energy [nJ]")
-    right.plot(motion.times, 1e9 * (L - L[0]), label="vertical angular momentum [1e-9 kg m^2/s]")
+    right.plot(motion.times, 1e9 * (L - L[0]), label="vertical angular momentum [$10^{-9}$ kg m²/s]")
     right.set(xlabel="time [s]", title="constants, less their first values")
-    right.margins(y=0.3)
-    right.legend(fontsize=8, loc="upper center")
+    right.set_ylim(-3.5, 7.5)
+    right.legend(fontsize=9, loc="upper center", frameon=False)
     for axes in (middle, right):
         axes.grid(alpha=0.3)
     save(figure, path)

@@ -70,7 +70,7 @@ def _outputs(source: str, name: str, names: dict[str, Any], count: int) -> list[
         found.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)})
     for number in plt.get_fignums():
         picture = io.BytesIO()
-        plt.figure(number).savefig(picture, format="png", dpi=80, metadata={"Software": None})
+        plt.figure(number).savefig(picture, format="png", dpi=120, metadata={"Software": None})
         data = {"image/png": base64.b64encode(picture.getvalue()).decode()}
         found.append({"data": data, "metadata": {}, "output_type": "display_data"})
     plt.close("all")

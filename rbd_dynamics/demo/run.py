@@ -264,10 +264,11 @@ class Demo:
         return not problems
 
     def _draw(self, runs: list[Run], plan: Plan) -> None:
-        from rbd_dynamics.demo.plots import plot_torques, plot_tracking
+        from rbd_dynamics.demo.plots import plot_torques, plot_tracking, plot_tracking_by_joint
 
         limits = np.array([joint.limits.effort for joint in self._robot.model.joints])
-        plot_tracking(runs, self._folder / "tracking_error.png")
+        plot_tracking(runs, self._robot, self._folder / "tracking_error.png")
+        plot_tracking_by_joint(runs, self._folder / "tracking_error_by_joint.png")
         plot_torques(runs[-1], plan.times, plan.efforts, limits, self._folder / "torques.png")
 
     def _write_summary(self, motion: Motion, runs: list[Run], checks: list[Check], pressing: Pressing) -> None:

@@ -158,9 +158,8 @@ def _diagnosis(found: Mapping[str, Any] | None) -> str:
         "<p class='note'>Shares of the residual’s mean square, each cause after those above it, on stretches of the "
         "recording that were not fitted.</p>"
     )
-    return (
-        f"<section><h2>What explains the residual</h2>{table(['joint', 'causes', 'unexplained'], rows)}{note}</section>"
-    )
+    shown = table(["joint", "causes", "unexplained"], rows, "words")
+    return f"<section><h2>What explains the residual</h2>{shown}{note}</section>"
 
 
 def _export(found: Mapping[str, Any] | None) -> str:

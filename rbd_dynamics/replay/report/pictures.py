@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.extras import require
+from rbd_dynamics.picture_style import SMALL, WIDTH
 from rbd_dynamics.replay.report.figures import COLORS, torque_signals
 from rbd_dynamics.replay.series import Series
 from rbd_dynamics.replay.whole_files import whole_file
@@ -25,9 +26,9 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
     written = []
     for picture, signals in signals_of.items():
         height = 1.0 + 1.35 * max(1, len(joints))
-        figure = Figure(figsize=(10.0, height))
+        figure = Figure(figsize=(WIDTH, height))
         # not the constrained layout, which draws everything several times to measure it
-        figure.subplots_adjust(left=0.07, right=0.99, bottom=0.45 / height, top=1.0 - 0.5 / height, hspace=0.35)
+        figure.subplots_adjust(left=0.12, right=0.98, bottom=0.45 / height, top=1.0 - 0.5 / height, hspace=0.35)
         axes = figure.subplots(max(1, len(joints)), 1, sharex=True, squeeze=False)[:, 0]
         for ax, joint in zip(axes, joints):
             column = series.names.index(joint["name"])
@@ -38,14 +39,14 @@ def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> lis
                 ax.fill_between(series.t, low, high, color=COLORS[signals[0]], alpha=0.25, lw=0)
             if picture == "external_torque":
                 _contacts(ax, joint["name"], summary.get("external_torque") or {})
-            ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", y=1.0, fontsize=9)
+            ax.set_title(f"{joint['name']}, {joint['unit']}", loc="left", y=1.0, fontsize=SMALL)
             ax.grid(alpha=0.3)
         if joints:
-            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9)
+            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.12), ncols=3, frameon=False, fontsize=SMALL)
         axes[-1].set_xlabel("time, s")
         path = folder / f"{picture}.png"
         with whole_file(path) as part:
-            figure.savefig(part, dpi=110, format="png", pil_kwargs={"compress_level": 3})
+            figure.savefig(part, dpi=150, format="png", pil_kwargs={"compress_level": 3})
         written.append(path)
     return written
 
