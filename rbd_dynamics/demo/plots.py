@@ -17,7 +17,6 @@ from rbd_dynamics.demo.tracking import Run
 
 Array = NDArray[np.float64]
 COLORS = ("#d1495b", "#edae49", "#00798c")  # of the runs, tell apart also without colour vision
-GREY = "#6c757d"
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -61,7 +60,9 @@ def plot_torques(run: Run, times: Array, planned: Array, limits: Array, path: Pa
             _time_axis(axis, k, times, "N m")
             axis.set_title(f"{short_name(ARM[k])}, limit {limits[k]:g} N m")
         axis, places = panels[-1], np.arange(len(ARM))
-        axis.bar(places - 0.2, 100.0 * np.abs(planned).max(axis=0) / limits, 0.4, color=GREY)
+        axis.bar(
+            places - 0.2, 100.0 * np.abs(planned).max(axis=0) / limits, 0.36, color="none", edgecolor="black", ls="--"
+        )  # as the lines of the other panels
         axis.bar(places + 0.2, 100.0 * np.abs(run.applied).max(axis=0) / limits, 0.4, color=COLORS[2])
         axis.axhline(100.0, color=COLORS[0], linewidth=1.0)
         axis.set_title("largest share of the limit")
@@ -74,17 +75,17 @@ def plot_pressing(times: Array, path: Array, wanted: Array, force: Array, comman
     with rc_context(STYLE):
         figure = Figure(figsize=(12.0, 4.2), layout="constrained")
         left, middle, right = figure.subplots(1, 3, width_ratios=(1.0, 1.3, 1.3))
-        figure.suptitle("A circle on a table, pressed with a wanted force", x=0.01, ha="left", fontweight="bold")
+        figure.suptitle("A circle on a table, pressed with a desired force", x=0.01, ha="left", fontweight="bold")
         left.plot(*(1e3 * path.T), color=COLORS[2], linewidth=1.4)
         left.plot(*(1e3 * wanted.T), color="black", linewidth=0.8, linestyle=(0, (4, 3)))
         left.set_aspect("equal")
-        left.set_title("path, mm; dashed: wanted")
+        left.set_title("path, mm; dashed: desired")
         middle.plot(times, 1e3 * np.linalg.norm(path - wanted, axis=1), color=COLORS[2], linewidth=1.2)
-        middle.set_title("distance from the wanted point, mm")
+        middle.set_title("distance from the desired point, mm")
         right.plot(times, force, color=COLORS[2], linewidth=1.0)
         right.axhline(commanded, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
         right.set_ylim(0.0, 1.5 * commanded)
-        right.set_title("normal force, N; dashed: wanted")
+        right.set_title("normal force, N; dashed: desired")
         for axis in (middle, right):
             axis.set_xlabel("time, s")
             axis.set_xlim(times[0], times[-1])
