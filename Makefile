@@ -28,6 +28,7 @@ setup-tests:
 
 demo: setup
 	@scripts/run rbd_dynamics demo --output demo_output
+	@echo "(rbd_dynamics is on your path after  . scripts/environment.bash)"
 
 test: setup-tests
 	@scripts/test $(PYTEST_ARGS)

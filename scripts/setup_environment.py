@@ -217,7 +217,7 @@ def pip_progress(total: int) -> Show:
             count += 1
             if count % 20 == 0 or count == total:
                 return f"{count} of {total} packages"
-        return "installing" if line.startswith("Installing collected packages") else None
+        return "installing, a minute without a word" if line.startswith("Installing collected packages") else None
 
     return show
 
@@ -284,7 +284,10 @@ def build_environment(distro: str | None) -> dict[str, str]:
     environment = dict(os.environ)
     environment["VIRTUAL_ENV"] = str(VENV)
     environment["PATH"] = f"{VENV / 'bin'}:{environment['PATH']}"
-    environment.setdefault("MAKEFLAGS", f"-j{min(os.cpu_count() or 1, 4)}")
+    # `make setup` hands down its own, empty; where none says how many jobs, colcon waits for an idle machine
+    flags = environment.get("MAKEFLAGS", "")
+    if not re.search(r"(^|\s)(-?\w*j|--jobs)", flags):
+        environment["MAKEFLAGS"] = f"-j{min(os.cpu_count() or 1, 4)} {flags}".strip()  # before variables
     environment["COLCON_DEFAULTS_FILE"] = str(COLCON_DEFAULTS)
     if distro is None:
         for name in ("PYTHONPATH", "PYTHONHOME", "COLCON_PREFIX_PATH"):
@@ -295,7 +298,25 @@ def build_environment(distro: str | None) -> dict[str, str]:
 
 def colcon_build(package: str, distro: str | None, *arguments: str) -> None:
     command = [str(VENV_PYTHON), "-m", "colcon", "--log-base", "log", "build", "--packages-select", package, *arguments]
-    run(command, build_environment(distro), lambda line: line.rstrip() if line[:6] in ("Finish", "Failed") else None)
+    command += ["--event-handlers", "console_direct+"]
+    run(command, build_environment(distro), build_progress())
+
+
+def build_progress() -> Show:
+    """Shows what colcon has finished, and how far CMake is, in steps of 20 %."""
+    last = 0
+
+    def show(line: str) -> str | None:
+        nonlocal last
+        if line.startswith(("Finish", "Failed")):
+            return line.rstrip()
+        found = re.match(r"\[ *(\d+)%\]", line)
+        if not found or int(found[1]) < last + 20:
+            return None
+        last = int(found[1]) // 20 * 20
+        return f"{last} %"
+
+    return show
 
 
 def build_interfaces(distro: str | None) -> None:

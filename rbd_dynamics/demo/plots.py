@@ -16,7 +16,7 @@ from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.tracking import Run
 from rbd_dynamics.example_robots import robots, shares
-from rbd_dynamics.picture_style import COLORS, GREY, NORMAL, STYLE, new_figure
+from rbd_dynamics.picture_style import COLORS, NORMAL, STYLE, new_figure
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder, scene_of
 from rbd_dynamics.scene.on_paper import View, draw_robot, triangles_of
@@ -101,7 +101,9 @@ def plot_torques(run: Run, times: Array, planned: Array, limits: Array, path: Pa
             _time_axis(axis, k, times)
             axis.set_title(f"{short_name(ARM[k])}, limit {limits[k]:g} N m")
         axis, places = panels[-1], np.arange(len(ARM))
-        axis.bar(places - 0.2, 100.0 * np.abs(planned).max(axis=0) / limits, 0.4, color=GREY)
+        axis.bar(
+            places - 0.2, 100.0 * np.abs(planned).max(axis=0) / limits, 0.36, color="none", edgecolor="black", ls="--"
+        )  # as the lines of the other panels
         axis.bar(places + 0.2, 100.0 * np.abs(run.applied).max(axis=0) / limits, 0.4, color=COLORS[2])
         axis.axhline(100.0, color=COLORS[0], linewidth=1.0)
         axis.set_title("largest share of the limit, %")
@@ -113,19 +115,19 @@ def plot_pressing(times: Array, path: Array, wanted: Array, force: Array, comman
     """Path (N, 2) of the tool in m, and force (N,) on the table."""
     with rc_context(STYLE):
         figure = new_figure(4.6)
-        figure.suptitle("A circle on a table, pressed with a wanted force", x=0.01, ha="left", fontweight="bold")
+        figure.suptitle("A circle on a table, pressed with a desired force", x=0.01, ha="left", fontweight="bold")
         grid = figure.add_gridspec(3, 2, height_ratios=(1.5, 1.5, 2.0))
         left, middle, right = (figure.add_subplot(place) for place in (grid[:2, 0], grid[:2, 1], grid[2, :]))
         left.plot(*(1e3 * path.T), color=COLORS[2], linewidth=1.4)
         left.plot(*(1e3 * wanted.T), color="black", linewidth=0.8, linestyle=DASHED)
         left.set_aspect("equal")
-        left.set_title("path, mm; dashed: wanted")
+        left.set_title("path, mm; dashed: desired")
         middle.plot(times, 1e3 * np.linalg.norm(path - wanted, axis=1), color=COLORS[2], linewidth=1.2)
         middle.set_title("distance from it, mm")
         right.plot(times, force, color=COLORS[2], linewidth=1.0)
         right.axhline(commanded, color="black", linewidth=0.8, linestyle=DASHED)
         right.set_ylim(0.0, 1.5 * commanded)
-        right.set_title("normal force, N; dashed: wanted")
+        right.set_title("normal force, N; dashed: desired")
         for axis in (middle, right):
             axis.set_xlabel("time, s")
             axis.set_xlim(times[0], times[-1])

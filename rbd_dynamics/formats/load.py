@@ -107,7 +107,8 @@ def check(source: Any, *, strict: bool = False) -> list[Finding]:
         try:
             model = load(read.content if read.path is None else read.path)
         except ModelError as error:
-            return list(error.findings) or [Finding("error", read.where, str(error).removeprefix(f"{read.where}: "))]
+            wrong = str(error).removeprefix(read.where).lstrip(": ")
+            return list(error.findings) or [Finding("error", read.where, wrong)]
     told = [Finding("warning", read.where, str(each.message)) for each in caught]
     return [*told, *preflight(model, strict=strict)]
 

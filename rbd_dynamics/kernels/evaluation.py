@@ -305,7 +305,8 @@ def _sample(sample: int, lead: Shape) -> str:
 def check_outputs(name: str, out: Any, count: int) -> None:
     """Raise ValueError where `out` are not so many arrays, or where two of them share memory."""
     if not isinstance(out, (tuple, list)) or len(out) != count:
-        got = str(len(out)) if isinstance(out, (tuple, list)) else type(out).__name__
+        several = isinstance(out, (tuple, list)) and count > 1
+        got = str(len(out)) if several else f"a {type(out).__name__}"
         raise ValueError(f"{name}: out must be {f'{count} arrays' if count > 1 else 'an array'}, got {got}")
     for k in range(1, count):
         for other in range(k):

@@ -67,9 +67,13 @@ def assemble(
         [JointDescription(joint.name, joint.kind.name, "", joint.name, mimic=joint.mimic) for joint in joints],
     )
     for joint in joints:
-        wrong = inconsistency(joint.kind, joint.limits.lower, joint.limits.upper)
+        where = f"joint {joint.name!r}: {type(joint.kind).__qualname__}"
+        try:
+            wrong = inconsistency(joint.kind, joint.limits.lower, joint.limits.upper)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error.__cause__
         if wrong:
-            raise ModelError(f"joint {joint.name!r}: {type(joint.kind).__qualname__}: {wrong}")
+            raise ModelError(f"{where}: {wrong}")
     mimics = resolve_mimics(description, findings, {joint.name for joint in joints if joint.kind.is_coordinate})
     check_inertials(description, findings)
     findings.raise_errors()

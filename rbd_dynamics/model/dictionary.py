@@ -77,7 +77,7 @@ def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
     except YamlError as error:
         raise ModelError(str(error)) from None
     if not isinstance(data, dict):
-        raise ModelError(f"{where} holds no model: expected `format: {FORMAT}` and what follows it")
+        raise ModelError(f"{where} holds no model: neither XML, which begins with <, nor YAML with `format: {FORMAT}`")
     return model_from_dict(data, strict=strict)
 
 

@@ -108,7 +108,8 @@ class ManagedNode(TunableNode[P, E]):
                 self._configure_with(self.params.robot_description)
             else:
                 self._listen_to_descriptions()
-                self.get_logger().info("waiting for robot_description")
+                topic = self.resolve_topic_name("robot_description")
+                self.get_logger().info(f"waiting for robot_description: on topic {topic}, or as the parameter")
             self.open()
             self.every(POLL_PERIOD, self.poll)
             self.configured = True

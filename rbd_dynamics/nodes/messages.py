@@ -57,4 +57,5 @@ def staleness(stamp: int, now: int, timeout: float) -> str:
     if not stamp or not timeout or abs(now - stamp) <= timeout * SECOND:
         return ""
     which = "old" if now > stamp else "in the future"
-    return f"stale joint state: its stamp is more than {timeout:g} s {which}: is use_sim_time right?"
+    doubt = "is use_sim_time right, and the machine fast enough?"
+    return f"stale joint state: its stamp is more than {timeout:g} s {which}: {doubt}"

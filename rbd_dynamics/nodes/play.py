@@ -42,7 +42,9 @@ def play(path: str | os.PathLike[str], topic: str, *, patience: float = 10.0) ->
         end = time.monotonic() + patience
         while not publisher.get_subscription_count():
             if time.monotonic() > end:
-                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {publisher.topic_name}")
+                others = _topics(node)
+                hint = f"; subscribed are {', '.join(others)}" if others else ": is the node running?"
+                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {publisher.topic_name}{hint}")
             time.sleep(LOOK_PERIOD)
         publisher.publish(trajectory_message(waypoints))
         if not publisher.wait_for_all_acked(Duration(seconds=patience)):
@@ -61,6 +63,12 @@ def trajectory_message(waypoints: Waypoints) -> JointTrajectory:
         point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(seconds * SECOND), SECOND)
         message.points.append(point)
     return message
+
+
+def _topics(node: Node) -> list[str]:
+    """Those of trajectories that somebody subscribes to."""
+    kind = "trajectory_msgs/msg/JointTrajectory"
+    return [name for name, kinds in node.get_topic_names_and_types() if kind in kinds and node.count_subscribers(name)]
 
 
 @contextmanager

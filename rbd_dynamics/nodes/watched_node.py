@@ -62,7 +62,7 @@ class WatchedNode(CommandingNode[P, T]):
         self._implausible += implausible
         if implausible and self.active and self._implausible == self.params.most_refused:
             self._ended = f"the control has ended: {self._implausible} implausible joint states in a row; {problem}"
-            self.get_logger().fatal(self._ended)
+            self.get_logger().fatal(f"{self._ended}; no torques until the node is activated again")
             self.fall_silent(self._ended)
             self.trigger_deactivate()
             self.active = False  # whatever became of the transition

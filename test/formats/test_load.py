@@ -190,3 +190,11 @@ def test_a_check_is_for_every_format(form, tmp_path):
     rbd.save_yaml(model, path) if text is None else path.write_text(text)
     severities = [finding.severity for finding in check(str(path))]
     assert severities.count("error") == (1 if form == "wrong" else 0)
+
+
+def test_what_is_no_description_at_all_is_told_once_with_what_is_expected(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text("hello")
+    (finding,) = check(str(path))
+    assert finding.element == f"file {path}"
+    assert finding.message.startswith("holds no model: neither XML, which begins with <, nor YAML")

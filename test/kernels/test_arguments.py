@@ -265,7 +265,7 @@ def test_a_tensor_elsewhere_is_an_error_by_name(robot):
         robot.inverse_dynamics(q, Elsewhere(v), a)
     with pytest.raises(ValueError, match="inverse_dynamics: out: the tensor is on device cuda:0"):
         robot.inverse_dynamics(q, v, a, out=Elsewhere(a))
-    with pytest.raises(ValueError, match="inverse_dynamics: out must be an array, got 5"):
+    with pytest.raises(ValueError, match="inverse_dynamics: out must be an array, got a list"):
         robot.inverse_dynamics(q, v, a, out=a.tolist())
 
 

@@ -6,6 +6,7 @@ Every quantity is checked against simpler ones, down to the poses, whose differe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -55,6 +56,7 @@ from rbd_dynamics.simulation.integrators import RungeKutta4
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import sin, sqrt
 from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.so3 import rotation_about
 
 Array = NDArray[np.float64]
 
@@ -1165,6 +1167,32 @@ def test_a_kind_that_contradicts_itself_is_refused(wrong, message):
                 builder.build()
         else:
             builder.build()
+
+
+def posed(turn: Any, place: Any) -> Any:
+    return lambda self, q: Transform(turn(q), place(q))
+
+
+def turn(q: Any) -> Any:
+    return (rotation_about((0.0, 0.0, 1.0), q[0]),)
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        (JointKind.transform, "gives no `transform`"),
+        (posed(turn, lambda q: (math.sin(q[0]), 0.0, 0.0)), "not Jet; `transform` gets"),
+        (posed(turn, lambda q: (np.sin(q[0]), 0.0, 0.0)), "those of math and numpy"),
+        (posed(lambda q: turn(q)[0], lambda q: (0.0, 0.0, 0.0)), r"returns Transform\(\(rotation,\)"),
+        (posed(lambda q: turn([q]), lambda q: (0.0, 0.0, 0.0)), "q as a sequence"),
+    ],
+)
+def test_a_pose_that_cannot_be_computed_is_refused_with_what_is_expected(transform, message):
+    builder = ModelBuilder()
+    builder.add_body("link", None, type("Own", (JointKind,), {"transform": transform})(), joint_name="own", mass=1.0)
+    with pytest.raises(ModelError, match=f"joint 'own': Own: .*{message}") as error:
+        builder.build()
+    assert error.value.__cause__ is not None
 
 
 def test_a_kind_without_a_name_computes_but_is_not_written_down():

@@ -79,6 +79,18 @@ def test_what_is_sent_is_what_the_file_says(ros, tmp_path):
     assert times == [(2, 500_000_000), (3, 1)]
 
 
+def test_a_topic_that_nobody_listens_to_is_told_with_those_that_somebody_does(ros, tmp_path):
+    from trajectory_msgs.msg import JointTrajectory
+
+    path = tmp_path / "motion.yaml"
+    path.write_text("joint_names: [a]\npoints: [{positions: [0.0], time_from_start: {sec: 1}}]\n")
+    subscription = ros.node.create_subscription(JointTrajectory, "heard", lambda message: None, 10)
+    _, errors = (played := begin(path, "--topic", "herd", "--patience", "3")).communicate(timeout=PATIENCE)
+    ros.destroy(lambda: ros.node.destroy_subscription(subscription))
+    assert played.returncode == 2 and "in vain for a subscriber of /herd; subscribed are" in errors
+    assert "/heard" in errors
+
+
 @pytest.mark.parametrize(
     ("text", "topic", "reason"),
     [

@@ -313,6 +313,7 @@ def test_periods_follow_each_other(robot):
         ("joint_names: [a]\npoints: 3", "points must be a list"),
         ("joint_names: [1]\npoints: []", "joint_names must be texts"),
         ("joint_names: [a]\npoints: [{positions: [0]}]", "point 0 must have time_from_start"),
+        ("joint_names: [a]\npoints: [{time_from_start: 1}]", "as in time_from_start: {sec: 1, nanosec: 0}; got"),
         ("joint_names: [a]\npoints: [{positions: [x], time_from_start: {sec: 1}}]", "positions has 'x'"),
         ("joint_names: [a]\npoints: [{positions: [.nan], time_from_start: {sec: 1}}]", "joint 'a' has the value nan"),
         ("joint_names: [a, b]\npoints: [{positions: [1], time_from_start: {sec: 1}}]", "1 positions for 2 joints"),

@@ -249,6 +249,27 @@ def test_a_recording_too_short_is_not_explained():
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+def test_friction_of_a_joint_that_moves_once_is_no_contact():
+    """Seen: a robot at rest that moved for some seconds of a minute, and "contact 100 %" of its friction."""
+    robot = robot_of("arm")
+    stamps, numbers = measured(robot.model, 0, 40.0)
+    period = 1e-9 * float(stamps[1] - stamps[0])
+    here = np.arange(len(stamps)) * period
+    bump = np.where(abs(here - 22.5) < 2.0, np.cos(np.pi * (here - 22.5) / 4.0) ** 4, 0.0)[:, None]
+    q = bump * np.linspace(0.8, 0.5, robot.model.nv)
+    v = np.gradient(q, period, axis=0)
+    rubbing = Robot(with_friction(robot.model)[0], friction=True)
+    numbers[:, 0], numbers[:, 1] = q, v
+    numbers[:, 2] = rubbing.inverse_dynamics(q, v, np.gradient(v, period, axis=0))
+    diagnosis = Diagnosis(Preparation(robot, LOW_PASS, Settings().terms), robot.model.joint_names, velocities=())
+    for part in segments_of(stamps, numbers):
+        diagnosis.add(part)
+    found = diagnosis.results()
+    assert found.signals == () and all(joint.main == "none" and np.isnan(joint.left) for joint in found.joints)
+    poor = SimpleNamespace(name=found.joints[0].joint, nrmse=0.8, rmse=1.0, measured_rms=20.0)
+    assert sayings(found, [poor])[0].endswith("why cannot be told: it moves for too little of the recording")
+
+
 # --- what follows for the rest of a replay ------------------------------------------------------------------------
 
 

@@ -193,7 +193,8 @@ class JointKind(OpenKind):
 
     @classmethod
     def unknown_type(cls, name: Any, known: Sequence[str]) -> str:
-        return f"unknown joint type {excerpt(name)}; known: {', '.join(known)}"
+        own = "a kind of your own is known once its file has been imported"
+        return f"unknown joint type {excerpt(name)}; known: {', '.join(known)} ({own})"
 
     @classmethod
     def unknown_field(cls, key: Any, known: Sequence[str]) -> str:

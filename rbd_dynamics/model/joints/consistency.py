@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints.base import Array, JointKind
 from rbd_dynamics.spatial.arrays import pose_array
 from rbd_dynamics.spatial.jets import moving, rate_of
@@ -14,9 +15,26 @@ from rbd_dynamics.spatial.jets import moving, rate_of
 #: relative to the largest entry: of exact derivatives, and of differences over STEP
 EXACT, DIFFERENCE, STEP = 1e-9, 1e-5, 1e-4
 
+_EXPECTED = (
+    "`transform` gets q as a sequence, uses sin, cos, ... of rbd_dynamics.spatial.scalar (those of math and numpy "
+    "take plain numbers only), and returns Transform((rotation,), (x, y, z))"
+)
+
 
 def inconsistency(kind: JointKind, lower: float = -np.inf, upper: float = np.inf) -> str:
-    """What does not belong together at a random configuration within the limits; "" if everything does."""
+    """What does not belong together at a random configuration within the limits; "" if everything does.
+
+    Raises ModelError with the cause where a part cannot be computed at all.
+    """
+    try:
+        return _contradiction(kind, lower, upper)
+    except NotImplementedError as error:
+        raise ModelError("it gives no `transform`, the pose T(q)") from error
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelError(f"{error}; {_EXPECTED}") from error
+
+
+def _contradiction(kind: JointKind, lower: float, upper: float) -> str:
     rng = np.random.default_rng(1)
     q, v = kind.random(rng, lower, upper), rng.uniform(0.5, 1.0, kind.nv)
     at, speeds = q.tolist(), v.tolist()

@@ -48,7 +48,7 @@ def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -
     urdf, _ = description_of(options.urdf, source)
     text = urdf if urdf is not None else Recording(recording).robot_description(robot=options.robot)
     if text is None:
-        raise ValueError(f"{recording} has no robot_description in it: give a URDF")
+        raise ValueError(f"{recording} has no robot_description in it: give a URDF with --urdf")
     return robot_of(text, tuple(sorted(dict(options.lock).items())), options.gravity and tuple(options.gravity))[0]
 
 

@@ -32,6 +32,7 @@ NEEDED = 1.1  # times as much must be left without a cause, once there are other
 MATERIAL = 0.005  # of the torque: a smaller residual needs no cause
 MOST_CONTACT = 0.3  # of the stretches; what is everywhere is no contact
 LEAST_CONTRAST = 10.0  # of the mean square in contact, to that elsewhere
+ONCE = 0.99  # of the motion, and of the residual: if one stretch has more, the others say nothing about it
 OFFSET, COULOMB, VISCOUS, MODEL, LOAD = 0, 1, 2, 3, 4  # columns
 
 
@@ -140,6 +141,8 @@ def explain(case: Case, *, without: Sequence[Name] = ()) -> tuple[list[Step], fl
     torque = float(total[-1, -1])
     if before is None or len(case.stretches) < 4 or not before.sum() > MATERIAL**2 * torque:
         return [], 1.0 if before is not None and len(case.stretches) >= 4 else np.nan
+    if _moves_once(case, before):
+        return [], np.nan
     chosen: list[Name] = []
     current = before
     while not chosen or chosen[-1] != "contact":
@@ -159,6 +162,13 @@ def explain(case: Case, *, without: Sequence[Name] = ()) -> tuple[list[Step], fl
         chosen.append(name)
         current = tried[name]
     return _shares(case, _needed(case, chosen), before)
+
+
+def _moves_once(case: Case, before: Array) -> bool:
+    """Whether a joint moves in one stretch only, which has all of the residual: friction there looks like contact."""
+    moved = case.stretches[:, COULOMB, COULOMB]
+    where = int(np.argmax(moved))
+    return bool(moved[where] > ONCE * moved.sum() and before[where] > ONCE * before.sum())
 
 
 def explanation(case: Case) -> tuple[list[Step], float]:

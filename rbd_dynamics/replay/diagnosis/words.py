@@ -63,7 +63,7 @@ def _rest(found: JointDiagnosis | None) -> str:
     if found is None:
         return ""
     if not found.left <= 1.0:
-        return "; why cannot be told"
+        return "; why cannot be told: it moves for too little of the recording"
     if not found.causes:
         return "; none of offset, scale, friction, delay, load or contact explains the rest"
     parts = [f"{WORDS[cause.name]} ({100 * cause.share:.0f} %)" for cause in found.causes if cause.share >= 0.05]

@@ -54,7 +54,8 @@ def _rounded(row: list[float]) -> list[float]:
 
 def _point(number: int, content: Any) -> Point:
     if not isinstance(content, dict) or not isinstance(content.get("time_from_start"), dict):
-        raise TrajectoryError(f"point {number} must have time_from_start, got {excerpt(content)}")
+        expected = "time_from_start: {sec: 1, nanosec: 0}"
+        raise TrajectoryError(f"point {number} must have time_from_start, as in {expected}; got {excerpt(content)}")
     time = content["time_from_start"]
     seconds, rest = (_number(number, name, time.get(name, 0)) for name in ("sec", "nanosec"))
     rows = [[_number(number, name, x) for x in _list(content, name, ())] for name in FIELDS]

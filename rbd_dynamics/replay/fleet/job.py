@@ -146,7 +146,7 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     of = {"near": job.settings.topic, "robot": job.settings.robot}
     text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:
-        raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF")
+        raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF with --urdf")
     robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity)
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
