@@ -5,8 +5,9 @@
 # generate when a listed directory does not exist. At the end of each directory this drops those that do not.
 # Where all directories exist, as on an ordinary ROS 2 installation, it changes nothing.
 #
-# Each interface becomes ten small files that all include the same large headers. The C++ of each library is compiled as
-# one file, in half of the time; so is C, except where its files have static names in common.
+# Each interface of this project becomes ten small files that all include the same large headers. Those of a library are
+# compiled as one file, in half of the time. Not everywhere: C of descriptions has static names in common, and the templates of
+# introspection in C++ must not be used before they are specialised.
 
 if(NOT CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
   return()
@@ -33,9 +34,12 @@ function(_rbd_drop_missing_include_dirs)
 endfunction()
 
 function(_rbd_compile_type_support_at_once)
+  if(NOT PROJECT_NAME STREQUAL "rbd_dynamics_interfaces")
+    return()
+  endif()
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
-    if(target MATCHES "__rosidl_typesupport_(fastrtps_|introspection_)?(c|cpp)$" AND NOT target MATCHES "_s__")
+    if(target MATCHES "interfaces__rosidl_typesupport_(fastrtps_c|fastrtps_cpp|introspection_c|c|cpp)$")
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 100)
       target_compile_options(${target} PRIVATE -Wno-redundant-decls)
     endif()
