@@ -141,9 +141,10 @@ def test_parameters_of_another_law_wait_for_it(ros):
             wait_until(lambda: np.abs(talk.efforts[-1].effort - still).max() > 0.1, "a spring that pulls")
             sprung = np.array(talk.efforts[-1].effort)
             talk.describe(HEAVY)
-            at_work(node)
+            first = at_work(node)
             (done,) = ros.set_parameters(node.name, law="operational_space")
             assert done.successful, done.reason
+            wait_until(lambda: workers(node) not in ([], [first]), "another worker")
             (done,) = ros.set_parameters(node.name, stiffness=[100.0])
             assert done.successful, done.reason
             talk.goes_on()
