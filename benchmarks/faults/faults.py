@@ -25,6 +25,7 @@ from benchmarks.faults.sender import OTHER
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service
 ATTEMPTS = 10  # to set a parameter back
+SETTLING = 0.3  # s after a clean-up, until its memory is looked at
 CONFIGURED = 60.0  # s for a configuration, which may have to compile
 
 
@@ -91,7 +92,7 @@ class Faults:
     """All faults of one node.
 
     tell: kind and value of an event for the judge, see `Judge.event`. parameters: at the start, by name.
-    shortest_life: s that a process lives at least, so that its memory can be watched.
+    long_life: s that every other process lives at least, by chance, so that its memory can be watched.
     judged: parameters of which the judge is told.
     """
 
@@ -100,18 +101,18 @@ class Faults:
 
     def __init__(
         self, kind: str, client: Client, process: Any, motion: Motion, control: Any, cache: Path, rng: random.Random,
-        tell: Callable[[str, Any], None], *, parameters: Mapping[str, Any], shortest_life: float = 0.0,
+        tell: Callable[[str, Any], None], *, parameters: Mapping[str, Any], long_life: float = 0.0,
     ) -> None:  # fmt: skip
         self.kind, self.client, self.process, self.motion, self.control = kind, client, process, motion, control
         self.cache, self.rng, self._tell = cache, rng, tell
-        self._start, self._parameters, self._shortest_life = parameters, dict(parameters), shortest_life
+        self._start, self._parameters, self._long_life = parameters, dict(parameters), long_life
         self.done: dict[str, int] = {}
         self.notes: list[str] = []
-        self._loaded = False
+        self._loaded, self._shortest_life = False, long_life
         self._all: Weighted = [
             (self.hostile_state, 12.0), (self.hostile_wish, 5.0), (self.flood, 1.0), (self.stopped, 2.0),
             (self.silence, 1.5), (self.another_description, 1.5), (self.malformed_description, 2.0), (self.load, 2.0),
-            (self.absurd_load, 2.0), (self.absurd_parameters, 3.0), (self.deactivated, 1.0), (self.cleaned_up, 0.4),
+            (self.absurd_load, 2.0), (self.absurd_parameters, 3.0), (self.deactivated, 1.0), (self.cleaned_up, 1.0),
             (self.broken_cache, 1.5), (self.full_disk, 0.7), (self.ended, 0.25), (self.killed, 0.25), *self.own(),
         ]  # fmt: skip
 
@@ -390,8 +391,10 @@ class Faults:
     def cleaned_up(self) -> None:
         begin = self._begins()
         self.tell("unsettled")
-        for number in (4, 2):
-            self._transition(number)
+        self._transition(4)
+        if self._transition(2):
+            time.sleep(SETTLING)
+            self.process.measure(settled=True)
         for _ in range(2):  # a description that fails here is set back
             if self._transition(1, CONFIGURED):
                 break
@@ -450,6 +453,7 @@ class Faults:
         if number == signal.SIGTERM and code != 0:
             self.notes.append(f"exit code {code} at SIGTERM")
         self._parameters = dict(self._start)
+        self._shortest_life = self.rng.choice((0.0, self._long_life))
         self.process.start()
         self.process.wait_until_active()
         self._excused(begin, 2.0)

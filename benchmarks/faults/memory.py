@@ -3,6 +3,10 @@
 
 Private memory (RssAnon) counts: what is mapped of files is the system's, and shared. LLVM, which a process loads when
 it has to compile because no kernel can be kept on the disk, is loaded once: what is larger by it is no growth.
+
+The middleware keeps a buffer as large as the largest message for each place of a queue, for as long as there is that
+queue: 40 MB come and go with trajectories of 100,000 points. So what grows is told by samples of a node that is
+settled: without its queues, as after a clean-up.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import numpy as np
 
 WARM_UP = 60.0  # s
 LONG = 180.0  # s: of lives that count
-ENOUGH = 3  # such lives: what fills once, as the places of a queue do, may fill late in one of them
+ENOUGH = 3  # such lives, as what fills once may fill late in one of them; and samples of each part of a life
 FLAT = 2.0  # MB by which the last third of a life is larger than the one before, in the median
 
 
@@ -24,6 +28,7 @@ class Sample(NamedTuple):
     age: float  # s
     private: float  # MB
     compiler: bool  # LLVM is loaded
+    settled: bool = True  # it has no queues that large messages may fill
 
 
 class Memory:
@@ -43,13 +48,13 @@ class Memory:
         """Of the present process, s."""
         return time.monotonic() - self._begin
 
-    def measure(self, pid: int) -> None:
+    def measure(self, pid: int, settled: bool = True) -> None:
         with contextlib.suppress(OSError, StopIteration):
             folder = self._proc / str(pid)
             lines = (folder / "status").read_text().splitlines()
             kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
             compiler = "libllvmlite" in (folder / "maps").read_text()
-            self.lives[-1].append(Sample(self.age, kilobytes / 1024.0, compiler))
+            self.lives[-1].append(Sample(self.age, kilobytes / 1024.0, compiler, settled))
 
     def growths(self) -> list[float]:
         """MB, of each life of at least `LONG`: the median of its last third less that of the one before."""
@@ -60,7 +65,7 @@ class Memory:
                 third = rows[-1, 0] / 3.0
                 last = rows[rows[:, 0] >= 2.0 * third, 1]
                 before = rows[(rows[:, 0] >= third) & (rows[:, 0] < 2.0 * third), 1]
-                if len(last) and len(before):
+                if min(len(last), len(before)) >= ENOUGH:
                     found.append(float(np.median(last) - np.median(before)))
         return found
 
@@ -83,7 +88,8 @@ class Memory:
 
 
 def _levelled(life: list[Sample]) -> np.ndarray:
-    """(age, MB) without the step at which LLVM was loaded."""
+    """(age, MB) of the settled node, without the step at which LLVM was loaded."""
+    life = [sample for sample in life if sample.settled]
     rows = np.array([(sample.age, sample.private) for sample in life]).reshape(-1, 2)
     for k in range(1, len(life)):
         if life[k].compiler and not life[k - 1].compiler:

@@ -319,7 +319,7 @@ def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
 
 
 def _watched(*lives):
-    """The memory of a node whose lives are (private MB, LLVM loaded) every 10 s."""
+    """The memory of a node whose lives are (private MB, LLVM loaded[, settled]) every 10 s."""
     from benchmarks.faults.memory import Memory, Sample
 
     memory = Memory()
@@ -331,6 +331,8 @@ FLAT = [(60.0 + 0.1 * (k % 3), False) for k in range(30)]
 LEAKING = [(60.0 + 0.15 * k, False) for k in range(60)]
 FILLED_ONCE = [(60.0 + 20.0 * (k > 20), False) for k in range(30)]
 COMPILING = [(60.0 + 40.0 * (k > 20), k > 20) for k in range(30)]
+FULL_QUEUES = [(60.0 + 40.0 * (k > 20 and k % 2), False, k % 2 == 0) for k in range(60)]
+SELDOM_SETTLED = [(60.0, False, k % 10 == 0) for k in range(60)]
 
 
 @pytest.mark.parametrize(
@@ -343,6 +345,8 @@ COMPILING = [(60.0 + 40.0 * (k > 20), k > 20) for k in range(30)]
         ([FLAT, FILLED_ONCE, FLAT], True),
         ([FILLED_ONCE] * 3, False),
         ([COMPILING] * 3, True),
+        ([FULL_QUEUES] * 3, True),
+        ([SELDOM_SETTLED] * 3, None),
     ],
 )
 def test_memory_that_grows_is_told_from_what_fills_once(lives, flat):
