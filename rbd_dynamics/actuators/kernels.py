@@ -10,9 +10,9 @@ from rbd_dynamics.algorithms import elastic_joints
 from rbd_dynamics.algorithms.elastic_joints import Drives
 from rbd_dynamics.compiler.program import Argument
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
-from rbd_dynamics.kernels.entry import flat
 from rbd_dynamics.kernels.inputs import Inputs, Vector
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.row_sweeps import flat
 
 
 class Entry(NamedTuple):

@@ -18,6 +18,7 @@ from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
 from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, flat, terms_of
 from rbd_dynamics.spatial.scalar import Scalar, dot, where
 from rbd_dynamics.spatial.se3 import Vec6, dot6
 
@@ -45,10 +46,10 @@ def forward_dynamics_derivatives(
     tau: Sequence[Scalar],
     f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
-) -> tuple[Matrix, Matrix, Matrix]:
+) -> Unfinished:
     """d qdd / dq, d qdd / dv and d qdd / dtau = M^-1, each (nv, nv)."""
     unused, free = [0.0] * model.nv, [False] * model.nv
-    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, f_ext, friction)[:3]
+    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, f_ext, friction)
 
 
 def hybrid_dynamics_derivatives(
@@ -61,8 +62,11 @@ def hybrid_dynamics_derivatives(
     prescribed: Sequence[Scalar],
     f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
-) -> HybridDerivatives:
-    """Derivatives at the solution of `hybrid_dynamics` with the same arguments."""
+) -> Unfinished:
+    """Derivatives at the solution of `hybrid_dynamics` with the same arguments: `HybridDerivatives`.
+
+    Where no acceleration is prescribed, the first three only.
+    """
     n = range(model.nv)
     free = [where(p, 0.0, 1.0) for p in prescribed]
     at_rest = world_frame(model, inertias, q, v, f_ext=f_ext)
@@ -80,36 +84,27 @@ def hybrid_dynamics_derivatives(
     dq, dv, _ = derivatives_in_world_frame(model, world)
     add_passive_slopes(model, dq, dv, q, v if friction else None)
 
-    def by_state(d: Matrix) -> tuple[Matrix, Matrix]:
-        columns = [factor.solve([-1.0 * free[i] * d[i][k] for i in n]) for k in n]
-        a_dx = [[columns[k][i] for k in n] for i in n]
-        tau_dx = [[where(prescribed[i], d[i][k] + dot(M[i], columns[k]), 0.0) for k in n] for i in n]
-        return a_dx, tau_dx
-
-    # by the input: qdd_v = -M_vv^-1 M_vu, or M_vv^-1; one column each
+    # the sign comes with the last sweep: that is a few operations for all entries
+    up, down = factor.steps(sign=-1.0)
+    accelerations = [[[free[i] * d[i][k] for k in n] for i in n] for d in (dq, dv)]
     if all(p is False for p in prescribed):
-        columns = factor.inverse_matrix()
-    else:
-        columns = [
-            factor.solve([
-                where(prescribed[i], float(i == k), where(prescribed[k], -1.0 * M[i][k], float(i == k)))
-                for i in n
-            ])
+        matrices, sweeps = [*accelerations, factor.inverse_upper(sign=-1.0)], [Sweep(up, 2), Sweep(down, 3)]
+        return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps, symmetric=2)
+
+    # by the input: qdd_v = M_vv^-1 (tau_v - M_vu qdd_u); and tau_u = M_u qdd
+    by_input = [
+        [
+            where(prescribed[i], -float(i == k), where(prescribed[k], M[i][k], -float(i == k)))
             for k in n
-        ]  # fmt: skip
-    a_dinput = [[columns[k][i] for k in n] for i in n]
-    tau_dinput: Matrix = [[0.0] * model.nv for _ in n]
-    for i in n:
-        for k in range(i + 1):
-            # between prescribed coordinates M_uu - M_uv M_vv^-1 M_vu, symmetric; elsewhere the two
-            # blocks M_uv M_vv^-1 and -M_vv^-1 M_vu of the inputs' matrix are each other's transpose
-            both = dot(M[i], columns[k])
-            for row, column in {(i, k), (k, i)}:
-                mixed = where(prescribed[row], -1.0 * a_dinput[column][row], float(row == column))
-                inside = where(prescribed[row], both, 0.0)
-                tau_dinput[row][column] = where(prescribed[column], inside, mixed)
-    (a_dq, tau_dq), (a_dv, tau_dv) = by_state(dq), by_state(dv)
-    return HybridDerivatives(a_dq, a_dv, a_dinput, tau_dq, tau_dv, tau_dinput)
+        ]
+        for i in n
+    ]  # fmt: skip
+    torques = [[[where(prescribed[i], d[i][k], 0.0) for k in n] for i in n] for d in (dq, dv)]
+    given_torque = [[where(prescribed[i], 0.0, 1.0) if i == k else 0.0 for k in n] for i in n]
+    multiply = [Step(len(n) + i, 1.0, terms_of((where(prescribed[i], M[i][k], 0.0), k) for k in n)) for i in n]
+    matrices = [*accelerations, by_input, *torques, given_torque]
+    sweeps = [Sweep(steps, 3) for steps in (up, down, multiply)]
+    return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps)
 
 
 def mass_and_bias(model: Model, world: WorldFrame) -> tuple[Matrix, list[Scalar]]:

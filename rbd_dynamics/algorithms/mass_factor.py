@@ -9,6 +9,7 @@ from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.row_sweeps import Unfinished
 from rbd_dynamics.spatial.scalar import Scalar, sqrt
 
 
@@ -23,6 +24,6 @@ def mass_factor(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scal
     return [[u * root for u, root in zip(row, roots)] for row in factor.U]
 
 
-def mass_matrix_inverse(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> Matrix:
+def mass_matrix_inverse(model: Model, inertias: Sequence[RigidInertia], q: Sequence[Scalar]) -> Unfinished:
     """M^-1 (nv, nv), symmetric."""
     return factorise(mass_matrix(model, inertias, q)).inverse_matrix()

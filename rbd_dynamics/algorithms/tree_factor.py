@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, flat, terms_of
 from rbd_dynamics.spatial.scalar import Scalar, dot, reciprocal, sqrt
 
 Matrix = list[list[Scalar]]
@@ -44,19 +45,23 @@ class TreeFactor(NamedTuple):
                 x[k] = x[k] - self.U[i][k] * x[i]
         return x
 
-    def inverse_matrix(self) -> Matrix:
-        """M^-1 = U^-T D^-1 U^-1, symmetric."""
+    def inverse_upper(self, sign: float = 1.0) -> Matrix:
+        """sign * U^-1, upper triangular."""
+        n = range(len(self.D))
+        columns = [self.solve_upper([sign * (i == k) for i in n]) for k in n]
+        return [[columns[k][i] for k in n] for i in n]
+
+    def steps(self, sign: float = 1.0) -> tuple[list[Step], list[Step]]:
+        """On the rows of X: those that make U^-1 X of it, and those that make sign * M^-1 X of that."""
         n = len(self.D)
-        columns = [self.solve_upper([float(i == k) for i in range(n)]) for k in range(n)]
-        result: Matrix = [[0.0] * n for _ in range(n)]
-        for i in range(n):
-            scaled = [k * x for k, x in zip(self.inverse, columns[i])]
-            for j in range(i + 1):
-                value: Scalar = 0.0
-                for k in range(j + 1):  # U^-1 is upper triangular
-                    value = value + scaled[k] * columns[j][k]
-                result[i][j] = result[j][i] = value
-        return result
+        up = [Step(i, 1.0, terms_of((-1.0 * self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))]
+        down = [Step(k, sign * self.inverse[k], terms_of((-1.0 * self.U[i][k], i) for i in range(k))) for k in range(n)]
+        return [step for step in up if step.terms], down
+
+    def inverse_matrix(self) -> Unfinished:
+        """M^-1 = U^-T D^-1 U^-1, symmetric."""
+        _, down = self.steps()
+        return Unfinished([flat(self.inverse_upper())], 1, [Sweep(down, 1)], symmetric=0)
 
 
 def factorise(M: Sequence[Sequence[Scalar]]) -> TreeFactor:

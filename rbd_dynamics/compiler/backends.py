@@ -20,6 +20,7 @@ from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
 from rbd_dynamics.extras import remedy
+from rbd_dynamics.spatial.row_sweeps import finished
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
@@ -65,12 +66,14 @@ class FunctionKernel:
         ]
         with np.errstate(all="ignore"):
             if samples == 1:
-                results = self._function(*(row[0].tolist() for row in rows))
+                results = finished(self._function(*(row[0].tolist() for row in rows)))
             else:
-                results = self._function(
-                    *(
-                        row[0].tolist() if argument.shared else list(row.T)
-                        for argument, row in zip(self.signature.inputs, rows)
+                results = finished(
+                    self._function(
+                        *(
+                            row[0].tolist() if argument.shared else list(row.T)
+                            for argument, row in zip(self.signature.inputs, rows)
+                        )
                     )
                 )
         finite = True
@@ -113,6 +116,7 @@ def build(backend: Backend, name: str, signature: Signature, function: Function)
             "parts",
             "llvm_arithmetic",
             "llvm_parts",
+            "llvm_rows",
             "llvm_ir",
             "kernel_entry",
             "llvm_machine",
@@ -127,13 +131,14 @@ def _made(
     target: str, suffix: str, name: str, signature: Signature, function: Function, make: Callable[[Program], bytes]
 ) -> bytes:
     """The code of a kernel, from the cache or made now."""
-    digest, program = identify(name, signature, function)
+    rows = suffix == ".o"
+    digest, program = identify(name, signature, function, rows=rows)
     entry = name.partition(":")[0] + suffix
     code = cache.load(entry, f"{target} {digest}")
     if code is None:
         about_to_compile(name)
         if program is None:
-            program = trace(function, signature)
+            program = trace(function, signature, rows=rows)
         if suffix == ".o":
             notice.compiling(name, program.operations)
         code = make(program)

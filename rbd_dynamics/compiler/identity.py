@@ -31,9 +31,9 @@ class Identity(NamedTuple):
     program: Program | None
 
 
-def identify(name: str, signature: Signature, function: Function) -> Identity:
-    """The program that the function is today; traced only where that cannot be told otherwise."""
-    described, key = _described(signature, function)
+def identify(name: str, signature: Signature, function: Function, *, rows: bool) -> Identity:
+    """The program that the function is today; traced only where that cannot be told otherwise. rows: see `trace`."""
+    described, key = _described(signature, function, rows)
     note_name = f"{name.partition(':')[0]}.trace"
     versions: list[tuple[str, list[Part]]] = []
     if described is not None and (note := cache.load(note_name, key)) is not None:
@@ -43,7 +43,7 @@ def identify(name: str, signature: Signature, function: Function) -> Identity:
                 return Identity(digest, None)
     about_to_compile(name)
     recorder = Recorder()
-    program: Program = recorder.run(functools.partial(trace, function, signature))
+    program: Program = recorder.run(functools.partial(trace, function, signature, rows=rows))
     digest = program_digest(program)
     if described is not None:
         try:
@@ -56,7 +56,7 @@ def identify(name: str, signature: Signature, function: Function) -> Identity:
 
 def program_digest(program: Program) -> str:
     """Of its operations and of its signature."""
-    content = repr((program.signature, program.nodes, program.results, program.checks))
+    content = repr((program.signature, program.nodes, program.results, program.checks, program.rows))
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -67,10 +67,10 @@ def compiler_digest(*modules: str) -> str:
     return module_digest(*(f"{room}.{module}" for module in modules))
 
 
-def _described(signature: Signature, function: Function) -> tuple[Description | None, str]:
+def _described(signature: Signature, function: Function, rows: bool) -> tuple[Description | None, str]:
     try:
         described = describe(function)
-        return described, "\0".join((repr(signature), described.text, described_digest(described)))
+        return described, "\0".join((repr(signature), f"rows {rows}", described.text, described_digest(described)))
     except Indescribable as reason:
         _log.debug("a function is traced at every start: %s", reason)
         return None, ""

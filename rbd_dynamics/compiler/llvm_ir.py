@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_dynamics.compiler.llvm_code import Code
-from rbd_dynamics.compiler.llvm_parts import Framed, PartsCode, emit_sum
-from rbd_dynamics.compiler.parts import PART, WHOLE, divided
+from rbd_dynamics.compiler.llvm_parts import Framed, PartsCode, emit_sum, emit_zero
+from rbd_dynamics.compiler.llvm_rows import RowsCode
+from rbd_dynamics.compiler.parts import PART, WHOLE, Layout, Parts, divided
 from rbd_dynamics.compiler.program import Argument, Program
 
 BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE = 1, 2, 4
@@ -52,6 +53,8 @@ class _Function(Framed):
         self.parts: list[str] = []  # functions
         self.outputs: list[list[str]] = []
         self.places: list[list[int]] | None = None
+        self.layout: Layout | None = None
+        self.sweeps: list[str] = []  # calls
 
     def body(self, inputs: Sequence[Sequence[str]]) -> list[str]:
         """All operations. Three values: zero if all is well, else NaN or (the last) positive."""
@@ -64,7 +67,7 @@ class _Function(Framed):
         for index, (opcode, *args) in enumerate(nodes):
             if (opcode, *args) in self.trig:
                 self.values[index] = self.trig[opcode, args[0]]
-        if self.program.operations <= WHOLE:
+        if self.program.operations <= WHOLE and self.program.rows is None:
             self.compute(range(len(nodes)))
             self.outputs = [[self.values[i] for i in result] for result in self.program.results]
             sums, ranges = [x for output in self.outputs for x in output], [self.range_used()]
@@ -81,23 +84,48 @@ class _Function(Framed):
     def _in_parts(self) -> tuple[list[str], list[str], list[str]]:
         """Call one function after the other. Values whose sum is that of the outputs, ranges, what is checked."""
         given = list(self.values)
-        parts = divided(self.program, given, apart=self.lanes == 1, length=PART)
-        self.places = parts.places
-        needed = dict.fromkeys([node for result in self.program.results for node in result] + self.program.checks)
+        single = self.lanes == 1
+        parts = divided(self.program, given, apart=single, length=PART, align=self.width if single else 1)
+        self.places, self.layout = parts.places, parts.layout
+        zeroed = self._zeroed(parts)
+        results = [node for result in self.program.results for node in result]
+        needed = dict.fromkeys([*results, *self.program.checks, *parts.factors])
         constants = [node for node in needed if self.program.nodes[node][0] == "const"]
         self.compute(constants)
         for node in [*given, *constants]:
+            there = parts.outputs if zeroed and self.program.nodes[node] == ("const", 0.0) else 0
             for slot in parts.slots.get(node, ()):
-                self.keep(self.values[node], "%frame", slot)
+                if slot >= there:
+                    self.keep(self.values[node], "%frame", slot)
         code = PartsCode(self, self.NAME, parts)
-        self.allocations.append(f"  %frame = alloca {self.type}, i64 {code.size}, align 64")
+        self.allocations.append(f"  %frame = alloca {self.type}, i64 {code.size + self.width}, align 64")
         self.parts += code.outside
-        self.parts += emit_sum(f"{self.NAME}.sum", parts.outputs, self.lanes, self.width, self.pointer)
-        total = self.let(f"call {self.type} @{self.NAME}.sum({self.frame_pointer} %frame)")
-        return [total], [*code.ranges, self.range_used()], [
+        checked = [
             self.kept("%frame", parts.slots[node][0]) if node in parts.slots else self.values[node]
             for node in self.program.checks
-        ]  # fmt: skip
+        ]
+        self.lines += self.sweeps
+        return self._sum(parts.outputs), [*code.ranges, self.range_used()], checked
+
+    def _sum(self, outputs: int) -> list[str]:
+        """Of the outputs in the frame, unless that is made elsewhere."""
+        return []
+
+    def _zeroed(self, parts: Parts) -> bool:
+        """Whether outputs that are constantly zero are put into the frame by a loop, which comes before all else."""
+        self.lines.append(f"  %numbers = bitcast {self.frame_pointer} %frame to {self.pointer}")
+        zeros = list(range(0, parts.outputs, self.width))  # of a single sample just all
+        if self.program.rows is not None:
+            code = RowsCode(self.NAME, self.program, parts, self.lanes, self.width, self.pointer)
+            self.parts += code.outside
+            self.sweeps = code.calls
+            zeros = zeros if self.lanes == 1 else [place * self.lanes for place in code.zeros]
+        elif self.lanes > 1:
+            return False
+        if zeros:
+            self.parts += emit_zero(f"{self.NAME}.zero", zeros, self.width, self.pointer)
+            self.lines.append(f"  call void @{self.NAME}.zero({self.pointer} %numbers)")
+        return True
 
     def trigonometry(self) -> None:
         """Sines and cosines to compute ahead of the rest, for `trig`; absolute values of their angles for `angles`."""
@@ -110,6 +138,10 @@ class _One(_Function):
 
     def __init__(self, program: Program, width: int, pointer: str) -> None:
         super().__init__(program, 1, width, pointer)
+
+    def _sum(self, outputs: int) -> list[str]:
+        self.parts += emit_sum("one.sum", outputs, self.width, self.pointer)
+        return [self.let(f"call double @one.sum({self.pointer} %frame)")]
 
     def emit(self) -> list[str]:
         signature = self.program.signature
@@ -127,7 +159,7 @@ class _One(_Function):
             for k, value in enumerate(values):
                 self.store(value, f"%out.{argument.name}", k)
         for k, (argument, places) in enumerate(zip(signature.outputs, self.places or ())):
-            self._copy(k, argument, places[0] if places else 0)
+            self._copy(k, argument, places)
         return [
             *self.parts,
             f"define i32 @one({', '.join(names)}) {{",
@@ -156,18 +188,25 @@ class _One(_Function):
             "}",
         ]
 
-    def _copy(self, k: int, argument: Argument, place: int) -> None:
-        """An output from the frame, where its elements are in order."""
-        last, vector = argument.size - self.width, f"<{self.width} x double>"
+    def _copy(self, k: int, argument: Argument, places: Sequence[int]) -> None:
+        """An output from the frame, where its elements are in order, or those of each row are."""
+        length, stride = argument.size, 0
+        if self.layout is not None:
+            length, stride = argument.shape[-1], self.layout.rows[1]
+        last, vector = length - self.width, f"<{self.width} x double>"
         if last < 0:
-            for element in range(argument.size):
-                self.store(self.kept("%frame", place + element), f"%out.{argument.name}", element)
+            for element, place in enumerate(places):
+                self.store(self.kept("%frame", place), f"%out.{argument.name}", element)
             return
         vector_pointer = "ptr" if self.pointer == "ptr" else f"{vector}*"
-        self.lines += [f"  br label %before{k}", f"before{k}:", f"  br label %copy{k}", f"copy{k}:"]
-        self.lines.append(f"  %i{k} = phi i64 [ 0, %before{k} ], [ %i.next{k}, %copy{k} ]")
+        self.lines += [f"  br label %before{k}", f"before{k}:", f"  br label %row{k}", f"row{k}:"]
+        self.lines.append(f"  %r{k} = phi i64 [ 0, %before{k} ], [ %r.next{k}, %end{k} ]")
+        source = self.let(f"add i64 {self.let(f'mul i64 %r{k}, {stride}')}, {places[0]}")
+        target = self.let(f"mul i64 %r{k}, {length}")
+        self.lines += [f"  br label %copy{k}", f"copy{k}:"]
+        self.lines.append(f"  %i{k} = phi i64 [ 0, %row{k} ], [ %i.next{k}, %copy{k} ]")
         ends = []
-        for base, first in (("%frame", place), (f"%out.{argument.name}", 0)):
+        for base, first in (("%frame", source), (f"%out.{argument.name}", target)):
             index = self.let(f"add i64 %i{k}, {first}")
             at = self.let(f"getelementptr double, {self.pointer} {base}, i64 {index}")
             ends.append(self.let(f"bitcast {self.pointer} {at} to {vector_pointer}"))
@@ -179,7 +218,11 @@ class _One(_Function):
             # the last block ends with the last element, and may do some of the one before again
             f"  %i.next{k} = select i1 {beyond}, i64 {last}, i64 {after}",
             f"  %i.more{k} = icmp slt i64 %i{k}, {last}",
-            f"  br i1 %i.more{k}, label %copy{k}, label %copied{k}",
+            f"  br i1 %i.more{k}, label %copy{k}, label %end{k}",
+            f"end{k}:",
+            f"  %r.next{k} = add i64 %r{k}, 1",
+            f"  %r.more{k} = icmp slt i64 %r.next{k}, {argument.size // length}",
+            f"  br i1 %r.more{k}, label %row{k}, label %copied{k}",
             f"copied{k}:",
         ]
 
@@ -213,6 +256,7 @@ class _Many(_Function):
     def __init__(self, program: Program, width: int, pointer: str) -> None:
         super().__init__(program, width, width, pointer)
         self.tables: list[str] = []
+        self.scattered: list[str] = []  # sums of what was scattered, of each lane or of any
 
     def emit(self) -> list[str]:
         signature, vector = self.program.signature, self.type
@@ -254,6 +298,9 @@ class _Many(_Function):
             else:
                 self.lines += [f"scatter{k}:", f"  br label %scatter{k + 1}"]
         self.lines.append(f"scatter{len(tiles)}:")
+        if self.places is not None:
+            total = self.total(self.scattered)
+            sums[1] = self.op("fadd", sums[1], self.op("fsub", total, total))
         loop, self.lines = self.lines, []
 
         flags = []
@@ -322,6 +369,8 @@ class _Many(_Function):
         table = self._table(k, places)
         self.lines += [f"scatter{k}:", f"  br label %each{k}", f"each{k}:"]
         self.lines.append(f"  %e{k} = phi i64 [ 0, %scatter{k} ], [ %e.next{k}, %each{k} ]")
+        zero = self.number(0.0)
+        self.lines.append(f"  %sum{k} = phi {self.type} [ {zero}, %scatter{k} ], [ %sum.next{k}, %each{k} ]")
         vector_pointer = "ptr" if self.pointer == "ptr" else f"{self.type}*"
         base = self.let(f"bitcast {self.pointer} {tile} to {vector_pointer}")
         rows = []
@@ -331,6 +380,8 @@ class _Many(_Function):
                 place = self._looked_up(table, len(places), place)
             at = self.let(f"getelementptr {self.type}, {vector_pointer} {base}, i64 {place}")
             rows.append(self.let(f"load {self.type}, {vector_pointer} {at}, align 64"))
+        self.lines.append(f"  %sum.next{k} = fadd {self.type} %sum{k}, {self.total(rows)}")
+        self.scattered.append(f"%sum.next{k}")
         for row, offset in zip(self._transposed(rows), offsets):
             place = self.let(f"add i64 {offset}, %e{k}")
             at = self.let(f"getelementptr double, {self.pointer} %out.{argument.name}, i64 {place}")
@@ -381,11 +432,14 @@ class _Many(_Function):
     ) -> None:
         """The same for fewer elements than a register holds."""
         self.lines.append(f"scatter{k}:")
+        values: list[str] = []
         for element, place in enumerate(places):
             for lane, offset in enumerate(offsets):
                 at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {place * self.width + lane}")
                 value = self.let(f"load double, {self.pointer} {at}")
+                values.append(value)
                 self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, {element}"))
+        self.scattered += [self.pack(values[k : k + self.width]) for k in range(0, len(values), self.width)]
         self.lines.append(f"  br label %scatter{k + 1}")
 
 

@@ -156,23 +156,21 @@ class PartsCode:
         return lambda start: f"{pointer} " + caller.let(f"getelementptr {array}, {whole} @{name}, i64 0, i64 {start}")
 
 
-def emit_sum(name: str, count: int, lanes: int, width: int, pointer: str) -> list[str]:
-    """A function of a frame: the sum of its first values, of each lane; of numbers some may count twice.
+def emit_sum(name: str, size: int, width: int, pointer: str) -> list[str]:
+    """A function of a frame: the sum of its first numbers, of which some may count twice.
 
     It only tells whether all are finite.
     """
-    code, size = Code(width, pointer), count * lanes
+    code = Code(width, pointer)
     kind = "ptr" if pointer == "ptr" else f"{code.type}*"
-    given = pointer if lanes == 1 or pointer == "ptr" else kind
 
     def at(place: int | str) -> str:
-        first = code.let(f"getelementptr double, {pointer} %numbers, i64 {place}")
+        first = code.let(f"getelementptr double, {pointer} %frame, i64 {place}")
         vector = code.let(f"bitcast {pointer} {first} to {kind}")
         return code.let(f"load {code.type}, {kind} {vector}, align 8")
 
     block = AT_ONCE * width
     whole, sums = size - size % block, list[str]()
-    code.lines.append(f"  %numbers = bitcast {given} %frame to {pointer}")
     if whole:
         code.lines += ["  br label %loop", "loop:", "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"]
         code.lines += [
@@ -192,20 +190,38 @@ def emit_sum(name: str, count: int, lanes: int, width: int, pointer: str) -> lis
     sums += [at(place) for place in places]
     if size < width:
         for place in range(size):
-            first = code.let(f"getelementptr double, {pointer} %numbers, i64 {place}")
+            first = code.let(f"getelementptr double, {pointer} %frame, i64 {place}")
             value = code.let(f"load double, {pointer} {first}, align 8")
             sums.append(code.pack([value, *["0.0"] * (width - 1)]))
-    total = code.total(sums)
-    if lanes == 1:
-        parts = [code.extract(total, lane) for lane in range(width)]
-        total, result = parts[0], "double"
-        for part in parts[1:]:
-            total = code.let(f"fadd double {total}, {part}")
-    else:
-        result = code.type
+    vector = code.total(sums)
+    total, *rest = (code.extract(vector, lane) for lane in range(width))
+    for part in rest:
+        total = code.let(f"fadd double {total}, {part}")
     return [
-        f"define internal {result} @{name}({given} %frame) {{",
+        f"define internal double @{name}({pointer} %frame) {{",
         "entry:",
-        *code.lines, f"  ret {result} {total}",
+        *code.lines, f"  ret double {total}",
+        "}",
+    ]  # fmt: skip
+
+
+def emit_zero(name: str, places: Sequence[int], width: int, pointer: str) -> list[str]:
+    """A function of a frame that puts a vector of zeros at each of these places."""
+    code = Code(width, pointer)
+    vectors, integers = ("ptr", "ptr") if pointer == "ptr" else (f"{code.type}*", "i32*")
+    array = f"[{len(places)} x i32]"
+    whole = "ptr" if pointer == "ptr" else f"{array}*"
+    entry = code.let(f"getelementptr {array}, {whole} @{name}.places, i64 0, i64 %i")
+    place = code.let(f"sext i32 {code.let(f'load i32, {integers} {entry}, align 4')} to i64")
+    at = code.let(f"bitcast {pointer} {code.let(f'getelementptr double, {pointer} %frame, i64 {place}')} to {vectors}")
+    entries = ", ".join(f"i32 {place}" for place in places)
+    return [
+        f"@{name}.places = private constant {array} [{entries}], align 8",
+        f"define internal void @{name}({pointer} %frame) {{",
+        "entry:", "  br label %loop", "loop:", "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]",
+        *code.lines, f"  store {code.type} {code.number(0.0)}, {vectors} {at}, align {8 * width}",
+        "  %next = add i64 %i, 1", f"  %more = icmp slt i64 %next, {len(places)}",
+        "  br i1 %more, label %loop, label %end",
+        "end:", "  ret void",
         "}",
     ]  # fmt: skip

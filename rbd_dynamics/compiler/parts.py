@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from rbd_dynamics.compiler.program import Program
+from rbd_dynamics.compiler.program import Program, RowSweeps
 from rbd_dynamics.compiler.repeats import Piece, cut
 from rbd_dynamics.compiler.trace import operands
 
@@ -20,33 +21,84 @@ WHOLE, PART = 5000, 1000
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Where sweeps find an element: at the sum of what belongs to its row, to its block and to its column.
+
+    size: of a row in a block, with what it is filled up by. mirrored: of what is symmetric, the half left of the
+    diagonal is in the place of the other.
+    """
+
+    rows: list[int]
+    blocks: list[int]
+    size: int
+    mirrored: bool
+
+    @classmethod
+    def of(cls, rows: RowSweeps, align: int, apart: bool) -> Layout:
+        """apart: blocks are side by side, each filled up to a multiple of `align`; else one lies behind the other."""
+        height, beside = rows.width * (rows.outputs // rows.beside), rows.beside
+        if apart:
+            size = -(-rows.width // align) * align
+            return cls([row * beside * size for row in range(height)], [k * size for k in range(beside)], size, False)
+        size, area = rows.width, rows.width**2
+        at = [row // size * beside * area + row % size * size for row in range(height)]
+        return cls(at, [k * area for k in range(beside)], size, rows.symmetric is not None)
+
+    def places(self, rows: RowSweeps) -> tuple[list[list[int]], int]:
+        """Of the elements of all outputs, and how many places there are."""
+        found = [
+            [
+                self.rows[k // rows.beside * rows.width + i] + self.blocks[k % rows.beside] + j
+                for i in range(rows.width)
+                for j in range(rows.width)
+            ]
+            for k in range(rows.outputs)
+        ]
+        return found, self.rows[-1] + self.blocks[-1] + self.size
+
+
+@dataclass(frozen=True)
 class Parts:
     """parts: in order. slots: where in the frame a node's value goes. size: of the frame, in values.
 
-    places: of the elements of each output, in the frame; all of them are below `outputs`.
+    places: of the elements of each output, in the frame; all of them are below `outputs`. layout: of outputs that sweeps
+    work on. factors: where scales and coefficients of the sweeps are.
     """
 
     parts: list[Piece]
     slots: dict[int, list[int]]
     places: list[list[int]]
+    layout: Layout | None
+    factors: dict[int, int]
     outputs: int
     size: int
 
 
-def divided(program: Program, given: Sequence[int], *, apart: bool, length: int) -> Parts:
-    """given: nodes that are there before the first part. apart: equal elements of outputs have slots of their own."""
+def divided(program: Program, given: Sequence[int], *, apart: bool, length: int, align: int = 1) -> Parts:
+    """given: nodes that are there before the first part. apart: equal elements of outputs have slots of their own.
+
+    align: what the rows of outputs begin at multiples of, where there are sweeps over them.
+    """
     nodes, known = program.nodes, set(given)
     own = [k for k, node in enumerate(nodes) if node[0] != "const" and k not in known]
     parts = cut(nodes, own, length)
     slots: dict[int, list[int]] = {}
-    size = 0
-    for node in (node for result in program.results for node in result):
-        if apart or node not in slots:
-            slots.setdefault(node, []).append(size)
-            size += 1
-    outputs = size
-    order = {node: iter(taken) for node, taken in slots.items()}
-    places = [[next(order[node]) if apart else slots[node][0] for node in result] for result in program.results]
+    results, layout = program.results, None
+    if program.rows is not None:
+        layout = Layout.of(program.rows, align, apart)
+        places, size = layout.places(program.rows)
+        if layout.mirrored:
+            results, places = _mirrored(program, places)
+    else:
+        places, size = _in_order(program.results, apart)
+    outputs, factors = size, dict[int, int]()
+    for node, place in zip(chain(*results), chain(*places)):
+        if place not in (taken := slots.setdefault(node, [])):
+            taken.append(place)
+    for node in program.rows.factors if program.rows is not None else ():
+        factors[node] = size  # none of its slots among the outputs: the sweeps change those
+        slots.setdefault(node, []).append(size)
+        size += 1
     until = {
         operand: number for number, part in enumerate(parts) for node in part.nodes for operand in operands(nodes[node])
     }
@@ -60,4 +112,28 @@ def divided(program: Program, given: Sequence[int], *, apart: bool, length: int)
                 slots[node] = [free.pop() if free else size]
                 size = max(size, slots[node][0] + 1)
                 heapq.heappush(held, (until[node], slots[node][0]))
-    return Parts(parts, slots, places, outputs, size)
+    return Parts(parts, slots, places, layout, factors, outputs, size)
+
+
+def _in_order(results: Sequence[Sequence[int]], apart: bool) -> tuple[list[list[int]], int]:
+    """Places of the elements of all outputs, and how many there are."""
+    numbers: dict[int, int] = {}
+    count = 0
+    places = []
+    for result in results:
+        if apart:
+            places.append(list(range(count, count + len(result))))
+            count += len(result)
+        else:
+            places.append([numbers.setdefault(node, len(numbers)) for node in result])
+    return places, count if apart else len(numbers)
+
+
+def _mirrored(program: Program, places: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
+    """Nodes and places of outputs, where each element left of the diagonal is the one across."""
+    assert program.rows is not None and program.rows.symmetric is not None
+    width, results = program.rows.width, list(program.results)
+    upper = [min(i, j) * width + max(i, j) for i in range(width) for j in range(width)]
+    for values in (results, places):
+        values[program.rows.symmetric] = [values[program.rows.symmetric][k] for k in upper]
+    return results, places

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rbd_dynamics.compiler.trace import ARITY, Graph, Node, operands
+from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished
+
+ROWS_FROM = 10_000  # multiplications in sweeps over rows, from which they are loops
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,26 @@ class Signature:
 
 
 @dataclass(frozen=True)
+class RowSweeps:
+    """Loops after the straight line: sweeps over the rows of all outputs, `beside` of them side by side.
+
+    Scales and coefficients in the steps are nodes.
+    """
+
+    outputs: int
+    width: int
+    beside: int
+    sweeps: tuple[Sweep, ...]
+    symmetric: int | None  # a block of which the part left of the diagonal need not be computed
+
+    @property
+    def factors(self) -> list[int]:
+        """Nodes that are scales or coefficients."""
+        steps = [step for sweep in self.sweeps for step in sweep.steps]
+        return list(dict.fromkeys(node for step in steps for node in (step.scale, *(factor for factor, _ in step.terms))))
+
+
+@dataclass(frozen=True)
 class Program:
     """Straight-line code: nodes in order of dependence, and which node is each output element."""
 
@@ -47,25 +70,33 @@ class Program:
     nodes: list[Node]
     results: list[list[int]]  # one list of node indices for each output
     checks: list[int]  # nodes whose absolute value must be at most 1 for the result to count
+    rows: RowSweeps | None = None
 
     @property
     def operations(self) -> int:
-        """Arithmetic operations for one sample."""
+        """Arithmetic operations for one sample, without sweeps over rows."""
         return sum(1 for node in self.nodes if ARITY[node[0]])
 
 
 #: maps input vectors (lists of scalars) to output vectors (flat lists of scalars), and may add one
 #: more list: values that must lie in [-1, 1] for the result to count
-Function = Callable[..., Sequence[Sequence[Any]]]
+Function = Callable[..., Sequence[Sequence[Any]] | Unfinished]
 
 
-def trace(function: Function, signature: Signature) -> Program:
-    """Run the function on tracing scalars and keep what its outputs depend on."""
+def trace(function: Function, signature: Signature, *, rows: bool = False) -> Program:
+    """Run the function on tracing scalars and keep what its outputs depend on.
+
+    rows: what may be done with whole rows is left so, where it is much.
+    """
     graph = Graph()
     inputs = [graph.inputs(argument.name, argument.size) for argument in signature.inputs]
-    outputs = function(*inputs)
-    results = [[graph.index(value) for value in output] for output in outputs]
-    live = graph.live([index for output in results for index in output])
+    outputs, sweeps = function(*inputs), None
+    if rows and isinstance(outputs, Unfinished) and outputs.work >= ROWS_FROM:
+        sweeps = _indexed(graph, outputs)
+        outputs = [*outputs.outputs, *outputs.more]
+    results = [[graph.index(value) for value in output] for output in finished(outputs)]
+    factors = sweeps.factors if sweeps else []
+    live = graph.live([*factors, *(index for output in results for index in output)])
     renumber = {old: new for new, old in enumerate(live)}
     nodes = [
         (node[0], *(renumber[k] for k in operands(node))) if ARITY[node[0]] else node
@@ -73,4 +104,24 @@ def trace(function: Function, signature: Signature) -> Program:
     ]
     compact = [[renumber[index] for index in output] for output in results]
     count = len(signature.outputs)
-    return Program(signature, nodes, compact[:count], [i for extra in compact[count:] for i in extra])
+    checks = [i for extra in compact[count:] for i in extra]
+    return Program(signature, nodes, compact[:count], checks, sweeps and _mapped(sweeps, renumber.__getitem__))
+
+
+def _indexed(graph: Graph, outputs: Unfinished) -> RowSweeps:
+    return _mapped(RowSweeps(len(outputs.outputs), outputs.width, outputs.beside, tuple(outputs.sweeps), outputs.symmetric), graph.index)
+
+
+def _mapped(rows: RowSweeps, number: Callable[[Any], int]) -> RowSweeps:
+    """With other numbers for scales and coefficients."""
+    sweeps = [
+        Sweep(
+            [
+                Step(row, number(scale), [(number(factor), other) for factor, other in terms])
+                for row, scale, terms in sweep.steps
+            ],
+            sweep.blocks,
+        )
+        for sweep in rows.sweeps
+    ]
+    return replace(rows, sweeps=tuple(sweeps))

@@ -28,8 +28,9 @@ from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
 from rbd_dynamics.algorithms.time_step import time_step
 from rbd_dynamics.kernels.directional import directional
-from rbd_dynamics.kernels.entry import Algorithm, Entry, flat, rows_of
+from rbd_dynamics.kernels.entry import Algorithm, Entry, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.spatial.row_sweeps import flat
 
 
 def _gravity(x: Inputs) -> Any:
@@ -67,16 +68,16 @@ def _inverse_derivatives(x: Inputs) -> Any:
 
 
 def _forward_derivatives(x: Inputs) -> Any:
-    return map(flat, forward_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.tau, x.wrenches, x.friction))
+    return forward_dynamics_derivatives(x.model, x.inertias, x.q, x.v, x.tau, x.wrenches, x.friction)
 
 
 def _hybrid_derivatives(x: Inputs) -> Any:
     inputs = (x.q, x.v, x.a, x.tau, x.prescribed)
-    return map(flat, hybrid_dynamics_derivatives(x.model, x.inertias, *inputs, x.wrenches, x.friction))
+    return hybrid_dynamics_derivatives(x.model, x.inertias, *inputs, x.wrenches, x.friction)
 
 
 def _mass_matrix_inverse(x: Inputs) -> Any:
-    return [flat(mass_factor.mass_matrix_inverse(x.model, x.inertias, x.q))]
+    return mass_factor.mass_matrix_inverse(x.model, x.inertias, x.q)
 
 
 def _mass_factor(x: Inputs) -> Any:

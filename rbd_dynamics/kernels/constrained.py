@@ -10,8 +10,9 @@ from rbd_dynamics.algorithms import constrained_dynamics as dynamics
 from rbd_dynamics.algorithms.constrained_derivatives import constrained_forward_dynamics_derivatives
 from rbd_dynamics.algorithms.contact_response import contact_response
 from rbd_dynamics.kernels.directional import directional
-from rbd_dynamics.kernels.entry import Algorithm, Entry, flat
+from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.spatial.row_sweeps import flat
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
 Vector = Sequence[Scalar]

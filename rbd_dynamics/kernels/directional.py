@@ -19,6 +19,7 @@ from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.model.real_numbers import plain_array
 from rbd_dynamics.spatial.jets import Jet, rate_of
+from rbd_dynamics.spatial.row_sweeps import finished
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def directional(entry: Entry, outputs: str = "", fixed: str = "") -> Entry:
     def function(x: Inputs) -> Any:
         moved = {name: [Jet(*pair) for pair in zip(getattr(x, name), along)] for name, along in x.directions.items()}
         moved["q"] = moving_configuration(x.model, x.q, x.directions["q"])
-        results = entry.function(x.moved(moved))
+        results = finished(entry.function(x.moved(moved)))
         return [[rate_of(value) for value in vector] for vector, _ in zip(results, wanted.split())]
 
     moving = [f"along_{name}" for name in entry.inputs.split() if name in MOVING and name not in fixed.split()]

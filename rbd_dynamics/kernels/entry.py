@@ -27,11 +27,6 @@ class Entry(NamedTuple):
     wrenches: bool = False
 
 
-def flat(matrix: Sequence[Vector]) -> list[Scalar]:
-    """Row by row."""
-    return [entry for row in matrix for entry in row]
-
-
 def rows_of(columns: Sequence[Vector]) -> list[Scalar]:
     """Of a matrix by its columns."""
     return [entry for row in zip(*columns) for entry in row]

@@ -16,6 +16,7 @@ from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.excerpt import close_names
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.row_sweeps import Unfinished
 
 _WITH_WRENCHES = "_f_ext"
 
@@ -85,10 +86,13 @@ def function_of(
         width = per_body(argument.name, sizes)
         return tree.gather(vector, width) if width else vector
 
-    def function(*vectors: Vector) -> Sequence[Vector]:
+    def function(*vectors: Vector) -> Sequence[Vector] | Unfinished:
         named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
         given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints, massless=massless)
-        results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, algorithm(given))]
+        found = algorithm(given)
+        if isinstance(found, Unfinished):  # matrices of degrees of freedom, of which each tree has the same
+            return found._replace(more=(given.checks,))
+        results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, found)]
         return [*results, given.checks]
 
     return function
