@@ -85,11 +85,10 @@ def hybrid_dynamics_derivatives(
     add_passive_slopes(model, dq, dv, q, v if friction else None)
 
     # the sign comes with the last sweep: that is a few operations for all entries
-    up, down = factor.steps(sign=-1.0)
     accelerations = [[[free[i] * d[i][k] for k in n] for i in n] for d in (dq, dv)]
     if all(p is False for p in prescribed):
-        matrices, sweeps = [*accelerations, factor.inverse_upper(sign=-1.0)], [Sweep(up, 2), Sweep(down, 3)]
-        return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps, symmetric=2)
+        matrices = [*accelerations, factor.inverse_upper(sign=-1.0)]
+        return Unfinished([flat(matrix) for matrix in matrices], 3, factor.sweeps(2, 3, sign=-1.0), symmetric=2)
 
     # by the input: qdd_v = M_vv^-1 (tau_v - M_vu qdd_u); and tau_u = M_u qdd
     by_input = [
@@ -103,7 +102,7 @@ def hybrid_dynamics_derivatives(
     given_torque = [[where(prescribed[i], 0.0, 1.0) if i == k else 0.0 for k in n] for i in n]
     multiply = [Step(len(n) + i, 1.0, terms_of((where(prescribed[i], M[i][k], 0.0), k) for k in n)) for i in n]
     matrices = [*accelerations, by_input, *torques, given_torque]
-    sweeps = [Sweep(steps, 3) for steps in (up, down, multiply)]
+    sweeps = [*factor.sweeps(3, 3, sign=-1.0), Sweep(multiply, 3)]
     return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps)
 
 

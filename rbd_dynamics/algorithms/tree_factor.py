@@ -51,17 +51,16 @@ class TreeFactor(NamedTuple):
         columns = [self.solve_upper([sign * (i == k) for i in n]) for k in n]
         return [[columns[k][i] for k in n] for i in n]
 
-    def steps(self, sign: float = 1.0) -> tuple[list[Step], list[Step]]:
-        """On the rows of X: those that make U^-1 X of it, and those that make sign * M^-1 X of that."""
+    def sweeps(self, up: int, down: int, sign: float = 1.0) -> list[Sweep]:
+        """Over the rows of the first so many matrices: U^-1 X is made of X, and sign * M^-1 X of that."""
         n = len(self.D)
-        up = [Step(i, 1.0, terms_of((-1.0 * self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))]
-        down = [Step(k, sign * self.inverse[k], terms_of((-1.0 * self.U[i][k], i) for i in range(k))) for k in range(n)]
-        return [step for step in up if step.terms], down
+        upward = [Step(i, 1.0, terms_of((self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))]
+        downward = [Step(k, sign * self.inverse[k], terms_of((self.U[i][k], i) for i in range(k))) for k in range(n)]
+        return [Sweep([step for step in upward if step.terms], up, less=True), Sweep(downward, down, less=True)]
 
     def inverse_matrix(self) -> Unfinished:
         """M^-1 = U^-T D^-1 U^-1, symmetric."""
-        _, down = self.steps()
-        return Unfinished([flat(self.inverse_upper())], 1, [Sweep(down, 1)], symmetric=0)
+        return Unfinished([flat(self.inverse_upper())], 1, self.sweeps(0, 1), symmetric=0)
 
 
 def factorise(M: Sequence[Sequence[Scalar]]) -> TreeFactor:

@@ -32,12 +32,11 @@ class RowsCode:
         self.outside: list[str] = []
         self.calls: list[str] = []
         zeros = set[int]()
-        sizes: dict[int, None] = {}
+        self._functions: dict[tuple[int, bool], str] = {}
         for block, panel in self._panels():
-            sizes[len(panel)] = None
             zeros |= self._sweep(block, panel)
-        for size in sizes:
-            self.outside += self._function(size)
+        for size, less in self._functions:
+            self.outside += self._function(size, less)
         self.zeros = sorted(zeros - self._nonzero())
 
     def _nonzero(self) -> set[int]:
@@ -87,8 +86,9 @@ class RowsCode:
                         begun.add(row)
             if steps:
                 arguments = f"{self._table(steps)}, i64 {len(steps)}, i64 {column}"
-                called = f"@{self._name}.sweep{len(panel)}({self._pointer} %numbers, {arguments})"
-                self.calls.append(f"  call void {called}")
+                kind = len(panel), sweep.less
+                name = self._functions.setdefault(kind, f"@{self._name}.sweep{len(self._functions)}")
+                self.calls.append(f"  call void {name}({self._pointer} %numbers, {arguments})")
         untouched = set(range(len(self._layout.rows))) - begun
         return {
             self._layout.rows[row] + self._layout.blocks[block] + k
@@ -132,8 +132,9 @@ class RowsCode:
             name = f"getelementptr ({array}, {array}* {name}, i64 0, i64 0)"
         return f"{self._integers} {name}"
 
-    def _function(self, size: int) -> list[str]:
+    def _function(self, size: int, less: bool) -> list[str]:
         """All steps of a table on so many vectors of the rows, from a column on."""
+        to_sum = "fsub contract" if less else "fadd contract"
         code = Code(self._width, self._pointer)
         vector_pointer = "ptr" if self._pointer == "ptr" else f"{code.type}*"
 
@@ -188,7 +189,7 @@ class RowsCode:
         other, coefficient_place = entry("%pair", 0), entry("%pair", 1)
         coefficient = factor(coefficient_place)
         more = [
-            code.op("fadd contract", f"%sum{k}", code.op("fmul contract", coefficient, loaded(at)))
+            code.op(to_sum, f"%sum{k}", code.op("fmul contract", coefficient, loaded(at)))
             for k, at in enumerate(vectors(other))
         ]
         code.lines[marked:marked] = phis("%sum", [(first, "step"), (more, "term")])
@@ -203,7 +204,7 @@ class RowsCode:
             code.lines.append(f"  store {code.type} %row{k}, {vector_pointer} {at}, align {8 * self._width}")
         arguments = f"{self._pointer} %frame, {self._integers} %steps, i64 %count, i64 %column"
         return [
-            f"define internal void @{self._name}.sweep{size}({arguments}) {{",
+            f"define internal void {self._functions[size, less]}({arguments}) {{",
             *code.lines, "  %s.next = add i64 %s, 1", "  %more = icmp slt i64 %s.next, %count",
             "  br i1 %more, label %step, label %end", "end:", "  ret void",
             "}",

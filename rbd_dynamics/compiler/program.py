@@ -121,6 +121,7 @@ def _mapped(rows: RowSweeps, number: Callable[[Any], int]) -> RowSweeps:
                 for row, scale, terms in sweep.steps
             ],
             sweep.blocks,
+            sweep.less,
         )
         for sweep in rows.sweeps
     ]

@@ -28,7 +28,7 @@ def terms_of(terms: Iterable[Term]) -> list[Term]:
 
 
 class Step(NamedTuple):
-    """A row becomes scale times itself plus a sum of (coefficient, other row)."""
+    """A row becomes scale times itself plus, or less, a sum of (coefficient, other row)."""
 
     row: int
     scale: Scalar
@@ -36,10 +36,14 @@ class Step(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """Steps, one after the other, on the first `blocks` of the matrices that stand side by side."""
+    """Steps, one after the other, on the first `blocks` of the matrices that stand side by side.
+
+    less: sums are taken away.
+    """
 
     steps: list[Step]
     blocks: int
+    less: bool = False
 
 
 class Unfinished(NamedTuple):
@@ -82,7 +86,8 @@ def finished(results: Any) -> Any:
                 for coefficient, other in terms:
                     source = matrices[other // width * beside + block][other % width]
                     for k in range(first, width):
-                        new[k] = new[k] + coefficient * source[k]
+                        product = coefficient * source[k]
+                        new[k] = new[k] - product if sweep.less else new[k] + product
                 matrices[group * beside + block][target] = new
     if results.symmetric is not None:
         matrix = matrices[results.symmetric]
