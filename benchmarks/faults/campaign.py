@@ -356,6 +356,7 @@ def _memory_of(node: Node) -> dict[str, Any]:
     lives = [[round(sample.private, 1) for sample in life if not sample.settled] for life in node.memory.lives]
     settled = [[round(sample.private, 1) for sample in life if sample.settled] for life in node.memory.lives]
     return {
-        "private memory, MB": lives[-5:], "of the settled node, MB": settled[-5:], "memory slope, MB/h": node.memory.slope(), "memory flat": node.memory.flat,
+        "private memory, MB": lives[-5:], "of the settled node, MB": settled[-5:],
+        "memory slope, MB/h": node.memory.slope(), "memory flat": node.memory.flat,
         "memory growth in last thirds, MB": [round(growth, 2) for growth in node.memory.growths()],
     }  # fmt: skip

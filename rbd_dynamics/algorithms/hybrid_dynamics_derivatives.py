@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import derivatives_in_world_frame
 from rbd_dynamics.algorithms.passive_forces import add_passive_slopes, add_passive_torque
-from rbd_dynamics.algorithms.tree_factor import Matrix, factorise
+from rbd_dynamics.algorithms.tree_factor import Matrix, TreeFactor, factorise
 from rbd_dynamics.algorithms.world_frame import WorldFrame, world_frame
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -49,7 +49,9 @@ def forward_dynamics_derivatives(
 ) -> Unfinished:
     """d qdd / dq, d qdd / dv and d qdd / dtau = M^-1, each (nv, nv)."""
     unused, free = [0.0] * model.nv, [False] * model.nv
-    return hybrid_dynamics_derivatives(model, inertias, q, v, unused, tau, free, f_ext, friction)
+    _, factor, dq, dv = _at_solution(model, inertias, q, v, unused, tau, free, f_ext, friction)
+    matrices = [dq, dv, factor.inverse_upper(sign=-1.0)]
+    return Unfinished([flat(matrix) for matrix in matrices], 3, factor.sweeps(2, 3, sign=-1.0), symmetric=2)
 
 
 def hybrid_dynamics_derivatives(
@@ -63,10 +65,39 @@ def hybrid_dynamics_derivatives(
     f_ext: Sequence[Vec6] | None = None,
     friction: bool = False,
 ) -> Unfinished:
-    """Derivatives at the solution of `hybrid_dynamics` with the same arguments: `HybridDerivatives`.
+    """Derivatives at the solution of `hybrid_dynamics` with the same arguments: `HybridDerivatives`."""
+    n = range(model.nv)
+    M, factor, dq, dv = _at_solution(model, inertias, q, v, a, tau, prescribed, f_ext, friction)
+    accelerations = [[[where(prescribed[i], 0.0, d[i][k]) for k in n] for i in n] for d in (dq, dv)]
+    # by the input: qdd_v = M_vv^-1 (tau_v - M_vu qdd_u); and tau_u = M_u qdd. The sign of all that comes with the
+    # last sweep of the factor, which costs a few operations for all entries
+    by_input = [
+        [
+            where(prescribed[i], -float(i == k), where(prescribed[k], M[i][k], -float(i == k)))
+            for k in n
+        ]
+        for i in n
+    ]  # fmt: skip
+    torques = [[[where(prescribed[i], d[i][k], 0.0) for k in n] for i in n] for d in (dq, dv)]
+    given_torque = [[where(prescribed[i], 0.0, 1.0) if i == k else 0.0 for k in n] for i in n]
+    multiply = [Step(len(n) + i, 1.0, terms_of((where(prescribed[i], M[i][k], 0.0), k) for k in n)) for i in n]
+    matrices = [*accelerations, by_input, *torques, given_torque]
+    sweeps = [*factor.sweeps(3, 3, sign=-1.0), Sweep(multiply, 3)]
+    return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps)
 
-    Where no acceleration is prescribed, the first three only.
-    """
+
+def _at_solution(
+    model: Model,
+    inertias: Sequence[RigidInertia],
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    prescribed: Sequence[Scalar],
+    f_ext: Sequence[Vec6] | None,
+    friction: bool,
+) -> tuple[Matrix, TreeFactor, Matrix, Matrix]:
+    """M, the factor of its part of free coordinates, and derivatives of inverse dynamics by q and v there."""
     n = range(model.nv)
     free = [where(p, 0.0, 1.0) for p in prescribed]
     at_rest = world_frame(model, inertias, q, v, f_ext=f_ext)
@@ -83,27 +114,7 @@ def hybrid_dynamics_derivatives(
     world = world_frame(model, inertias, q, v, qdd, f_ext)
     dq, dv, _ = derivatives_in_world_frame(model, world)
     add_passive_slopes(model, dq, dv, q, v if friction else None)
-
-    # the sign comes with the last sweep: that is a few operations for all entries
-    accelerations = [[[free[i] * d[i][k] for k in n] for i in n] for d in (dq, dv)]
-    if all(p is False for p in prescribed):
-        matrices = [*accelerations, factor.inverse_upper(sign=-1.0)]
-        return Unfinished([flat(matrix) for matrix in matrices], 3, factor.sweeps(2, 3, sign=-1.0), symmetric=2)
-
-    # by the input: qdd_v = M_vv^-1 (tau_v - M_vu qdd_u); and tau_u = M_u qdd
-    by_input = [
-        [
-            where(prescribed[i], -float(i == k), where(prescribed[k], M[i][k], -float(i == k)))
-            for k in n
-        ]
-        for i in n
-    ]  # fmt: skip
-    torques = [[[where(prescribed[i], d[i][k], 0.0) for k in n] for i in n] for d in (dq, dv)]
-    given_torque = [[where(prescribed[i], 0.0, 1.0) if i == k else 0.0 for k in n] for i in n]
-    multiply = [Step(len(n) + i, 1.0, terms_of((where(prescribed[i], M[i][k], 0.0), k) for k in n)) for i in n]
-    matrices = [*accelerations, by_input, *torques, given_torque]
-    sweeps = [*factor.sweeps(3, 3, sign=-1.0), Sweep(multiply, 3)]
-    return Unfinished([flat(matrix) for matrix in matrices], 3, sweeps)
+    return M, factor, dq, dv
 
 
 def mass_and_bias(model: Model, world: WorldFrame) -> tuple[Matrix, list[Scalar]]:

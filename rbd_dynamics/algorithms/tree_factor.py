@@ -54,7 +54,9 @@ class TreeFactor(NamedTuple):
     def sweeps(self, up: int, down: int, sign: float = 1.0) -> list[Sweep]:
         """Over the rows of the first so many matrices: U^-1 X is made of X, and sign * M^-1 X of that."""
         n = len(self.D)
-        upward = [Step(i, 1.0, terms_of((self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))]
+        upward = [
+            Step(i, 1.0, terms_of((self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))
+        ]
         downward = [Step(k, sign * self.inverse[k], terms_of((self.U[i][k], i) for i in range(k))) for k in range(n)]
         return [Sweep([step for step in upward if step.terms], up, less=True), Sweep(downward, down, less=True)]
 

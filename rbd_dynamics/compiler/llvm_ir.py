@@ -192,7 +192,7 @@ class _One(_Function):
         """An output from the frame, where its elements are in order, or those of each row are."""
         length, stride = argument.size, 0
         if self.layout is not None:
-            length, stride = argument.shape[-1], self.layout.rows[1]
+            length, stride = argument.shape[-1], self.layout.stride
         last, vector = length - self.width, f"<{self.width} x double>"
         if last < 0:
             for element, place in enumerate(places):

@@ -55,7 +55,7 @@ class RowsCode:
         borders = sorted({0, *(sweep.blocks for sweep in self._rows.sweeps)})
         most = TOGETHER.get(self._width, FEWER)
         if self._lanes > 1:
-            borders, most = list(range(borders[-1] + 1)), IN_CACHE
+            borders, most = list(range(self._rows.beside + 1)), IN_CACHE
         found = []
         for begin, end in zip(borders, borders[1:]):
             vectors = (end - begin) * layout.size * self._lanes // self._width

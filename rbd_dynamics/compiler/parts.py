@@ -33,6 +33,11 @@ class Layout:
     size: int
     mirrored: bool
 
+    @property
+    def stride(self) -> int:
+        """From one row of a matrix to the next."""
+        return self.rows[1] if len(self.rows) > 1 else 0
+
     @classmethod
     def of(cls, rows: RowSweeps, align: int, apart: bool) -> Layout:
         """apart: blocks are side by side, each filled up to a multiple of `align`; else one lies behind the other."""
@@ -61,8 +66,8 @@ class Layout:
 class Parts:
     """parts: in order. slots: where in the frame a node's value goes. size: of the frame, in values.
 
-    places: of the elements of each output, in the frame; all of them are below `outputs`. layout: of outputs that sweeps
-    work on. factors: where scales and coefficients of the sweeps are.
+    places: of the elements of each output, in the frame; all of them are below `outputs`. layout: of outputs that
+    sweeps work on. factors: where scales and coefficients of the sweeps are.
     """
 
     parts: list[Piece]

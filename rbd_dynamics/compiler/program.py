@@ -59,7 +59,9 @@ class RowSweeps:
     def factors(self) -> list[int]:
         """Nodes that are scales or coefficients."""
         steps = [step for sweep in self.sweeps for step in sweep.steps]
-        return list(dict.fromkeys(node for step in steps for node in (step.scale, *(factor for factor, _ in step.terms))))
+        return list(
+            dict.fromkeys(node for step in steps for node in (step.scale, *(factor for factor, _ in step.terms)))
+        )
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,10 @@ def trace(function: Function, signature: Signature, *, rows: bool = False) -> Pr
 
 
 def _indexed(graph: Graph, outputs: Unfinished) -> RowSweeps:
-    return _mapped(RowSweeps(len(outputs.outputs), outputs.width, outputs.beside, tuple(outputs.sweeps), outputs.symmetric), graph.index)
+    return _mapped(
+        RowSweeps(len(outputs.outputs), outputs.width, outputs.beside, tuple(outputs.sweeps), outputs.symmetric),
+        graph.index,
+    )
 
 
 def _mapped(rows: RowSweeps, number: Callable[[Any], int]) -> RowSweeps:

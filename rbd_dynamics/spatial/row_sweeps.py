@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from rbd_dynamics.spatial.scalar import Scalar
 
-
 Term = tuple[Scalar, int]  # (coefficient, row)
 
 
