@@ -44,8 +44,8 @@ def traced(monkeypatch):
     names = []
     original = identity.identify
 
-    def identify(name, signature, function):
-        found = original(name, signature, function)
+    def identify(name, signature, function, *, rows):
+        found = original(name, signature, function, rows=rows)
         if found.program is not None:
             names.append(name)
         return found
@@ -443,8 +443,8 @@ from rbd_dynamics.simulation.wrench_sensor import WrenchSensor
 
 traced = []
 original = backends.identify
-def identify(*a):
-    found = original(*a)
+def identify(*a, **more):
+    found = original(*a, **more)
     if found.program is not None:
         traced.append(a[0])
     return found
