@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -219,7 +220,8 @@ class TorqueNode(MovingNode[P, T]):
         if safeguards.limits_rates:
             safeguards.limit(efforts, state_time, self.effort_limits(engine))
         # the process may have been stopped meanwhile
-        if timeout and late + time.monotonic_ns() - begin > timeout:
+        oldest = begin + timeout - late if timeout else math.inf
+        if time.monotonic_ns() > oldest:
             self._refuse_state(
                 f"stale torque: it was ready more than {self.params.state_timeout:g} s after its joint state"
             )
@@ -232,8 +234,8 @@ class TorqueNode(MovingNode[P, T]):
         self._implausible = 0
         self._answered += 1
         safeguards.commanded(efforts, state_time)
-        # what the command need not wait for
-        if self._efforts.get_subscription_count():
+        # what the command need not wait for; the middleware may have taken long to write that
+        if self._efforts.get_subscription_count() and time.monotonic_ns() <= oldest:
             self._efforts.publish(output.named(state_time, "" if self.hand_over is None else self.hand_over.mark))
         output.cut_off(self.saturated(engine), safeguards.limited)
         self.answered(engine)

@@ -218,3 +218,43 @@ def test_efforts_change_no_faster_than_allowed(ros, robot):
         assert len(efforts) > 3
         assert np.abs(target - efforts[0]).max() > 1.0
         talk.diagnosed("rate limit of the effort reached: shoulder")
+
+
+def test_a_named_effort_that_would_come_too_late_is_left_out(ros, monkeypatch):
+    """The command is on its way first; the middleware may take long to write it."""
+    from rclpy.parameter import Parameter
+    from rclpy.serialization import serialize_message
+    from sensor_msgs.msg import JointState
+
+    from rbd_dynamics.nodes.feedforward import FeedforwardNode
+
+    node = FeedforwardNode(context=ros.context)
+    try:
+        values = {**PARAMETERS, **BARE, "state_timeout": 5.0}
+        node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+        node.trigger_configure()
+        wait_until(lambda: node.poll() or node.engine is not None, "a robot")
+        node.trigger_activate()
+        heard, sent = ros.collect(JointState, "feedforward/effort"), []
+        wait_until(node._efforts.get_subscription_count, "a subscription")
+
+        def answered(slow):
+            publish = node._commands.publish
+
+            def late(message):
+                sent.append(publish(message))
+                time.sleep(slow)  # longer than the state counts
+
+            with monkeypatch.context() as patch:
+                patch.setattr(node._commands, "publish", late)
+                state = joint_state(JOINTS, REST, REST, stamp=time.time_ns())
+                node._on_joint_state(serialize_message(state))
+            return state.header.stamp
+
+        first, _, last = (answered(slow) for slow in (0.0, 6.0, 0.0))
+        wait_until(lambda: any(effort.header.stamp == last for effort in heard), "the last effort")
+        assert len(sent) == 3
+        assert [effort.header.stamp for effort in heard] == [first, last]
+    finally:
+        node.close_aside()
+        node.destroy_node()
