@@ -154,16 +154,29 @@ class CartesianJudge(Judge):
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
         self._arrives, self._tried = 0.0, 0.0
+        self._lasts: float | None = None  # s, of the way that it may begin now; None: it has begun
+        self._rests = True  # the last effort was explained to the last digit
 
     def event(self, time: float, kind: str, value: Any) -> None:
         if kind == "moves":
-            self._arrives = max(time + ARRIVES + float(value), self._arrives)
+            self._lasts = float(value)
+            self._arrives = max(time + ARRIVES + self._lasts, self._arrives)
             self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
         super().event(time, kind, value)
         if kind == "desired":
             self.event(time, "moves", 0.0)
 
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
+        exact, bounds = self.counts.exact, self.counts.bounds
+        good = self._explained(stamp, tau, time)
+        if self.counts.bounds > bounds and self._rests and self._lasts is not None:  # a wish may have waited long
+            self._arrives = max(time + ARRIVES + self._lasts, self._arrives)
+            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
+            self._lasts = None
+        self._rests = self.counts.exact > exact
+        return good
+
+    def _explained(self, stamp: int, tau: Array, time: float) -> bool:
         silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
         if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
             self._arrives += silent

@@ -674,6 +674,32 @@ def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
     assert judge.counts.wrong == (0 if silent else 1)
 
 
+def test_a_way_lasts_as_long_when_its_wish_has_waited():
+    """For a description that was built, say; but a wish leads to one way only."""
+    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+
+    judge, seen, stamps, held, answer = _cartesian()
+    first, elsewhere = held(stamps[90]), held(stamps[50])
+    between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
+    further = first.after(Wish(pose=(first.R, 0.3 * first.p + 0.7 * elsewhere.p)))
+
+    def after(seconds):
+        at = stamps[100] + round(seconds * 1e9)
+        judge._answered.append(at - 10**6)
+        return at
+
+    answer(stamps[100], first)
+    judge.event(1e-9 * stamps[100], "desired", Wish(pose=(elsewhere.R, elsewhere.p)))
+    late = ARRIVES - 0.1
+    answer(after(0.5 * late), first)
+    for seconds, held_then in ((0.0, between), (0.5, further), (ARRIVES - 0.5, between), (ARRIVES, first)):
+        answer(after(late + seconds), held_then)
+    assert not seen and judge.counts.bounds == 3
+    for seconds in (ARRIVES + 0.1, ARRIVES + 0.2):
+        answer(after(late + seconds), between)
+    assert judge.counts.wrong == 2
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_wishes_that_must_be_refused_can_be_sent(seed):
     pytest.importorskip("trajectory_msgs")
