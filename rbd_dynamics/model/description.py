@@ -33,6 +33,7 @@ from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
+LARGEST_ANGLE = 6.0 * math.pi  # rad: of a placement, or of a joint to one side, beyond which it looks like degrees
 #: a parent link that need not be declared: the world, as in Drake
 UNDECLARED = "world"
 
@@ -127,7 +128,10 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
 def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
     name = Reader(element, "a link", findings).name("name")
     parsed = parse_link(element, name, findings)
-    return LinkDescription(name, _inertial(parsed.inertial) if parsed and parsed.inertial else None)
+    if not parsed or not parsed.inertial:
+        return LinkDescription(name)
+    _check_angles(f"link {name!r}", parsed.inertial.origin, findings)
+    return LinkDescription(name, _inertial(parsed.inertial))
 
 
 def _inertial(parsed: Any) -> Inertial:
@@ -145,6 +149,11 @@ def _placement(origin: Any) -> tuple[Vec3, Mat3 | None]:
     if (roll, pitch, yaw) == (0.0, 0.0, 0.0):
         return (x, y, z), None
     return (x, y, z), without_rounding(rotation_from_rpy(roll, pitch, yaw))
+
+
+def _check_angles(where: str, origin: Any, findings: Findings) -> None:
+    if origin is not None and (large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]):
+        findings.warning(where, f"<origin> has the angle {large[0]:g} in rpy", "angles are in radians")
 
 
 def _as_meant(angle: float) -> float:
@@ -182,6 +191,7 @@ def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findin
     parsed = parse_joint(element, name, kind == "fixed", ends, findings)
     if parsed is None:
         return None
+    _check_angles(where, parsed.origin, findings)
     p, rotation = _placement(parsed.origin)
     placement = Transform(() if rotation is None else (rotation,), p)
     joint = JointDescription(name, kind, parsed.parent, parsed.child, placement)
