@@ -54,7 +54,10 @@ def show(result: Result) -> None:
         base = summary["inertias"]["base"]
         console.print(f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified")
     if (proof := summary["export"]["validation"]) is not None and result.job.output is not None:
-        labels = {"before": "before", "best fit": "base", "exported": "exported", "with offsets": "with_offsets"}
+        labels = {
+            "the description as it was": "before", "the best fit": "base", "corrected.urdf": "exported",
+            "corrected.urdf and offsets.yaml": "with_offsets",
+        }  # fmt: skip
         held = [[label, *(number(value) for value in proof[key])] for label, key in labels.items()]
         print_table(console, ("RMSE on what was not fitted", *proof["joints"]), held)
     if summary["external_torque"] is not None:
