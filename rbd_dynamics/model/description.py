@@ -33,7 +33,7 @@ from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
-LARGEST_ANGLE = 6.0 * math.pi  # rad: of a placement, or of a joint to one side, beyond which it looks like degrees
+LARGEST_ANGLE = 6.0 * math.pi  # rad: of a placement, beyond which it looks like degrees
 #: a parent link that need not be declared: the world, as in Drake
 UNDECLARED = "world"
 
@@ -153,7 +153,7 @@ def _placement(origin: Any) -> tuple[Vec3, Mat3 | None]:
 
 def _check_angles(where: str, origin: Any, findings: Findings) -> None:
     if origin is not None and (large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]):
-        findings.warning(where, f"<origin> has the angle {large[0]:g} in rpy", "angles are in radians")
+        findings.warning(where, f"<origin> has the angle {large[0]:g} in rpy", "is the unit rad?")
 
 
 def _as_meant(angle: float) -> float:

@@ -18,6 +18,9 @@ from rbd_dynamics.model.urdf import build_model, checked_description
 # What is outside is plausible for few robots, and usual where units are mixed up:
 MASSES = (1e-4, 1e3)  # kg, of a moving body
 GYRATION = (1e-4, 2.0)  # m, radius of gyration of a moving body
+DENSEST = 22_600.0  # kg/m^3: osmium. A sphere of it is the smallest body of its mass
+HEAVY = 5.0  # kg: small parts are often given moments that were made up
+IN_GRAMS = 0.3  # of that sphere's radius of gyration; a mass in grams makes it 0.03 of what it is
 COM_DISTANCE = 2.0  # m, of a centre of mass from its link frame
 LINK_LENGTH = 5.0  # m, from joint to joint
 ANGLE = 4.0 * math.pi + 1e-6  # rad, position limit of a revolute joint
@@ -78,6 +81,12 @@ def _check_body(body: Body, findings: Findings) -> None:
         )
     elif gyration < GYRATION[0]:
         findings.warning(where, "has practically no rotational inertia", "it counts as a point mass")
+    elif HEAVY < mass <= MASSES[1] and gyration < IN_GRAMS * math.sqrt(0.6) * (0.75 * mass / math.pi / DENSEST) ** (
+        1.0 / 3.0
+    ):
+        findings.warning(
+            where, f"weighs {mass:g} kg within {1e3 * gyration:.2g} mm: denser than any metal", "is the unit kg?"
+        )
 
 
 def _check_joint(joint: Joint, findings: Findings) -> None:

@@ -21,7 +21,6 @@ from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model
 from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
-from rbd_dynamics.model.unit_slips import check_units
 from rbd_dynamics.model.urdf_loops import check_loops
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -128,7 +127,6 @@ def check_description(description: Description, findings: Findings) -> None:
         check_loops(description.loops, {link.name for link in description.links}, findings)
         check_rotor_frames(description, findings)
     check_inertials(description, findings)
-    check_units(description, findings)
 
 
 def build_model(
