@@ -302,7 +302,7 @@ class _Campaign:
             if time.monotonic() >= due:
                 due += MEASURED
                 for node in nodes:
-                    node.measure(settled=node.kind == "guard")  # which has no queues of large messages
+                    node.measure(settled=node.kind == "guard")  # which is never cleaned up
             with contextlib.suppress(queue.Empty):
                 self._take(self._results.get(timeout=0.2))
 

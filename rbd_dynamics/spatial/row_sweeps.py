@@ -75,7 +75,7 @@ def finished(results: Any) -> Any:
     if not isinstance(results, Unfinished):
         return results
     width, beside = results.width, results.beside
-    matrices = [[list(flat[k : k + width]) for k in range(0, len(flat), max(width, 1))] for flat in results.outputs]
+    matrices = [[list(x[k : k + width]) for k in range(0, len(x), max(width, 1))] for x in results.outputs]
     for sweep in results.sweeps:
         for row, scale, terms in sweep.steps:
             group, target = divmod(row, width)
