@@ -25,7 +25,7 @@ from benchmarks.faults.sender import OTHER
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service
 ATTEMPTS = 10  # to set a parameter back
-SETTLING = 0.3  # s after a clean-up, until its memory is looked at
+SETTLING = 3.0  # s after a clean-up, until its memory is looked at: so long it hears states, to leave the robot safe
 CONFIGURED = 60.0  # s for a configuration, which may have to compile
 
 
