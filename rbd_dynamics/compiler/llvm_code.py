@@ -83,6 +83,36 @@ class Code:
         size = self.precision.bits // 8
         self.lines.append(f"  store {self.scalar} {value}, {self.pointer} {at}, align {size}")
 
+    @property
+    def integers(self) -> str:
+        """Of a pointer to i32."""
+        return "ptr" if self.pointer == "ptr" else "i32*"
+
+    @property
+    def vectors(self) -> str:
+        """Of a pointer to values of the type."""
+        return "ptr" if self.pointer == "ptr" else f"{self.type}*"
+
+    def entry(self, table: str, offset: str | int) -> str:
+        """Of a table of i32, which are not negative; as i64."""
+        at = self.let(f"getelementptr i32, {self.integers} {table}, i64 {offset}")
+        return self.let(f"zext i32 {self.let(f'load i32, {self.integers} {at}, align 4')} to i64")
+
+    def vector_at(self, base: str, offset: str | int) -> str:
+        """Pointer to the values from a number on."""
+        at = self.let(f"getelementptr {self.scalar}, {self.pointer} {base}, i64 {offset}")
+        return self.let(f"bitcast {self.pointer} {at} to {self.vectors}")
+
+    def next_block(self, counter: str, last: str | int, size: int) -> str:
+        """Lines of a loop over blocks: `counter`.next; whether there is another.
+
+        The last block begins at `last`, and may do some of the one before again.
+        """
+        after = self.let(f"add i64 {counter}, {size}")
+        beyond = self.let(f"icmp sgt i64 {after}, {last}")
+        self.lines.append(f"  {counter}.next = select i1 {beyond}, i64 {last}, i64 {after}")
+        return self.let(f"icmp slt i64 {counter}, {last}")
+
     def extract(self, vector: str, lane: int) -> str:
         return self.let(f"extractelement {self.type} {vector}, i32 {lane}")
 
@@ -96,6 +126,23 @@ class Code:
         one = self.let(f"insertelement {self.type} undef, {self.scalar} {scalar}, i32 0")
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.let(f"shufflevector {self.type} {one}, {self.type} undef, {zeros}")
+
+    def transposed(self, rows: Sequence[str]) -> list[str]:
+        """Of a square of registers: entry j of row i becomes entry i of row j."""
+        rows, width, step = list(rows), self.lanes, 1
+        while step < width:
+            low = [lane if not lane & step else width + lane - step for lane in range(width)]
+            high = [lane + step if not lane & step else width + lane for lane in range(width)]
+            for i in range(width):
+                if not i & step:
+                    pair = rows[i], rows[i + step]
+                    rows[i], rows[i + step] = (self._shuffle(*pair, mask) for mask in (low, high))
+            step *= 2
+        return rows
+
+    def _shuffle(self, a: str, b: str, mask: Sequence[int]) -> str:
+        indices = ", ".join(f"i32 {index}" for index in mask)
+        return self.let(f"shufflevector {self.type} {a}, {self.type} {b}, <{self.lanes} x i32> <{indices}>")
 
     def total(self, values: Sequence[str]) -> str:
         """Sum as a balanced tree, so that it waits for nothing."""
@@ -136,6 +183,28 @@ class Code:
         bits = self.let(f"bitcast {self.type} {chosen} to {self.integer}")
         flipped = self.let(f"xor {self.integer} {bits}, {sign}")
         return self.let(f"bitcast {self.integer} {flipped} to {self.type}")
+
+
+class Table:
+    """Numbers in memory. line: of IR, that puts them there."""
+
+    def __init__(self, name: str, kind: str, values: Sequence[str | int], pointer: str) -> None:
+        self._array, opaque = f"[{len(values)} x {kind}]", pointer == "ptr"
+        self._name, self._whole, self._kind = (
+            name,
+            "ptr" if opaque else f"{self._array}*",
+            "ptr" if opaque else f"{kind}*",
+        )
+        self._length = len(values)
+        entries = ", ".join(f"{kind} {value}" for value in values)
+        self.line = f"@{name} = private constant {self._array} [{entries}], align 64"
+
+    def __len__(self) -> int:
+        return self._length
+
+    def at(self, start: int = 0) -> str:
+        """As an argument: a pointer to what begins there."""
+        return f"{self._kind} getelementptr ({self._array}, {self._whole} @{self._name}, i64 0, i64 {start})"
 
 
 def _bits(value: float) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rbd_dynamics.compiler.llvm_code import Code
+from rbd_dynamics.compiler.llvm_code import Code, Table
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.spatial.row_sweeps import Step
@@ -28,7 +28,7 @@ class RowsCode:
         self._layout = parts.layout
         self._name, self._program, self._rows, self._parts = name, program, program.rows, parts
         self._lanes, self._width, self._pointer = lanes, width, pointer
-        self._tables: dict[tuple[int, ...], str] = {}
+        self._tables: dict[tuple[int, ...], Table] = {}
         self.outside: list[str] = []
         self.calls: list[str] = []
         zeros = set[int]()
@@ -107,10 +107,6 @@ class RowsCode:
                     found.add(number // rows.beside * rows.width + k // rows.width)
         return found
 
-    @property
-    def _integers(self) -> str:
-        return "ptr" if self._pointer == "ptr" else "i32*"
-
     def _table(self, steps: list[tuple[Step, bool]]) -> str:
         """In memory, as an argument: of each step row, scale, whether the row is new, how many terms, and these.
 
@@ -122,45 +118,32 @@ class RowsCode:
             numbers += [self._layout.rows[row] * self._lanes, places[scale] * self._lanes, int(new), len(terms)]
             for factor, other in terms:
                 numbers += [self._layout.rows[other] * self._lanes, places[factor] * self._lanes]
-        if tuple(numbers) not in self._tables:
-            name = self._tables[tuple(numbers)] = f"@{self._name}.steps{len(self._tables)}"
-            entries = ", ".join(f"i32 {entry}" for entry in numbers)
-            self.outside.append(f"{name} = private constant [{len(numbers)} x i32] [{entries}], align 8")
-        name = self._tables[tuple(numbers)]
-        if self._pointer != "ptr":
-            array = f"[{len(numbers)} x i32]"
-            name = f"getelementptr ({array}, {array}* {name}, i64 0, i64 0)"
-        return f"{self._integers} {name}"
+        table = self._tables.get(tuple(numbers))
+        if table is None:
+            table = Table(f"{self._name}.steps{len(self._tables)}", "i32", numbers, self._pointer)
+            self._tables[tuple(numbers)] = table
+            self.outside.append(table.line)
+        return table.at()
 
     def _function(self, size: int, less: bool) -> list[str]:
         """All steps of a table on so many vectors of the rows, from a column on."""
         to_sum = "fsub contract" if less else "fadd contract"
         code = Code(self._width, self._pointer)
-        vector_pointer = "ptr" if self._pointer == "ptr" else f"{code.type}*"
-
-        def entry(at: str, offset: int) -> str:
-            place = code.let(f"getelementptr i32, {self._integers} {at}, i64 {offset}")
-            return code.let(f"sext i32 {code.let(f'load i32, {self._integers} {place}, align 4')} to i64")
 
         def number(place: str) -> str:
             return code.let(f"getelementptr double, {self._pointer} %frame, i64 {place}")
 
         def vectors(place: str) -> list[str]:
             first = number(code.let(f"add i64 {place}, %column"))
-            found = []
-            for k in range(size):
-                at = code.let(f"getelementptr double, {self._pointer} {first}, i64 {k * self._width}")
-                found.append(code.let(f"bitcast {self._pointer} {at} to {vector_pointer}"))
-            return found
+            return [code.vector_at(first, k * self._width) for k in range(size)]
 
         def loaded(at: str) -> str:
-            return code.let(f"load {code.type}, {vector_pointer} {at}, align {8 * self._width}")
+            return code.let(f"load {code.type}, {code.vectors} {at}, align {8 * self._width}")
 
         def factor(place: str) -> str:
-            at = number(place)
             if self._lanes == 1:
-                return code.splat(code.let(f"load double, {self._pointer} {at}, align 8"))
-            return loaded(code.let(f"bitcast {self._pointer} {at} to {vector_pointer}"))
+                return code.splat(code.let(f"load double, {self._pointer} {number(place)}, align 8"))
+            return loaded(code.vector_at("%frame", place))
 
         def phis(names: str, values: list[tuple[list[str], str]]) -> list[str]:
             return [
@@ -171,22 +154,22 @@ class RowsCode:
         code.lines += [
             "entry:", "  br label %step", "step:",
             "  %s = phi i64 [ 0, %entry ], [ %s.next, %done ]",
-            f"  %at = phi {self._integers} [ %steps, %entry ], [ %at.next, %done ]",
+            f"  %at = phi {code.integers} [ %steps, %entry ], [ %at.next, %done ]",
         ]  # fmt: skip
-        place, scale_place, new, terms = (entry("%at", k) for k in range(4))
+        place, scale_place, new, terms = (code.entry("%at", k) for k in range(4))
         rows = vectors(place)
         scale, is_new, zero = factor(scale_place), code.let(f"icmp ne i64 {new}, 0"), code.number(0.0)
         first = [code.op("fmul", loaded(at), scale) for at in rows]
         if self._lanes > 1:
             first = [code.let(f"select i1 {is_new}, {code.type} {zero}, {code.type} {each}") for each in first]
-        pairs = code.let(f"getelementptr i32, {self._integers} %at, i64 4")
+        pairs = code.let(f"getelementptr i32, {code.integers} %at, i64 4")
         code.lines += [
             f"  %any = icmp sgt i64 {terms}, 0", "  br i1 %any, label %term, label %done", "term:",
             "  %t = phi i64 [ 0, %step ], [ %t.next, %term ]",
-            f"  %pair = phi {self._integers} [ {pairs}, %step ], [ %pair.next, %term ]",
+            f"  %pair = phi {code.integers} [ {pairs}, %step ], [ %pair.next, %term ]",
         ]  # fmt: skip
         marked = len(code.lines)
-        other, coefficient_place = entry("%pair", 0), entry("%pair", 1)
+        other, coefficient_place = code.entry("%pair", 0), code.entry("%pair", 1)
         coefficient = factor(coefficient_place)
         more = [
             code.op(to_sum, f"%sum{k}", code.op("fmul contract", coefficient, loaded(at)))
@@ -195,14 +178,14 @@ class RowsCode:
         code.lines[marked:marked] = phis("%sum", [(first, "step"), (more, "term")])
         code.lines += [
             "  %t.next = add i64 %t, 1",
-            f"  %pair.next = getelementptr i32, {self._integers} %pair, i64 2",
+            f"  %pair.next = getelementptr i32, {code.integers} %pair, i64 2",
             f"  %goes.on = icmp slt i64 %t.next, {terms}", "  br i1 %goes.on, label %term, label %done", "done:",
             *phis("%row", [(first, "step"), (more, "term")]),
-            f"  %at.next = phi {self._integers} [ {pairs}, %step ], [ %pair.next, %term ]",
+            f"  %at.next = phi {code.integers} [ {pairs}, %step ], [ %pair.next, %term ]",
         ]  # fmt: skip
         for k, at in enumerate(rows):
-            code.lines.append(f"  store {code.type} %row{k}, {vector_pointer} {at}, align {8 * self._width}")
-        arguments = f"{self._pointer} %frame, {self._integers} %steps, i64 %count, i64 %column"
+            code.lines.append(f"  store {code.type} %row{k}, {code.vectors} {at}, align {8 * self._width}")
+        arguments = f"{self._pointer} %frame, {code.integers} %steps, i64 %count, i64 %column"
         return [
             f"define internal void {self._functions[size, less]}({arguments}) {{",
             *code.lines, "  %s.next = add i64 %s, 1", "  %more = icmp slt i64 %s.next, %count",

@@ -8,7 +8,7 @@ other slots is used again once nobody needs what it holds.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -78,11 +78,19 @@ class Parts:
     outputs: int
     size: int
 
+    @property
+    def unused(self) -> int:
+        """A slot behind the others, for what nobody needs."""
+        return self.size
 
-def divided(program: Program, given: Sequence[int], *, apart: bool, length: int, align: int = 1) -> Parts:
+
+def divided(
+    program: Program, given: Sequence[int], *, apart: bool, length: int, align: int = 1, kept: Iterable[int] = ()
+) -> Parts:
     """given: nodes that are there before the first part. apart: equal elements of outputs have slots of their own.
 
-    align: what the rows of outputs begin at multiples of, where there are sweeps over them.
+    kept: those of the given that have a slot in any case. align: what the rows of outputs begin at multiples of, where
+    there are sweeps over them.
     """
     nodes, known = program.nodes, set(given)
     own = [k for k, node in enumerate(nodes) if node[0] != "const" and k not in known]
@@ -108,6 +116,8 @@ def divided(program: Program, given: Sequence[int], *, apart: bool, length: int,
         operand: number for number, part in enumerate(parts) for node in part.nodes for operand in operands(nodes[node])
     }
     until |= dict.fromkeys(program.checks, len(parts))
+    for node in kept:
+        until.setdefault(node, 0)
     held, free = list[tuple[int, int]](), list[int]()  # (the last part that needs it, slot)
     for number, part in enumerate([given, *(part.nodes for part in parts)], start=-1):
         while held and held[0][0] < number:

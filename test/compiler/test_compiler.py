@@ -12,7 +12,7 @@ from helpers.robots import load_robot, needs_pinocchio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.compiler import backends, cache, llvm_ir
+from rbd_dynamics.compiler import backends, cache, llvm_function
 from rbd_dynamics.compiler.parts import divided
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python
@@ -28,8 +28,8 @@ def no_cache(request):
     """Kernels of these tests are not kept: their functions have no identity. Parts are those of long programs."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "in parts":
-            patch.setattr(llvm_ir, "WHOLE", 0)
-            patch.setattr(llvm_ir, "PART", 7)
+            patch.setattr(llvm_function, "WHOLE", 0)
+            patch.setattr(llvm_function, "PART", 7)
         patch.setattr(cache, "load", lambda name, key: None)
         patch.setattr(cache, "store", lambda name, key, data: None)
         yield
@@ -353,8 +353,8 @@ def test_what_repeats_is_cut_alike():
 
 
 def test_code_that_is_shared_computes_what_each_part_is_for(monkeypatch):
-    monkeypatch.setattr(llvm_ir, "WHOLE", 0)
-    monkeypatch.setattr(llvm_ir, "PART", 50)
+    monkeypatch.setattr(llvm_function, "WHOLE", 0)
+    monkeypatch.setattr(llvm_function, "PART", 50)
     x = np.random.default_rng(3).uniform(-1.0, 1.0, (13, 6))
     expected = evaluate(kernel("reference", limbs, 6, 9), x, 9)
     built = kernel("llvm", limbs, 6, 9)

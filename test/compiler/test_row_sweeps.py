@@ -9,7 +9,7 @@ from helpers.robots import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.compiler import backends, cache, llvm_ir, program
+from rbd_dynamics.compiler import backends, cache, llvm_function, program
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished
@@ -21,7 +21,7 @@ INPUTS = 12
 def in_rows(request, monkeypatch):
     """However little there is to do; in parts of so many operations. Kernels are not kept."""
     monkeypatch.setattr(program, "ROWS_FROM", 0)
-    monkeypatch.setattr(llvm_ir, "PART", request.param)
+    monkeypatch.setattr(llvm_function, "PART", request.param)
     monkeypatch.setattr(cache, "load", lambda name, key: None)
     monkeypatch.setattr(cache, "store", lambda name, key, data: None)
 
