@@ -24,6 +24,11 @@ from rbd_dynamics.spatial.row_sweeps import finished
 
 Backend = Literal["llvm", "numba", "python", "reference"]
 
+#: modules that decide about machine code
+_MAKES_MACHINE_CODE = (
+    "precision", "llvm_code", "repeats", "parts", "llvm_arithmetic", "llvm_frame", "llvm_parts", "llvm_rows",
+    "llvm_function", "llvm_one", "llvm_many", "llvm_ir", "kernel_entry", "llvm_machine", "native",
+)  # fmt: skip
 #: held while code is made or read: several threads would make the same
 compiler_lock = ProcessLock()
 _log = logging.getLogger("rbd_dynamics")
@@ -46,6 +51,10 @@ class Kernel(Protocol):
         """Fill (samples, ...) outputs from (samples, ...) inputs; non-zero: the outputs do not count."""
         ...
 
+    def complete(self) -> None:
+        """Make what `several` and `many` need, unless it is there."""
+        ...
+
 
 class FunctionKernel:
     """Runs a function of scalars, the algorithm itself or emitted source: one sample as floats, more as arrays."""
@@ -58,6 +67,9 @@ class FunctionKernel:
         """There is no fast path."""
 
     several = call
+
+    def complete(self) -> None:
+        """There is nothing to make."""
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         rows = [
@@ -96,62 +108,69 @@ def best_backend() -> Backend:
     return "llvm" if problem is None else "python"
 
 
-def build(backend: Backend, name: str, signature: Signature, function: Function) -> Kernel:
-    """The kernel of a function. `name` is for people; what the function computes decides which kernel it is."""
+def build(backend: Backend, name: str, signature: Signature, function: Function, *, batches: bool = True) -> Kernel:
+    """The kernel of a function. `name` is for people; what the function computes decides which kernel it is.
+
+    batches: also make the code for batches, which else is made when it is first needed.
+    """
     if backend == "reference":
         return FunctionKernel(function, signature)
     if backend == "python":
         target = f"python {compiler_digest('python_source')}"
-        return FunctionKernel(load_python(_made(target, ".py", name, signature, function, _source).decode()), signature)
+        source = _Making(target, name, signature, function, rows=False).made(".py", _source)
+        return FunctionKernel(load_python(source.decode()), signature)
     problem = _llvm_problem()
     if problem is not None:
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
-    from rbd_dynamics.compiler import native
-
-    with compiler_lock:
-        parts = (
-            "precision",
-            "llvm_code",
-            "repeats",
-            "parts",
-            "llvm_arithmetic",
-            "llvm_frame",
-            "llvm_parts",
-            "llvm_rows",
-            "llvm_function",
-            "llvm_one",
-            "llvm_many",
-            "llvm_ir",
-            "kernel_entry",
-            "llvm_machine",
-            "native",
-        )
-        target = f"{native.target_name()} {compiler_digest(*parts)}"
-        code = _made(target, ".o", name, signature, function, native.compile_object)
-        return native.NativeKernel(code, signature)
-
-
-def _made(
-    target: str, suffix: str, name: str, signature: Signature, function: Function, make: Callable[[Program], bytes]
-) -> bytes:
-    """The code of a kernel, from the cache or made now."""
-    rows = suffix == ".o"
-    digest, program = identify(name, signature, function, rows=rows)
-    entry = name.partition(":")[0] + suffix
-    code = cache.load(entry, f"{target} {digest}")
-    if code is None:
-        about_to_compile(name)
-        if program is None:
-            program = trace(function, signature, rows=rows)
-        if suffix == ".o":
-            notice.compiling(name, program.operations)
-        code = make(program)
-        cache.store(entry, f"{target} {program_digest(program)}", code)
-    return code
+    return _machine_code(name, signature, function, batches)
 
 
 def _source(program: Program) -> bytes:
     return emit_python(program).encode()
+
+
+def _machine_code(name: str, signature: Signature, function: Function, batches: bool) -> Kernel:
+    from rbd_dynamics.compiler import native
+
+    def making() -> _Making:
+        target = f"{native.target_name()} {compiler_digest(*_MAKES_MACHINE_CODE)}"
+        return _Making(target, name, signature, function, rows=True)
+
+    def batch(of: _Making) -> bytes:
+        return of.made(".many.o", lambda program: native.compile_object(program, batch=True))
+
+    def later() -> bytes:
+        with compiler_lock:
+            return batch(making())
+
+    with compiler_lock:
+        now = making()
+        single = now.made(".o", lambda program: native.compile_object(program, batch=False))
+        kernel = native.NativeKernel(single, later, signature)
+        if batches:
+            kernel.load_batches(batch(now))
+        return kernel
+
+
+class _Making:
+    """The code of a function, from the cache or made now. target: all that decides about it but the program."""
+
+    def __init__(self, target: str, name: str, signature: Signature, function: Function, *, rows: bool) -> None:
+        self._target, self._name, self._signature, self._function, self._rows = target, name, signature, function, rows
+        self._digest, self._program = identify(name, signature, function, rows=rows)
+
+    def made(self, suffix: str, make: Callable[[Program], bytes]) -> bytes:
+        entry = self._name.partition(":")[0] + suffix
+        code = cache.load(entry, f"{self._target} {self._digest}")
+        if code is None:
+            about_to_compile(self._name)
+            if self._program is None:
+                self._program = trace(self._function, self._signature, rows=self._rows)
+            if suffix != ".py":
+                notice.compiling(self._name, self._program.operations)
+            code = make(self._program)
+            cache.store(entry, f"{self._target} {program_digest(self._program)}", code)
+        return code
 
 
 def _llvm_problem() -> str | None:

@@ -12,15 +12,15 @@ _TYPE, _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 
-def emit_kernel_entries(signature: Signature, opaque: bool) -> str:
-    """IR of `call(self, args, nargs)` for one sample and `several(self, args, nargs)` for some: CPython's vector calls.
+def emit_kernel_entry(signature: Signature, opaque: bool, *, batch: bool) -> str:
+    """IR of `call(self, args, nargs)` for one sample, or `several(self, args, nargs)` for some: CPython's vector calls.
 
     Both refuse what does not fit by returning None, else they return the last output. `several` wants a leading axis
     of the outputs, which at least one input has; and that no output is where another array is.
     """
     names = ("array_type", "double_descr", "bool_descr", "none", "incref")
-    entries = [_Entry(signature, opaque, leading).emit() for leading in (False, True)]
-    return "\n".join([*(f"@{name} = global i64 0" for name in names), *entries, ""])
+    entry = _Entry(signature, opaque, leading=batch).emit()
+    return "\n".join([*(f"@{name} = global i64 0" for name in names), entry, ""])
 
 
 class _Entry:

@@ -88,7 +88,7 @@ def emit_taken(name: str, lanes: int, width: int, pointer: str, offsets: int) ->
     return code.function(name, [*arguments, *(f"i64 %offset{k}" for k in range(offsets))], kind, result)
 
 
-def trigonometry_table(places: Sequence[tuple[int, int, int]], width: int) -> list[int]:
+def trigonometry_table(places: Sequence[Sequence[int]], width: int) -> list[int]:
     """Entries for `emit_trigonometry`, for angles, sines and cosines at these places."""
     filled = [*places, *[places[-1]] * (-len(places) % width)]
     return [place for k in range(0, len(filled), width) for column in zip(*filled[k : k + width]) for place in column]

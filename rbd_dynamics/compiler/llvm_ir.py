@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emitter to LLVM IR: the traced program as machine-independent code for one sample and for a batch.
 
-Three functions come out of one program:
+Three functions come out of one program, the last by itself, for it takes as long to compile as the others:
 
     i32 @one(double* in..., double* out...)
     i64 @repeat(i64 n, double* in..., double* out...)    n times, where outputs are inputs; how often it went well
@@ -19,8 +19,8 @@ from rbd_dynamics.compiler.llvm_one import One
 from rbd_dynamics.compiler.program import Program
 
 
-def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str:
-    """IR of `@one` and `@many` for vectors of `width` doubles."""
+def emit_llvm(program: Program, width: int, opaque_pointers: bool = True, *, batch: bool) -> str:
+    """IR of `@one` and `@repeat`, or of `@many`, for vectors of `width` doubles."""
     head = [
         "declare double @llvm.sqrt.f64(double)",
         f"declare <{width} x double> @llvm.sqrt.v{width}f64(<{width} x double>)",
@@ -29,4 +29,5 @@ def emit_llvm(program: Program, width: int, opaque_pointers: bool = True) -> str
         "@tanh_pointer = global i64 0",
     ]
     pointer = "ptr" if opaque_pointers else "double*"
-    return "\n".join([*head, *One(program, width, pointer).emit(), *Many(program, width, pointer).emit()])
+    made = Many if batch else One
+    return "\n".join([*head, *made(program, width, pointer).emit()])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from rbd_dynamics.compiler.kernel_entry import emit_kernel_entries
+from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
 from rbd_dynamics.compiler.llvm_ir import emit_llvm
 from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Program
@@ -54,15 +54,14 @@ def target_name() -> str:
     return _target()[2]
 
 
-def compile_object(program: Program) -> bytes:
-    """The object file of a program: `one`, `many` and `repeat`, and the entries `call` and `several` for Python."""
+def compile_object(program: Program, *, batch: bool) -> bytes:
+    """An object file of a program: `one`, `repeat` and the entry `call` for Python, or `many` and `several`."""
     import llvmlite.binding as llvm
 
     _, width, _ = _target()
     opaque = llvm.llvm_version_info[0] >= OPAQUE
-    return _emitted(
-        emit_llvm(program, width, opaque) + "\n" + emit_kernel_entries(program.signature, opaque), passes=False
-    )
+    code = emit_llvm(program, width, opaque, batch=batch)
+    return _emitted(code + "\n" + emit_kernel_entry(program.signature, opaque, batch=batch), passes=False)
 
 
 def compile_text(text: str) -> bytes:

@@ -138,7 +138,7 @@ class One(Function):
             return []
         at = {self.program.nodes[node]: node for node in early}
         places = [
-            (self.place(angle, parts), *(self.place(at.get((name, angle)), parts) for name in ("sin", "cos")))
+            [self.place(node, parts) for node in (angle, at.get(("sin", angle)), at.get(("cos", angle)))]
             for angle in self._angles()
         ]
         table = Table("one.angles", "i32", trigonometry_table(places, self.width), self.pointer)

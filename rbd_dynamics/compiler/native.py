@@ -110,28 +110,73 @@ def _tanh() -> int | None:
     return ctypes.cast(libm.tanh, ctypes.c_void_p).value
 
 
-class NativeKernel(LoadedCode):
-    """A kernel that was loaded."""
+class _KernelCode(LoadedCode):
+    """One of the two object files of a kernel."""
 
-    def __init__(self, object_file: bytes, signature: Signature) -> None:
-        self.signature = signature
+    def __init__(self, object_file: bytes, entry: str) -> None:
         super().__init__(object_file)
-        self._link()
-        arguments = [*signature.inputs, *signature.outputs]
-        numbers = [ctypes.c_int64] * (1 + 2 * len(arguments))
-        self._many = ctypes.CFUNCTYPE(ctypes.c_int32, *numbers)(self._image.address("many"))
-        self._repeat = ctypes.CFUNCTYPE(ctypes.c_int64, *numbers[: 1 + len(arguments)])(self._image.address("repeat"))
+        self._put({
+            "array_type": id(np.ndarray),
+            "double_descr": id(np.dtype(np.float64)),
+            "bool_descr": id(np.dtype(np.bool_)),
+            "none": id(None),
+            "incref": _incref(),
+            "tanh_pointer": _tanh(),
+        })  # fmt: skip
+        self.entry = self._built_in(entry, _METH_FASTCALL)
+
+    def function(self, name: str, result: Any, numbers: int) -> Callable[..., int]:
+        """A function of so many integers, which releases the interpreter's lock. Nobody needs to keep this."""
+        call = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * numbers)(self._image.address(name))
+        vars(call)["keeps"] = self._image
+        return call
+
+
+class NativeKernel:
+    """A kernel that was loaded; the code for batches when it is first needed, by `batch`, which gives it."""
+
+    def __init__(self, single: bytes, batch: Callable[[], bytes], signature: Signature) -> None:
+        self.signature = signature
+        self._batch = batch
+        code = _KernelCode(single, "call")
+        arguments = len(signature.inputs) + len(signature.outputs)
+        self._repeat = code.function("repeat", ctypes.c_int64, 1 + arguments)
         #: call(in..., out...) -> the last output, or None if it refuses
-        self.call = self._built_in("call", _METH_FASTCALL)
-        #: the same for some samples, with a leading axis; other threads wait meanwhile
-        self.several = self._built_in("several", _METH_FASTCALL)
+        self.call = code.entry
+
+    def complete(self) -> None:
+        """Make the code for batches, unless it is there."""
+        _ = self._batches
+
+    def load_batches(self, object_file: bytes) -> None:
+        """The code for batches, where it was made together with the other."""
+        self._batches = self._loaded(object_file)
+
+    @functools.cached_property
+    def _batches(self) -> tuple[Callable[..., int], Callable[..., Any]]:
+        return self._loaded(self._batch())
+
+    def _loaded(self, object_file: bytes) -> tuple[Callable[..., int], Callable[..., Any]]:
+        code = _KernelCode(object_file, "several")
+        arguments = len(self.signature.inputs) + len(self.signature.outputs)
+        return code.function("many", ctypes.c_int32, 1 + 2 * arguments), code.entry
+
+    @functools.cached_property
+    def several(self) -> Callable[..., Any]:
+        """`call` for some samples, with a leading axis; other threads wait meanwhile."""
+        return self._batches[1]
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
-        """Run on `samples` >= 1 rows of (samples, ...) arrays; returns the status flags.
+        """Run on `samples` >= 1 rows of (samples, ...) arrays; returns the status flags, of one sample just 1.
 
         The elements of one sample must be contiguous; samples may be any distance apart, also none
-        (a broadcast array). Other Python threads run meanwhile.
+        (a broadcast array). Other Python threads run meanwhile, but for one sample.
         """
+        if samples == 1:
+            arguments = [*self.signature.inputs, *self.signature.outputs]
+            rows = [array if one.shared else array[0] for one, array in zip(arguments, (*inputs, *outputs))]
+            if all(row.flags.c_contiguous and row.flags.aligned for row in rows):
+                return int(self.call(*rows) is None)
         return self.bound(inputs, outputs)(samples)
 
     def bound(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
@@ -139,7 +184,8 @@ class NativeKernel(LoadedCode):
         places: list[int] = []
         for array, address in zip((*inputs, *outputs), self._addresses(inputs, outputs)):
             places += [address, array.strides[0] // array.itemsize if array.ndim else 0]
-        return lambda samples: int(self._many(samples, *places))
+        many = self._batches[0]
+        return lambda samples: int(many(samples, *places))
 
     def repeated(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
         """A function of n >= 1 that runs one sample n times, or until it is refused; returns how often it was not.
@@ -153,16 +199,6 @@ class NativeKernel(LoadedCode):
     def _addresses(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> list[int]:
         assert (len(inputs), len(outputs)) == (len(self.signature.inputs), len(self.signature.outputs))
         return [array.ctypes.data for array in (*inputs, *outputs)]
-
-    def _link(self) -> None:
-        self._put({
-            "array_type": id(np.ndarray),
-            "double_descr": id(np.dtype(np.float64)),
-            "bool_descr": id(np.dtype(np.bool_)),
-            "none": id(None),
-            "incref": _incref(),
-            "tanh_pointer": _tanh(),
-        })  # fmt: skip
 
 
 __all__ = ["Argument", "LoadedLoops", "NativeKernel", "compile_object", "compile_text", "loops_problem", "target_name"]

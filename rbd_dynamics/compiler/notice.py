@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 
 LONG = 1.0  # s
-PER_OPERATION = 1.0e-4  # s, on a machine of 2020 to 2025; half of it where much of a long program shares its code
+PER_OPERATION = 6.0e-5  # s, on a machine of 2020 to 2025; half of it where much of a long program shares its code
 
 _log = logging.getLogger("rbd_dynamics")
 _here = threading.local()
@@ -22,7 +22,9 @@ _said: set[str] = set()
 
 
 def estimate(operations: int) -> float:
-    """Seconds that machine code for so many operations takes to make, within a factor of about two."""
+    """Seconds that machine code for so many operations takes to make, of one sample or of batches; within a factor of
+    about two.
+    """
     return operations * PER_OPERATION
 
 

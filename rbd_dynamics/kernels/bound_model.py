@@ -95,7 +95,9 @@ class BoundModel:
     # --- kernels ----------------------------------------------------------------------------------
 
     def compile(self, *names: str, progress: Callable[[str, int, int], None] | None = None) -> None:
-        """Make kernels ahead of use, so that no call waits for a compiler.
+        """Make kernels ahead of use, so that no call waits for a compiler, with one sample or many.
+
+        Without it, a kernel's first call waits for the code for one sample, and the first with many for that.
 
         Parameters:
             names: of methods ("inverse_dynamics", "mass_matrix"...), with "_f_ext" for the variant
@@ -109,17 +111,26 @@ class BoundModel:
             if not isinstance(name, str):
                 raise TypeError(f"names: the name of an algorithm is a text, not {excerpt(name)}")
             if progress is None:
-                self._evaluation(name)
+                self._compiled(name)
                 continue
             progress(name, number, len(names))
             with notice.silent():
-                self._evaluation(name)
+                self._compiled(name)
 
-    def _evaluation(self, name: str) -> Evaluation:
+    def _compiled(self, name: str) -> None:
+        """All of its code."""
+        found = self._kernels.get(name)
+        if found is None:
+            self._evaluation(name, batches=True)
+        else:
+            found.kernel.complete()
+
+    def _evaluation(self, name: str, *, batches: bool = False) -> Evaluation:
+        """batches: with the code for batches, which else is made when it is first needed."""
         found = self._kernels.get(name)
         if found is None:
             signature, function = specialise(self.model, name, friction=self.friction)
-            kernel = backends.build(self.backend, name, signature, function)
+            kernel = backends.build(self.backend, name, signature, function, batches=batches)
             found = self._kernels[name] = self._evaluation_of(name, kernel, function)
             if hasattr(self, f"_fast_{name}"):  # methods that call the kernel itself
                 setattr(self, f"_fast_{name}", found.fast)

@@ -15,9 +15,9 @@ import pytest
 from helpers.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.compiler import backends, cache
+from rbd_dynamics.compiler import backends, cache, identity
 from rbd_dynamics.compiler.cache_entry import HEADER_SIZE
-from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.compiler.program import Argument, Signature, trace
 
 pytest.importorskip("llvmlite")
 from rbd_dynamics.compiler import native
@@ -38,9 +38,9 @@ def compiled(monkeypatch):
     count: list[int] = []
     compile_object = native.compile_object
 
-    def counting(program):
+    def counting(program, **options):
         count.append(program.operations)
-        return compile_object(program)
+        return compile_object(program, **options)
 
     monkeypatch.setattr(native, "compile_object", counting)
     return count
@@ -64,6 +64,43 @@ def test_the_second_robot_compiles_nothing(folder, compiled):
     assert len(compiled) == 1
     assert [entry.suffix for entry in entries(folder)] == [".o"]
     assert entries(folder)[0].name.startswith("inverse_dynamics-")
+
+
+def test_code_for_batches_is_made_when_it_is_needed(folder, compiled):
+    robot = Robot(load_urdf(ARM), backend="llvm")
+    one = robot.inverse_dynamics(*STATE)
+    robot.inverse_dynamics(*(list(x) for x in STATE))  # not by the shortest way
+    for bad, error in ((np.nan, ValueError), (1e200, ArithmeticError)):
+        with pytest.raises(error):
+            robot.inverse_dynamics(STATE[0], [bad, *STATE[1][1:]], STATE[2])
+    robot.inverse_dynamics([1e7, *STATE[0][1:]], *STATE[1:])  # by the plain algorithm
+    assert len(compiled) == 1
+    for _ in range(2):
+        for count in (2, 100):
+            np.testing.assert_allclose(robot.inverse_dynamics(*(np.tile(x, (count, 1)) for x in STATE))[-1], one)
+    robot.compile("inverse_dynamics")
+    assert len(compiled) == 2
+    assert [entry.name.partition("-")[0] for entry in entries(folder)] == ["inverse_dynamics", "inverse_dynamics.many"]
+    Robot(load_urdf(ARM), backend="llvm").inverse_dynamics(*(np.tile(x, (3, 1)) for x in STATE))
+    assert len(compiled) == 2
+
+
+def test_compiling_ahead_makes_all_code_and_traces_once(folder, compiled, monkeypatch):
+    traced = []
+    monkeypatch.setattr(identity, "trace", lambda *given, **options: traced.append(1) or trace(*given, **options))
+    robot = Robot(load_urdf(ARM), backend="llvm")
+    robot.compile("inverse_dynamics")
+    assert (len(compiled), len(traced)) == (2, 1)
+    robot.inverse_dynamics(*STATE)
+    robot.inverse_dynamics(*(np.tile(x, (3, 1)) for x in STATE))
+    assert (len(compiled), len(traced)) == (2, 1)
+
+
+def test_code_for_batches_is_made_where_only_single_calls_were_before(folder, compiled):
+    robot = Robot(load_urdf(ARM), backend="llvm")
+    robot.inverse_dynamics(*STATE)
+    robot.compile("inverse_dynamics")
+    assert len(compiled) == 2
 
 
 def test_emitted_source_is_kept_too(folder, monkeypatch):
@@ -175,7 +212,7 @@ def test_the_signature_is_a_part_of_the_key(folder):
         signature = Signature((Argument("x", (size,)),), (Argument("y", (size,)),))
         kernel = robot.custom_kernel("double", signature, lambda x: [[2 * value for value in x]])
         np.testing.assert_array_equal(kernel([np.arange(1.0, size + 1)], None), 2 * np.arange(1.0, size + 1))
-    assert len(entries(folder)) == 3
+    assert len(entries(folder)) == 6  # with those for batches
 
 
 def test_something_else_in_the_place_of_an_entry_does_no_harm(folder):
@@ -240,7 +277,7 @@ from rbd_dynamics.compiler import native
 
 compiled = []
 compile_object = native.compile_object
-native.compile_object = lambda program: compiled.append(1) or compile_object(program)
+native.compile_object = lambda *given, **options: compiled.append(1) or compile_object(*given, **options)
 q, v, a = np.array(json.loads(sys.argv[2]))
 robot = Robot(load_urdf(sys.argv[1]))
 results = [robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a), robot.mass_matrix(q).ravel()]

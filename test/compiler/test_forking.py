@@ -53,11 +53,11 @@ def test_a_child_forked_while_another_thread_compiles_can_compile(monkeypatch, t
     inside, done = threading.Event(), threading.Event()
     compile_object, caller = native.compile_object, threading.get_ident()
 
-    def slow(program):
+    def slow(program, **options):
         if threading.get_ident() != caller:
             inside.set()
             done.wait()
-        return compile_object(program)
+        return compile_object(program, **options)
 
     monkeypatch.setattr(native, "compile_object", slow)
     found = []
