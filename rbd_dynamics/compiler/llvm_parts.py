@@ -13,6 +13,10 @@ from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.compiler.repeats import Piece
 
 
+#: accesses to the frame. LLVM's scheduler compares each with all others up to a fence, which is no instruction
+BETWEEN_FENCES = 100
+
+
 class _PartFunction(Framed):
     """What parts of one shape do; it leaves in the frame what others need, and gives the range of its angles.
 
@@ -23,6 +27,7 @@ class _PartFunction(Framed):
         super().__init__(program, lanes, pointer)
         self._slots, self._pieces, self._unused = parts.slots, pieces, parts.unused
         self.shared = len(pieces) > 1
+        self._accesses = 0
         #: slots of each result that is kept: as many as in the piece that keeps it in most places
         self._copies = [
             max(len(parts.slots.get(node, ())) for node in same) for same in zip(*(p.nodes for p in pieces))
@@ -33,6 +38,12 @@ class _PartFunction(Framed):
         self._columns, self._column = columns, _columns(columns)
         self._values = list(zip(*(piece.constants.values() for piece in pieces)))
         self._value = _columns(self._values)
+
+    def slot(self, frame: str, number: int | str) -> str:
+        self._accesses += 1
+        if self._accesses % BETWEEN_FENCES == 0:
+            self.lines.append('  fence syncscope("singlethread") acq_rel')
+        return super().slot(frame, number)
 
     def _all_slots(self, piece: Piece) -> list[int]:
         slots = [self._slots[node][0] for node in piece.taken]
