@@ -154,14 +154,13 @@ class CartesianJudge(Judge):
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
         self._arrives, self._tried = 0.0, 0.0
-        self._lasts: float | None = None  # s, of the way that it may begin now; None: it has begun
+        self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
 
     def event(self, time: float, kind: str, value: Any) -> None:
         if kind == "moves":
-            self._lasts = float(value)
-            self._arrives = max(time + ARRIVES + self._lasts, self._arrives)
-            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
+            self._ways.append(Change("points" if value else "desired", float(value), time, self.counts.published))
+            self._is_moving_until(time + ARRIVES + value)
         super().event(time, kind, value)
         if kind == "desired":
             self.event(time, "moves", 0.0)
@@ -169,18 +168,22 @@ class CartesianJudge(Judge):
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         exact, bounds = self.counts.exact, self.counts.bounds
         good = self._explained(stamp, tau, time)
-        if self.counts.bounds > bounds and self._rests and self._lasts is not None:  # a wish may have waited long
-            self._arrives = max(time + ARRIVES + self._lasts, self._arrives)
-            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
-            self._lasts = None
+        self._ways = [way for way in self._ways if self._may_come(way, time)]
+        if self.counts.bounds > bounds and self._rests and self._ways:  # a wish may have waited long
+            lasts = sorted(self._ways, key=lambda way: float(way.value))
+            self._is_moving_until(time + ARRIVES + lasts[-1].value)
+            self._ways.remove(lasts[0])  # which one it is, is not known
         self._rests = self.counts.exact > exact
         return good
+
+    def _is_moving_until(self, time: float) -> None:
+        self._arrives = max(time, self._arrives)
+        self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
 
     def _explained(self, stamp: int, tau: Array, time: float) -> bool:
         silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
         if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
-            self._arrives += silent
-            self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
+            self._is_moving_until(self._arrives + silent)
         if time >= self._arrives:
             return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
         asked = abs(time - self._tried) > LOOKED_FOR

@@ -183,14 +183,7 @@ class Judge:
         """An effort that answers the state of `stamp`; published: when it, or its command, was written (both ns)."""
         counts, time = self.counts, published * 1e-9
         counts.published += 1
-        # of a silence all may have come unseen, but for motions: what is silent takes none
-        ends = {"desired": time, "points": time}
-        self._changes = [
-            each
-            for each in self._changes
-            if ends.get(each.part, self._last_time) - each.time < FORGOTTEN[each.part]
-            or counts.published - each.published < ANSWERED.get(each.part, 0)
-        ]
+        self._changes = [each for each in self._changes if self._may_come(each, time)]
         self._last_time = time
         if not np.isfinite(tau).all() or tau.shape != (7,):
             counts.non_finite += 1
@@ -216,6 +209,13 @@ class Judge:
         else:
             counts.wrong += 1
             self._violation("wrong", stamp, tau, published)
+
+    def _may_come(self, change: Change, time: float) -> bool:
+        """Still. Of a silence all may have come unseen, but for motions: what is silent takes none."""
+        ends = {"desired": time, "points": time}
+        return ends.get(change.part, self._last_time) - change.time < FORGOTTEN[
+            change.part
+        ] or self.counts.published - change.published < ANSWERED.get(change.part, 0)
 
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         """Whether something makes it so; that is then in force. Counts how well it was judged."""

@@ -700,6 +700,29 @@ def test_a_way_lasts_as_long_when_its_wish_has_waited():
     assert judge.counts.wrong == 2
 
 
+def test_a_way_that_waits_lasts_as_long_whatever_is_wished_meanwhile():
+    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+
+    judge, seen, stamps, held, answer = _cartesian()
+    first, elsewhere = held(stamps[90]), held(stamps[50])
+    between = first.after(Wish(pose=(first.R, 0.5 * (first.p + elsewhere.p))))
+
+    def after(seconds):
+        at = stamps[100] + round(seconds * 1e9)
+        judge._answered.append(at - 10**6)
+        return at
+
+    answer(stamps[100], first)
+    judge.event(1e-9 * stamps[100], "moves", 2.0)
+    judge.event(1e-9 * stamps[100], "desired", Wish(pose=(elsewhere.R, elsewhere.p)))
+    judge.event(1e-9 * stamps[100] + 3.0, "desired", Wish(posture=elsewhere.posture))
+    for seconds, held_then in ((3.1, between), (3.3, first), (4.0, between), (4.0 + ARRIVES + 1.9, between)):
+        answer(after(seconds), held_then)
+    assert not seen and judge.counts.bounds == 3
+    answer(after(4.0 + ARRIVES + 2.1), between)
+    assert judge.counts.wrong == 1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_wishes_that_must_be_refused_can_be_sent(seed):
     pytest.importorskip("trajectory_msgs")
