@@ -87,6 +87,16 @@ class Quintics:
         second = np.array([0, 0, 2, 6 * x, 12 * x**2, 20 * x**3]) / width**2
         return Wanted(powers @ c, first @ c, second @ c)
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The last ns of the way, and the first after it: what is wanted need not be the same."""
+        end = self.start + round(self.times[-1] * 1e9)
+        while self.over(end):
+            end -= 1
+        while not self.over(end + 1):
+            end += 1
+        return end, end + 1
+
     def over(self, stamp: int) -> bool:
         return (stamp - self.start) * 1e-9 >= self.times[-1]
 

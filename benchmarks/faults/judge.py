@@ -328,10 +328,13 @@ class Judge:
                 torque = before if tried.empty else settings.limited(model, q, v, tried, stamp)
                 return float(np.linalg.norm(torque - before) - np.linalg.norm(tau - before))
 
-            back = np.linspace(stamp, stamp - LOST * 1e9, LOOKS_BACK).astype(int).tolist()
+            first = stamp - int(LOST * 1e9)
+            ends = [at for at in now.ends if first < at < stamp] if isinstance(now, Quintics) else []
+            back = sorted({*np.linspace(first, stamp, LOOKS_BACK).astype(int).tolist(), *ends}, reverse=True)
             farther = [off(at) > 0.0 for at in back]
-            changes = [k for k in range(1, LOOKS_BACK) if farther[k] != farther[k - 1]]
+            changes = [k for k in range(1, len(back)) if farther[k] != farther[k - 1]]
             for late, early, rises in [
+                *((at, at, True) for at in ends),
                 (back[0], back[-1], True),
                 *((back[k - 1], back[k], farther[k]) for k in changes),
             ]:

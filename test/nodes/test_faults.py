@@ -65,6 +65,45 @@ def test_judge_notices(off, late, counted):
     assert getattr(judge.counts, counted) == (2 if counted == "exact" else 1)
 
 
+@pytest.mark.parametrize("after_the_end", [-7_000_123, -1_000_077, -1, 0, 900_031, 4_000_345])
+@pytest.mark.parametrize("seed", range(4))
+def test_judge_finds_a_trajectory_that_took_over_where_another_ended(after_the_end, seed):
+    """That one ends while it moves, and is a hold from then on."""
+    from benchmarks.faults.desired import Points, Quintics
+    from benchmarks.faults.robot import oracle
+
+    rng = np.random.default_rng(seed)
+    seen = []
+    judge = _judge(seen)
+
+    def points(*seconds):
+        times = np.array([round(t * 1e9) for t in seconds])
+        q = judge.motion.state(BEGIN)[0] + rng.uniform(-0.03, 0.03, (len(times), 7))
+        return Points(times, q, rng.uniform(-0.1, 0.1, q.shape), rng.uniform(-0.3, 0.3, q.shape), 0)
+
+    def answer(stamp, wanted):
+        judge._ring[judge._ring[-2] % 100] = stamp
+        judge._ring[-2] += 1
+        q, v = judge.motion.state(stamp)
+        tau = judge.now.settings.torque(oracle("panda", None), q, v, wanted, stamp)[0]
+        judge.effort(stamp, tau, stamp + 10**6)
+
+    first = BEGIN + 10**9
+    judge.effort(first, _right(judge, first, first), first + 10**6)
+    one, other = points(0.4, 1.1), points(0.5, 1.4)
+    path = Quintics(one, first, first, judge.now.desired.at(first))
+    judge.event(1e-9 * first + 0.001, "points", one)
+    for stamp in range(first + 2_000_000, path.ends[1] + after_the_end, 20_000_000):
+        answer(stamp, path)
+    assert judge.counts.exact == judge.counts.published and not seen
+    at = path.ends[1] + after_the_end
+    judge.event(1e-9 * at - 0.05, "points", other)
+    new = Quintics(other, at, at, path.at(at))
+    for stamp in range(at + 1_300_017, at + 10**9, 30_000_000):
+        answer(stamp, new)
+    assert judge.counts.exact == judge.counts.published and not seen
+
+
 def test_judge_follows_what_came_in_a_long_silence():
     """Hundreds of changes, one after the other; those that come after an effort do not count for it."""
     from benchmarks.faults.robot import oracle
