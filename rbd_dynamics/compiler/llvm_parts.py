@@ -12,7 +12,6 @@ from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.compiler.repeats import Piece
 
-
 #: accesses to the frame. LLVM's scheduler compares each with all others up to a fence, which is no instruction
 BETWEEN_FENCES = 100
 

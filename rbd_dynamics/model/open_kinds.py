@@ -3,9 +3,10 @@
 
 A family is a direct subclass of `OpenKind` (joint kinds, passive forces, constraints, surfaces). A kind of it is a
 dataclass with a name of its own, a text in the class variable that the family calls `LABEL`; importing its file makes
-it known. In files a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is decided by the
-family's `value_of`, then by the kind's `__post_init__`; what it writes, by the types that `plain` knows. A field that
-has no default, or one that is `required`, has to be there.
+it known. That is done when a file names a kind that is not, for those that installed packages have as entry points of
+the group `ENTRY_POINTS`. In files a kind is a dictionary: {"type": its name, and its fields}. What a field accepts is
+decided by the family's `value_of`, then by the kind's `__post_init__`; what it writes, by the types that `plain` knows.
+A field that has no default, or one that is `required`, has to be there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rbd_dynamics.model.excerpt import close_names, excerpt, listed
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import Transform
 
+ENTRY_POINTS = "rbd_dynamics.kinds"
 Kind = TypeVar("Kind", bound="OpenKind")
 T = TypeVar("T")
 #: (annotation of a field, what a file has, how messages begin) -> the field's value
@@ -32,6 +34,19 @@ ValueOf = Callable[[Any, Any, str], Any]
 def as_it_is(annotation: Any, value: Any, where: str) -> Any:
     """Fields get what the file has, and `__post_init__` makes of it what they need."""
     return value
+
+
+@cache
+def import_installed_kinds() -> None:
+    """Once. Raises ModelError for an entry point that cannot be loaded, each time until it can."""
+    from importlib.metadata import entry_points  # slow to import
+
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            entry.load()
+        except Exception as error:  # whatever the package does
+            told = f"{type(error).__name__}: {excerpt(str(error))}"
+            raise ModelError(f"entry point {entry.name!r} of {ENTRY_POINTS} cannot be loaded: {told}") from error
 
 
 class OpenKind:
@@ -85,16 +100,23 @@ class OpenKind:
 
         Raises ModelError that begins with `where`, for an unknown type, and for fields that it does not have or take.
         """
-        known = {name: kind for name, kind in cls.known.items() if issubclass(kind, cls)}
+        known = cls._kinds()
         rest = dict(data) if isinstance(data, Mapping) else {"type": data}
         if "type" not in rest:
             raise ModelError(_joined(where, f"`type` is missing; known: {', '.join(known)}"))
         name = rest.pop("type")
+        if isinstance(name, str) and name not in known:
+            import_installed_kinds()
+            known = cls._kinds()
         kind = known.get(name) if isinstance(name, str) else None
         if kind is None:
             raise ModelError(_joined(where, cls.unknown_type(name, list(known))))
         found: Kind = built(kind, rest, where, kind.value_of, kind.unknown_field)
         return found
+
+    @classmethod
+    def _kinds(cls) -> dict[str, Any]:
+        return {name: kind for name, kind in cls.known.items() if issubclass(kind, cls)}
 
     @classmethod
     def unknown_type(cls, name: Any, known: Sequence[str]) -> str:

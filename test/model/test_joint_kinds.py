@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
 from rbd_dynamics.analysis.sensitivity import AxisSensitivity
 from rbd_dynamics.closed_forms.stacked import StackedOperators
+from rbd_dynamics.model import open_kinds
 from rbd_dynamics.model.joints import (
     Floating,
     Helical,
@@ -538,6 +540,43 @@ def test_unknown_kinds_and_fields_are_named():
         JointKind.from_dict({"type": "hinge"})
     with pytest.raises(ModelError, match="a helical joint has no 'lead'; it has: axis, pitch"):
         JointKind.from_dict({"type": "helical", "lead": 0.1})
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package with a joint kind, as pip leaves it."""
+    about = tmp_path / "my_joints-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-joints\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[rbd_dynamics.kinds]\nmine = my_joints\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    open_kinds.import_installed_kinds.cache_clear()
+    yield tmp_path / "my_joints.py"
+    open_kinds.import_installed_kinds.cache_clear()
+    sys.modules.pop("my_joints", None)
+    JointKind.known.pop("installed_slide", None)
+
+
+def test_kinds_of_installed_packages_are_known(installed):
+    installed.write_text(
+        "from dataclasses import dataclass\n"
+        "import rbd_dynamics as rbd\n"
+        "@dataclass(frozen=True)\n"
+        "class InstalledSlide(rbd.joints.Prismatic):\n"
+        "    name = 'installed_slide'\n"
+    )
+    kind = JointKind.from_dict({"type": "installed_slide", "axis": [1.0, 0.0, 0.0]})
+    assert type(kind).__name__ == "InstalledSlide" and kind.nq == 1
+    with pytest.raises(ModelError, match="unknown joint type 'hinge'; known: .*installed_slide"):
+        JointKind.from_dict({"type": "hinge"})
+
+
+def test_an_installed_package_that_cannot_be_imported_is_named(installed):
+    installed.write_text("import no_such_module\n")
+    for _ in range(2):
+        with pytest.raises(ModelError, match="entry point 'mine' of rbd_dynamics.kinds cannot be loaded: .*no_such"):
+            JointKind.from_dict({"type": "installed_slide"})
+    assert isinstance(JointKind.from_dict({"type": "revolute"}), Revolute)
 
 
 def test_a_random_screw_is_a_unit_twist():

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.open_kinds import OpenKind
+from rbd_dynamics.model.open_kinds import ENTRY_POINTS, OpenKind
 from rbd_dynamics.model.real_numbers import real_numbers
 from rbd_dynamics.spatial.jets import Jet, moving, rate_of, value_of
 from rbd_dynamics.spatial.scalar import Scalar
@@ -193,7 +193,7 @@ class JointKind(OpenKind):
 
     @classmethod
     def unknown_type(cls, name: Any, known: Sequence[str]) -> str:
-        own = "a kind of your own is known once its file has been imported"
+        own = f"a kind of your own is known once its file has been imported, or by an entry point of {ENTRY_POINTS}"
         return f"unknown joint type {excerpt(name)}; known: {', '.join(known)} ({own})"
 
     @classmethod
