@@ -14,6 +14,7 @@ from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion_limits import MotionLimits
 from rbd_dynamics.control.motion_tolerances import MotionTolerances
+from rbd_dynamics.control.planning import PlanRequest
 from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
 from rbd_dynamics.nodes.messages import SECOND
@@ -50,6 +51,7 @@ class _Plan:
     number: int  # of the motion that it continues
     size: int  # of the message, bytes
     goal: MotionGoal | None  # who waits for it
+    at_any_time: bool  # once the robot stands: it was planned from a hold
     attempts: int = 1
     latest: float = math.inf  # s since its start, until which it may take over
 
@@ -159,7 +161,7 @@ class MotionInput:
         takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
         request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
         job = Job(self._ticket, request, largest, takes_over, goal is not None, decode)
-        self._plan = _Plan(job, motion, takes_over, number, len(raw), goal)
+        self._plan = _Plan(job, motion, takes_over, number, len(raw), goal, _from_a_hold(motion, request))
         self._planner.ask(job, raw)
 
     def poll(self, scene: Scene) -> None:
@@ -187,7 +189,7 @@ class MotionInput:
             goal.tolerances = MotionTolerances(scene.motion.joints, scene.motion.continuous, options)
             goal.points = answer.points
         takes_over, start = plan.takes_over, answer.stamp or plan.takes_over
-        if not answer.stamp and scene.motion.mode == "hold":  # it stands: any time will do
+        if not answer.stamp and plan.at_any_time and scene.motion.mode == "hold":
             takes_over = start = scene.now + 1
         if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q, goal=goal):
             self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s")
@@ -215,9 +217,15 @@ class MotionInput:
         self._ticket += 1
         job = replace(plan.job, ticket=self._ticket, request=request, takes_over=takes_over)
         self._plan = replace(
-            plan, job=job, takes_over=takes_over, number=number, attempts=plan.attempts + 1, latest=latest
-        )
+            plan, job=job, takes_over=takes_over, number=number, attempts=plan.attempts + 1, latest=latest,
+            at_any_time=_from_a_hold(scene.motion, request),
+        )  # fmt: skip
         self._planner.ask(job, b"")
+
+
+def _from_a_hold(motion: DesiredMotion, request: PlanRequest) -> bool:
+    """Also from that at the end of a trajectory; not from a trajectory that will have ended before it is planned."""
+    return motion.mode == "hold" or not request.present[1:].any()
 
 
 def most_bytes(joints: int, largest: int) -> int:
