@@ -29,14 +29,14 @@ STATE = np.array([0.3, -0.4, 0.1]), np.array([1.0, -2.0, 0.5]), np.array([0.2, 0
 def objects():
     """Of some kernels, as they are compiled here."""
     found = {}
-    build = backends._made
+    made = backends._Making.made
 
-    def kept(target, suffix, name, *more):
-        found[name] = build(target, suffix, name, *more)
-        return found[name]
+    def kept(self, suffix, make):
+        found[self._name + suffix] = made(self, suffix, make)
+        return found[self._name + suffix]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backends, "_made", kept)
+        patch.setattr(backends._Making, "made", kept)
         robot = Robot(load_urdf(ARM), friction=True, backend="llvm")
         robot.inverse_dynamics(*STATE)
         robot.forward_dynamics(*STATE)

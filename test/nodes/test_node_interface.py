@@ -340,7 +340,12 @@ class TestRunningNodes:
         on_demand = {"/clock", "/parameter_events", f"/{name}/get_type_description"}
         for what, ask in doing.items():
             allowed = {self.absolute(one.text, name) for one in policy.iterfind(f".//*[@{what}='ALLOW']/*")}
-            found = {topic for topic, _ in ask(name, "/") if "/_action/" not in topic}
+            end = time.monotonic() + PATIENCE  # actions may come after all else
+            while True:
+                found = {topic for topic, _ in ask(name, "/") if "/_action/" not in topic}
+                if allowed - on_demand == found - on_demand or time.monotonic() > end:
+                    break
+                time.sleep(0.1)
             assert allowed - on_demand == found - on_demand, what
             assert found <= allowed
 
