@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What batches cost: of few samples, of matrices, and shared by two threads.
+"""What batches cost: of few samples, of matrices, in single precision, and shared by two threads.
 
     python -m benchmarks.batches [--quick] [--json FILE]
 
-Calls have `out=` where nothing else is said. One and two threads take turns, on all processors that there are.
+Calls have `out=` where nothing else is said. Precisions, and one and two threads, take turns, the latter on all processors that there are.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ FEW = (
 )  # fmt: skip
 SHARED = (4096, 8192, 16384, 65536)
 METHODS = ("inverse_dynamics", "forward_dynamics")
+PRECISIONS = {"double": np.float64, "single": np.float32}
+SINGLE = (*METHODS, "mass_matrix", DERIVATIVES)
 
 
 def main() -> int:
@@ -45,6 +47,15 @@ def main() -> int:
         name = method.replace("_", " ") + ("" if with_out else ", without out=")
         few.add(title, name, samples, Figure.of(times[""], 1e6 / samples), trouble=trouble)
 
+    heads: tuple[str, ...] = ("robot", "quantity", "double precision, µs", "single, µs", "ratio")
+    single = Table("single_precision", heads, labels=2)
+    for title, model in list(models.items())[: 1 if arguments.quick else None]:
+        for method in SINGLE[: 2 if arguments.quick else None]:
+            calls = {name: call(rbd.Robot(model, dtype=dtype), method, 1024) for name, dtype in PRECISIONS.items()}
+            times, trouble = guard.run(f"{title}, {method} in single", partial(seconds_per_call, calls, rounds))
+            double, half = (Figure.of(found, 1e6 / 1024) for found in times.values())
+            single.add(title, method.replace("_", " "), double, half, ratio(half, double), trouble=trouble)
+
     heads = ("robot", "algorithm", "samples", "a sample, µs", "by two threads, µs", "ratio")
     threads = Table("threads", heads, labels=3)
     for title, model in list(models.items())[: 1 if arguments.quick else None]:
@@ -56,21 +67,21 @@ def main() -> int:
                 one, two = (Figure.of(found, 1e6 / samples) for found in times.values())
                 name = method.replace("_", " ")
                 threads.add(title, name, samples, one, two, ratio(two, one), trouble=trouble)
-    return deliver(arguments, [few, threads], settings=f"{os.cpu_count()} processors")
+    return deliver(arguments, [few, single, threads], settings=f"{os.cpu_count()} processors")
 
 
 def call(robot: rbd.Robot, name: str, samples: int, *, with_out: bool = True) -> Call:
     """Of a method, for so many samples."""
     robot.compile(name)
     model, rng = robot.model, np.random.default_rng(1)
-    q = np.stack([model.random(rng) for _ in range(samples)])
-    v, a = rng.normal(size=(2, samples, model.nv))
+    q = np.stack([model.random(rng) for _ in range(samples)]).astype(robot.dtype)
+    v, a = rng.normal(size=(2, samples, model.nv)).astype(robot.dtype)
     method: Any = getattr(robot, name)
     inputs = (q,) if name == "mass_matrix" else (q, v, a)
     if not with_out:
         return partial(method, *inputs)
-    matrix = (samples, model.nv, model.nv)
-    out = {"mass_matrix": np.empty(matrix), DERIVATIVES: (*np.empty((3, *matrix)),)}.get(name, np.empty_like(v))
+    matrices = np.empty((3, samples, model.nv, model.nv), robot.dtype)
+    out = {"mass_matrix": matrices[0], DERIVATIVES: (*matrices,)}.get(name, np.empty_like(v))
     return partial(method, *inputs, out=out)
 
 

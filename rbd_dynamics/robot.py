@@ -37,7 +37,7 @@ class Robot(Derivatives):
     One sample is a 1-D array, (nq,) or (nv,). Leading axes make a batch, (..., nq) or (..., nv) in and (..., *) out, as
     many as you like: (T, B, nv) are T steps of B robots. They broadcast as NumPy's do, so that a 1-D argument counts
     for every sample. `out` takes an array (or a tuple of them, where a method returns several) to write into; it must
-    be C-contiguous float64 of the right shape, and it is also what is returned. Tensors of other libraries are read
+    be C-contiguous float64 (or of the robot's `dtype`) of the right shape, and it is also what is returned. Tensors of other libraries are read
     and written where they are, by DLPack, if they are in the processor's memory.
 
     Everywhere: q in the order of `model.joint_names`, a floating joint's (x, y, z, qx, qy, qz, qw)
@@ -56,6 +56,10 @@ class Robot(Derivatives):
             best that this machine has.
         friction: add the joints' damping and Coulomb friction to the equation of motion.
         errors: "raise" or "nan", what becomes of samples that cannot be computed.
+        dtype: np.float64, or np.float32: arguments are then taken in single precision, and so are computed and given;
+            batches take half the time and memory. Accurate to 1e-4 or so of the largest number that comes in between;
+            for learning and sampling, not for what moves a robot: constraints, contacts, simulation and controllers
+            need double precision.
         threads: how many may share a batch, where it takes a millisecond and more; 1 for real-time processes. Results
             do not depend on it.
     """
@@ -79,7 +83,7 @@ class Robot(Derivatives):
         section 2, recursive Newton-Euler.
         """
         if f_ext is None:
-            result = out if out is not None else np.empty(self.model.nv)
+            result = out if out is not None else self._empty(self.model.nv)
             if self._fast_inverse_dynamics(q, v, a, self._inertia, result) is not None:
                 return result
             return self._refused("inverse_dynamics", (q, v, a, self._inertia), out)
@@ -90,7 +94,7 @@ class Robot(Derivatives):
     ) -> Array:
         """Acceleration a (nv) under the torque tau. Source: theory.md section 2, articulated bodies."""
         if f_ext is None:
-            result = out if out is not None else np.empty(self.model.nv)
+            result = out if out is not None else self._empty(self.model.nv)
             if self._fast_forward_dynamics(q, v, tau, self._inertia, result) is not None:
                 return result
             return self._refused("forward_dynamics", (q, v, tau, self._inertia), out)
@@ -114,7 +118,7 @@ class Robot(Derivatives):
         Source: theory.md section 2, hybrid dynamics.
         """
         if f_ext is None:
-            pair = out if out is not None else (np.empty(self.model.nv), np.empty(self.model.nv))
+            pair = out if out is not None else (self._empty(self.model.nv), self._empty(self.model.nv))
             if out is not self._checked_pair:
                 check_outputs("hybrid_dynamics", pair, 2)
                 self._checked_pair = out if isinstance(out, tuple) else None
@@ -126,7 +130,7 @@ class Robot(Derivatives):
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """M (nv, nv), symmetric, with rotor inertia. Source: theory.md section 3."""
-        result = out if out is not None else np.empty((self.model.nv, self.model.nv))
+        result = out if out is not None else self._empty((self.model.nv, self.model.nv))
         if self._fast_mass_matrix(q, self._inertia, result) is not None:
             return result
         return self._refused("mass_matrix", (q, self._inertia), out)

@@ -17,7 +17,7 @@ from rbd_dynamics.compiler import cache, notice
 from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
 from rbd_dynamics.compiler.process_lock import ProcessLock
-from rbd_dynamics.compiler.program import Function, Program, Signature, trace
+from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
 from rbd_dynamics.extras import remedy
 from rbd_dynamics.spatial.row_sweeps import finished
@@ -56,8 +56,15 @@ class Kernel(Protocol):
         ...
 
 
+def _in_double(row: np.ndarray, argument: Argument) -> np.ndarray:
+    return row if argument.boolean else np.asarray(row, dtype=np.float64)
+
+
 class FunctionKernel:
-    """Runs a function of scalars, the algorithm itself or emitted source: one sample as floats, more as arrays."""
+    """Runs a function of scalars, the algorithm itself or emitted source: one sample as floats, more as arrays.
+
+    In double precision, also where the arrays are of another.
+    """
 
     def __init__(self, function: Function, signature: Signature) -> None:
         self.signature = signature
@@ -83,17 +90,17 @@ class FunctionKernel:
                 results = finished(
                     self._function(
                         *(
-                            row[0].tolist() if argument.shared else list(row.T)
+                            row[0].tolist() if argument.shared else list(_in_double(row, argument).T)
                             for argument, row in zip(self.signature.inputs, rows)
                         )
                     )
                 )
-        finite = True
-        for argument, array, values in zip(self.signature.outputs, outputs, results):
-            flat = array.reshape(samples, -1)
-            for k in range(argument.size):
-                flat[:, k] = values[k]
-            finite = finite and bool(np.isfinite(flat).all())
+            finite = True
+            for argument, array, values in zip(self.signature.outputs, outputs, results):
+                flat = array.reshape(samples, -1)
+                for k in range(argument.size):
+                    flat[:, k] = values[k]
+                finite = finite and bool(np.isfinite(flat).all())
         checks = results[len(self.signature.outputs)] if len(results) > len(outputs) else ()
         inside = all(bool(np.all(np.abs(check) <= 1.0)) for check in checks)
         own = (a for argument, a in zip(self.signature.inputs, inputs) if not argument.shared)

@@ -18,7 +18,7 @@ def emit_kernel_entry(signature: Signature, opaque: bool, *, batch: bool) -> str
     Both refuse what does not fit by returning None, else they return the last output. `several` wants a leading axis
     of the outputs, which at least one input has; and that no output is where another array is.
     """
-    names = ("array_type", "double_descr", "bool_descr", "none", "incref")
+    names = ("array_type", "real_descr", "bool_descr", "none", "incref")
     entry = _Entry(signature, opaque, leading=batch).emit()
     return "\n".join([*(f"@{name} = global i64 0" for name in names), entry, ""])
 
@@ -30,12 +30,13 @@ class _Entry:
         self._signature, self._opaque, self._leading = signature, opaque, leading
         self._lines: list[str] = []
         self._counter = self._labels = 0
+        self._real = signature.precision
 
     def emit(self) -> str:
         signature, pointer = self._signature, "ptr" if self._opaque else "i8*"
         arguments = [*signature.inputs, *signature.outputs]
         array_type = self._global("array_type")
-        descr = {False: self._global("double_descr"), True: self._global("bool_descr")}
+        descr = {False: self._global("real_descr"), True: self._global("bool_descr")}
         self._require(self._let(f"icmp eq i64 %nargs, {len(arguments)}"))
         base = self._let(f"ptrtoint {pointer} %args to i64")
         arrays = []
@@ -89,7 +90,7 @@ class _Entry:
         given, ranges, led = [f"i64 {samples}"], [], "false"
         for k, (array, argument) in enumerate(zip(arrays, [*self._signature.inputs, *self._signature.outputs])):
             axes, size = len(argument.shape), math.prod(argument.shape)
-            width = size * (1 if argument.boolean else 8)
+            width = size * (1 if argument.boolean else self._real.bits // 8)
             found = self._load("i32", array, _NDIM)
             leads = self._let(f"icmp eq i32 {found}, {axes + 1}")
             bare = self._let(f"icmp eq i32 {found}, {axes}")
@@ -135,7 +136,7 @@ class _Entry:
 
     def _data(self, array: str, argument: Argument) -> str:
         """Where its numbers are, with the type."""
-        target = "ptr" if self._opaque else ("i8*" if argument.boolean else "double*")
+        target = "ptr" if self._opaque else ("i8*" if argument.boolean else f"{self._real.scalar}*")
         start = self._load("i64", array, _DATA)
         return f"{target} {self._let(f'inttoptr i64 {start} to {target}')}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rbd_dynamics.compiler.llvm_code import ANGLE_LIMIT, Code
+from rbd_dynamics.compiler.llvm_code import Code, Machine
 from rbd_dynamics.compiler.program import Program
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -14,8 +14,8 @@ _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 class Arithmetic(Code):
     """values: names in the IR, of the nodes that are there. angles: absolute values, of sines and cosines."""
 
-    def __init__(self, program: Program, lanes: int, pointer: str) -> None:
-        super().__init__(lanes, pointer)
+    def __init__(self, program: Program, lanes: int, machine: Machine) -> None:
+        super().__init__(lanes, machine)
         self.program = program
         self.values: dict[int, str] = {}
         self.angles: list[str] = []
@@ -65,13 +65,15 @@ class Arithmetic(Code):
     def _tanh(self, x: str) -> str:
         """The C library's, lane by lane: only joint friction needs it."""
         address = self.let("load i64, " + ("ptr" if self.pointer == "ptr" else "i64*") + " @tanh_pointer")
-        target = "ptr" if self.pointer == "ptr" else "double (double)*"
+        target = "ptr" if self.pointer == "ptr" else f"{self.scalar} ({self.scalar})*"
         function = self.let(f"inttoptr i64 {address} to {target}")
         if self.lanes == 1:
-            return self.let(f"call double {function}(double {x})")
-        lanes = [self.let(f"call double {function}(double {self.extract(x, k)})") for k in range(self.lanes)]
+            return self.let(f"call {self.scalar} {function}({self.scalar} {x})")
+        lanes = [
+            self.let(f"call {self.scalar} {function}({self.scalar} {self.extract(x, k)})") for k in range(self.lanes)
+        ]
         return self.pack(lanes)
 
     def range_used(self) -> str:
         """Above 1 where an angle is too large for sine and cosine."""
-        return self.op("fmul", self.total(self.angles), self.number(1.0 / ANGLE_LIMIT))
+        return self.op("fmul", self.total(self.angles), self.number(1.0 / self.precision.angle_limit))

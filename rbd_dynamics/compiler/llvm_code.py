@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_dynamics.compiler.precision import DOUBLE, TWO_BY_PI, Precision
 from rbd_dynamics.compiler.program import Argument
 
-#: beyond this angle (rad) the argument reduction of sine and cosine loses accuracy
-ANGLE_LIMIT = DOUBLE.angle_limit
+
+class Machine(NamedTuple):
+    """What code is made for. width: numbers in a vector register. pointer: what a pointer to numbers is called."""
+
+    width: int
+    pointer: str
+    precision: Precision = DOUBLE
 
 
 class Code:
     """Lines of one function, values of one type, with helpers that append a line and name it."""
 
-    def __init__(self, lanes: int, pointer: str, precision: Precision = DOUBLE) -> None:
+    def __init__(self, lanes: int, machine: Machine) -> None:
         self.lines: list[str] = []
         self.lanes = lanes
-        self.pointer = pointer
-        self.precision = precision
+        self.machine = machine
+        self.width, self.pointer, self.precision = machine
+        precision = self.precision
         self.scalar = precision.scalar
+        self.bytes = precision.bits // 8
         self.type, self.integer, self.boolean = map(self._of_lanes, (precision.scalar, precision.integer, "i1"))
         self.suffix = precision.suffix if lanes == 1 else f"v{lanes}{precision.suffix}"
         self.counter = 0
@@ -80,8 +88,7 @@ class Code:
 
     def store(self, value: str, base: str, offset: str | int) -> None:
         at = self.let(f"getelementptr {self.scalar}, {self.pointer} {base}, i64 {offset}")
-        size = self.precision.bits // 8
-        self.lines.append(f"  store {self.scalar} {value}, {self.pointer} {at}, align {size}")
+        self.lines.append(f"  store {self.scalar} {value}, {self.pointer} {at}, align {self.bytes}")
 
     @property
     def integers(self) -> str:

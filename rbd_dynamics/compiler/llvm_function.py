@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rbd_dynamics.compiler.llvm_code import Table
+from rbd_dynamics.compiler.llvm_code import Machine, Table
 from rbd_dynamics.compiler.llvm_frame import Framed, emit_taken, emit_zero
 from rbd_dynamics.compiler.llvm_parts import PartsCode
 from rbd_dynamics.compiler.llvm_rows import RowsCode
@@ -19,14 +19,13 @@ class Function(Framed):
     """Inputs, all operations, and what is wrong with a result.
 
     Of a short program `outputs` are values; of a long one they are in %frame, at `places`. %numbers is the frame in
-    double.
+    numbers.
     """
 
     NAME = ""
 
-    def __init__(self, program: Program, lanes: int, width: int, pointer: str) -> None:
-        super().__init__(program, lanes, pointer)
-        self.width = width
+    def __init__(self, program: Program, lanes: int, machine: Machine) -> None:
+        super().__init__(program, lanes, machine)
         self.allocations: list[str] = []
         self.outside: list[str] = []  # functions and tables
         self.outputs: list[list[str]] = []
@@ -130,19 +129,19 @@ class Function(Framed):
         """
         zeros, sweeps = list(range(0, parts.outputs, self.width)), list[str]()  # of a single sample just all
         if self.program.rows is not None:
-            code = RowsCode(self.NAME, self.program, parts, self.lanes, self.width, self.pointer)
+            code = RowsCode(self.NAME, self.program, parts, self.lanes, self.machine)
             self.outside += code.outside
             sweeps = code.calls
             zeros = zeros if self.lanes == 1 else [place * self.lanes for place in code.zeros]
         elif self.lanes > 1:
             return False, []
         if zeros:
-            self.outside += emit_zero(f"{self.NAME}.zero", zeros, self.width, self.pointer)
+            self.outside += emit_zero(f"{self.NAME}.zero", zeros, self.machine)
             self.lines.append(f"  call void @{self.NAME}.zero({self.pointer} %numbers)")
         return True, sweeps
 
     def place(self, node: int | None, parts: Parts) -> int:
-        """Of the node in the frame, as doubles; where nobody looks, if it is not needed."""
+        """Of the node in the frame, as numbers; where nobody looks, if it is not needed."""
         slots = parts.slots.get(node, ()) if node is not None else ()
         return (slots[0] if slots else parts.unused) * self.lanes
 
@@ -156,7 +155,7 @@ class Function(Framed):
         name = f"{self.NAME}.{'take' if offsets or self.lanes == 1 else 'spread'}"
         if name not in self._takes:
             self._takes.add(name)
-            self.outside += emit_taken(name, self.lanes, self.width, self.pointer, len(offsets))
+            self.outside += emit_taken(name, self.lanes, self.machine, len(offsets))
         more = "".join(f", i64 {offset}" for offset in offsets)
         array = f"{self.pointer} %{argument.name}"
         call = f"call {self.type} @{name}({self.pointer} %numbers, {table.at()}, {array}, i64 {argument.size}{more})"

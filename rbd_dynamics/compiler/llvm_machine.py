@@ -10,7 +10,9 @@ import functools
 from typing import Any, NamedTuple
 
 from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
+from rbd_dynamics.compiler.llvm_code import Machine
 from rbd_dynamics.compiler.llvm_ir import emit_llvm
+from rbd_dynamics.compiler.precision import DOUBLE
 from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Program
 
@@ -58,9 +60,10 @@ def compile_object(program: Program, *, batch: bool) -> bytes:
     """An object file of a program: `one`, `repeat` and the entry `call` for Python, or `many` and `several`."""
     import llvmlite.binding as llvm
 
-    _, width, _ = _target()
-    opaque = llvm.llvm_version_info[0] >= OPAQUE
-    code = emit_llvm(program, width, opaque, batch=batch)
+    _, doubles, _ = _target()
+    opaque, precision = llvm.llvm_version_info[0] >= OPAQUE, program.signature.precision
+    width = doubles * DOUBLE.bits // precision.bits
+    code = emit_llvm(program, Machine(width, "ptr" if opaque else f"{precision.scalar}*", precision), batch=batch)
     return _emitted(code + "\n" + emit_kernel_entry(program.signature, opaque, batch=batch), passes=False)
 
 

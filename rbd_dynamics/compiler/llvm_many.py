@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import Table
+from rbd_dynamics.compiler.llvm_code import Machine, Table
 from rbd_dynamics.compiler.llvm_function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
 from rbd_dynamics.compiler.program import Argument, Program
 
@@ -19,8 +19,8 @@ class Many(Function):
 
     NAME = "many"
 
-    def __init__(self, program: Program, width: int, pointer: str) -> None:
-        super().__init__(program, width, width, pointer)
+    def __init__(self, program: Program, machine: Machine) -> None:
+        super().__init__(program, machine.width, machine)
         self._offsets: dict[str, list[str]] = {}
         self.scattered: list[str] = []  # sums of what was scattered, of each lane or of any
 
@@ -72,8 +72,8 @@ class Many(Function):
         for flag, total in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), sums):
             scalar = self.extract(total, 0)
             for lane in range(1, self.width):
-                scalar = self.let(f"fadd double {scalar}, {self.extract(total, lane)}")
-            bad = self.let(f"fcmp une double {scalar}, 0.0")
+                scalar = self.let(f"fadd {self.scalar} {scalar}, {self.extract(total, lane)}")
+            bad = self.let(f"fcmp une {self.scalar} {scalar}, 0.0")
             flags.append(self.let(f"select i1 {bad}, i32 {flag}, i32 0"))
         status = self.let(f"or i32 {self.let(f'or i32 {flags[0]}, {flags[1]}')}, {flags[2]}")
         latch = f"scatter{len(signature.outputs)}"
@@ -108,7 +108,7 @@ class Many(Function):
         nearest cache it takes.
         """
         tile, number = f"%tile.{argument.name}", {value: k for k, value in enumerate(dict.fromkeys(values))}
-        kind = f"[{max(1, len(number)) * self.width} x double]"
+        kind = f"[{max(1, len(number)) * self.width} x {self.scalar}]"
         self.allocations.append(f"  {tile} = alloca {kind}, align 64")
         source = "ptr" if self.pointer == "ptr" else f"{kind}*"
         base = self.let(f"bitcast {source} {tile} to {self.vectors}")
@@ -145,7 +145,7 @@ class Many(Function):
         self.scattered.append(f"%sum.next{k}")
         for row, offset in zip(self.transposed(rows), offsets):
             target = self.vector_at(f"%out.{argument.name}", self.let(f"add i64 {offset}, %e{k}"))
-            self.lines.append(f"  store {self.type} {row}, {self.vectors} {target}, align 8")
+            self.lines.append(f"  store {self.type} {row}, {self.vectors} {target}, align {self.bytes}")
         more = self.next_block(f"%e{k}", last, width)
         self.lines.append(f"  br i1 {more}, label %each{k}, label %scatter{k + 1}")
 
@@ -165,8 +165,8 @@ class Many(Function):
         values: list[str] = []
         for element, place in enumerate(places):
             for lane, offset in enumerate(offsets):
-                at = self.let(f"getelementptr double, {self.pointer} {tile}, i64 {place * self.width + lane}")
-                value = self.let(f"load double, {self.pointer} {at}")
+                at = self.let(f"getelementptr {self.scalar}, {self.pointer} {tile}, i64 {place * self.width + lane}")
+                value = self.let(f"load {self.scalar}, {self.pointer} {at}")
                 values.append(value)
                 self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, {element}"))
         self.scattered += [self.pack(values[k : k + self.width]) for k in range(0, len(values), self.width)]

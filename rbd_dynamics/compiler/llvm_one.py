@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import ANGLE_LIMIT, Code, Table
+from rbd_dynamics.compiler.llvm_code import Code, Machine, Table
 from rbd_dynamics.compiler.llvm_frame import emit_sum, emit_trigonometry, trigonometry_table
 from rbd_dynamics.compiler.llvm_function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
 from rbd_dynamics.compiler.parts import Parts
@@ -17,22 +17,22 @@ class One(Function):
 
     NAME = "one"
 
-    def __init__(self, program: Program, width: int, pointer: str) -> None:
-        super().__init__(program, 1, width, pointer)
+    def __init__(self, program: Program, machine: Machine) -> None:
+        super().__init__(program, 1, machine)
 
     def elements(self, argument: Argument) -> list[str]:
         return [self.load(argument, k) for k in range(argument.size)]
 
     def sum(self, outputs: int) -> list[str]:
-        self.outside += emit_sum("one.sum", outputs, self.width, self.pointer)
-        return [self.let(f"call double @one.sum({self.pointer} %frame)")]
+        self.outside += emit_sum("one.sum", outputs, self.machine)
+        return [self.let(f"call {self.scalar} @one.sum({self.pointer} %frame)")]
 
     def emit(self) -> list[str]:
         signature = self.program.signature
         names = [self.parameter(argument, prefix) for argument, prefix in arguments(self.program)]
         flags = []
         for flag, value in zip((BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE), self.body()):
-            bad = self.let(f"fcmp une double {value}, 0.0")
+            bad = self.let(f"fcmp une {self.scalar} {value}, 0.0")
             flags.append(self.let(f"select i1 {bad}, i32 {flag}, i32 0"))
         status = self.let(f"or i32 {self.let(f'or i32 {flags[0]}, {flags[1]}')}, {flags[2]}")
         # an output may be one of the inputs, which must be there still for whoever looks into a refusal
@@ -76,7 +76,7 @@ class One(Function):
         length, stride = argument.size, 0
         if self.layout is not None:
             length, stride = argument.shape[-1], self.layout.stride
-        last, vector = length - self.width, f"<{self.width} x double>"
+        last, vector = length - self.width, f"<{self.width} x {self.scalar}>"
         if last < 0:
             for element, place in enumerate(places):
                 self.store(self.kept("%frame", place), f"%out.{argument.name}", element)
@@ -91,10 +91,10 @@ class One(Function):
         ends = []
         for base, first in (("%frame", source), (f"%out.{argument.name}", target)):
             index = self.let(f"add i64 %i{k}, {first}")
-            at = self.let(f"getelementptr double, {self.pointer} {base}, i64 {index}")
+            at = self.let(f"getelementptr {self.scalar}, {self.pointer} {base}, i64 {index}")
             ends.append(self.let(f"bitcast {self.pointer} {at} to {vector_pointer}"))
-        value = self.let(f"load {vector}, {vector_pointer} {ends[0]}, align 8")
-        self.lines.append(f"  store {vector} {value}, {vector_pointer} {ends[1]}, align 8")
+        value = self.let(f"load {vector}, {vector_pointer} {ends[0]}, align {self.bytes}")
+        self.lines.append(f"  store {vector} {value}, {vector_pointer} {ends[1]}, align {self.bytes}")
         more = self.next_block(f"%i{k}", last, self.width)
         self.lines += [
             f"  br i1 {more}, label %copy{k}, label %end{k}",
@@ -115,7 +115,7 @@ class One(Function):
         )
 
     def trigonometry(self) -> None:
-        vector = Code(self.width, self.pointer)
+        vector = Code(self.width, self.machine)
         vector.lines = self.lines
         items = self._angles()
         for start in range(0, len(items), self.width):
@@ -142,6 +142,6 @@ class One(Function):
             for angle in self._angles()
         ]
         table = Table("one.angles", "i32", trigonometry_table(places, self.width), self.pointer)
-        self.outside += [table.line, *emit_trigonometry("one.trigonometry", self.width, self.pointer)]
-        call = f"call double @one.trigonometry({self.pointer} %numbers, {table.at()}, i64 {len(table)})"
-        return [self.op("fmul", self.let(call), self.number(1.0 / ANGLE_LIMIT))]
+        self.outside += [table.line, *emit_trigonometry("one.trigonometry", self.machine)]
+        call = f"call {self.scalar} @one.trigonometry({self.pointer} %numbers, {table.at()}, i64 {len(table)})"
+        return [self.op("fmul", self.let(call), self.number(1.0 / self.precision.angle_limit))]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import Table
+from rbd_dynamics.compiler.llvm_code import Machine, Table
 from rbd_dynamics.compiler.llvm_frame import Framed
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
@@ -22,8 +22,8 @@ class _PartFunction(Framed):
     Slots and constants that are the same in all of them are in the code, others in tables, of which each has a row.
     """
 
-    def __init__(self, program: Program, lanes: int, pointer: str, parts: Parts, pieces: Sequence[Piece]) -> None:
-        super().__init__(program, lanes, pointer)
+    def __init__(self, program: Program, lanes: int, machine: Machine, parts: Parts, pieces: Sequence[Piece]) -> None:
+        super().__init__(program, lanes, machine)
         self._slots, self._pieces, self._unused = parts.slots, pieces, parts.unused
         self.shared = len(pieces) > 1
         self._accesses = 0
@@ -63,7 +63,7 @@ class _PartFunction(Framed):
         if k not in self._value:
             return self.number(self._values[k][0])
         at = self.let(f"getelementptr {self.scalar}, {self.pointer} %constants, i64 {self._value[k]}")
-        value = self.let(f"load {self.scalar}, {self.pointer} {at}, align 8")
+        value = self.let(f"load {self.scalar}, {self.pointer} {at}, align {self.bytes}")
         return value if self.lanes == 1 else self.splat(value)
 
     def _number(self, k: int) -> int | str:
@@ -109,7 +109,7 @@ class PartsCode:
         for piece in parts.parts:
             of_shape.setdefault(piece.shape, []).append(piece)
         functions = {
-            shape: _PartFunction(caller.program, caller.lanes, caller.pointer, parts, pieces)
+            shape: _PartFunction(caller.program, caller.lanes, caller.machine, parts, pieces)
             for shape, pieces in of_shape.items()
         }
         for shape, function in functions.items():
@@ -123,7 +123,9 @@ class PartsCode:
             constants += row[1]
             done[piece.shape] += 1
         slots_table = Table(f"{name}.slots", "i32", slots, caller.pointer)
-        constants_table = Table(f"{name}.constants", "double", list(map(caller.constant, constants)), caller.pointer)
+        constants_table = Table(
+            f"{name}.constants", caller.scalar, list(map(caller.constant, constants)), caller.pointer
+        )
         self.outside += [slots_table.line, constants_table.line]
         self.ranges = []
         for piece, (slot, constant) in zip(parts.parts, starts):

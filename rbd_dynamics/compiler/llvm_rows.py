@@ -3,31 +3,33 @@
 
 from __future__ import annotations
 
-from rbd_dynamics.compiler.llvm_code import Code, Table
+from rbd_dynamics.compiler.llvm_code import Code, Machine, Table
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.spatial.row_sweeps import Step
 
 #: vectors of a row that are worked on together, at most, where there are 32 registers of 512 bits, and where less
-TOGETHER = {8: 16}
+TOGETHER = {512: 16}
 FEWER = 8
 #: of a batch, of which a panel of all rows is to be in the nearest cache
 IN_CACHE = 10
 
 
 class RowsCode:
-    """Functions for the sweeps of one program, and the lines that call them, for %numbers, the frame in double.
+    """Functions for the sweeps of one program, and the lines that call them, for %numbers, the frame as numbers.
 
     One panel after the other goes through all sweeps: some columns of all rows. What is known to be zero in a panel is
     left out of its steps. outside: functions and tables, whose names begin with `name`. zeros: places of outputs that
     have to be zero before.
     """
 
-    def __init__(self, name: str, program: Program, parts: Parts, lanes: int, width: int, pointer: str) -> None:
+    def __init__(self, name: str, program: Program, parts: Parts, lanes: int, machine: Machine) -> None:
         assert program.rows is not None and parts.layout is not None
         self._layout = parts.layout
         self._name, self._program, self._rows, self._parts = name, program, program.rows, parts
-        self._lanes, self._width, self._pointer = lanes, width, pointer
+        self._lanes, self._machine = lanes, machine
+        self._width, self._pointer, precision = machine
+        self._scalar, self._bytes = precision.scalar, precision.bits // 8
         self._tables: dict[tuple[int, ...], Table] = {}
         self.outside: list[str] = []
         self.calls: list[str] = []
@@ -53,7 +55,7 @@ class RowsCode:
         """Vectors of the rows, in a block and those beside it that go through the same sweeps."""
         layout = self._layout
         borders = sorted({0, *(sweep.blocks for sweep in self._rows.sweeps)})
-        most = TOGETHER.get(self._width, FEWER)
+        most = TOGETHER.get(8 * self._bytes * self._width, FEWER)
         if self._lanes > 1:
             borders, most = list(range(self._rows.beside + 1)), IN_CACHE
         found = []
@@ -110,7 +112,7 @@ class RowsCode:
     def _table(self, steps: list[tuple[Step, bool]]) -> str:
         """In memory, as an argument: of each step row, scale, whether the row is new, how many terms, and these.
 
-        Places are in doubles. A new row is zero, whatever is in memory.
+        Places are in numbers. A new row is zero, whatever is in memory.
         """
         places = self._parts.factors
         numbers: list[int] = []
@@ -128,21 +130,23 @@ class RowsCode:
     def _function(self, size: int, less: bool) -> list[str]:
         """All steps of a table on so many vectors of the rows, from a column on."""
         to_sum = "fsub contract" if less else "fadd contract"
-        code = Code(self._width, self._pointer)
+        code = Code(self._width, self._machine)
 
         def number(place: str) -> str:
-            return code.let(f"getelementptr double, {self._pointer} %frame, i64 {place}")
+            return code.let(f"getelementptr {self._scalar}, {self._pointer} %frame, i64 {place}")
 
         def vectors(place: str) -> list[str]:
             first = number(code.let(f"add i64 {place}, %column"))
             return [code.vector_at(first, k * self._width) for k in range(size)]
 
         def loaded(at: str) -> str:
-            return code.let(f"load {code.type}, {code.vectors} {at}, align {8 * self._width}")
+            return code.let(f"load {code.type}, {code.vectors} {at}, align {self._bytes * self._width}")
 
         def factor(place: str) -> str:
             if self._lanes == 1:
-                return code.splat(code.let(f"load double, {self._pointer} {number(place)}, align 8"))
+                return code.splat(
+                    code.let(f"load {self._scalar}, {self._pointer} {number(place)}, align {self._bytes}")
+                )
             return loaded(code.vector_at("%frame", place))
 
         def phis(names: str, values: list[tuple[list[str], str]]) -> list[str]:
@@ -184,7 +188,7 @@ class RowsCode:
             f"  %at.next = phi {code.integers} [ {pairs}, %step ], [ %pair.next, %term ]",
         ]  # fmt: skip
         for k, at in enumerate(rows):
-            code.lines.append(f"  store {code.type} %row{k}, {code.vectors} {at}, align {8 * self._width}")
+            code.lines.append(f"  store {code.type} %row{k}, {code.vectors} {at}, align {self._bytes * self._width}")
         arguments = f"{self._pointer} %frame, {code.integers} %steps, i64 %count, i64 %column"
         return [
             f"define internal void {self._functions[size, less]}({arguments}) {{",

@@ -4,7 +4,7 @@
 llvmlite (the compiler under Numba) turns IR into an object file, which is kept on disk and loaded
 at the next start without compiling anything. A single call goes through a small generated
 function that Python calls like one of its own built-ins: it looks at the arguments (exactly
-NumPy arrays of float64, contiguous, of the right shape), runs the kernel, and refuses anything
+NumPy arrays of the kernel's precision, contiguous, of the right shape), runs the kernel, and refuses anything
 else by returning None, so that the caller can sort out odd input off the fast path.
 """
 
@@ -22,6 +22,7 @@ from rbd_dynamics.compiler import cache, host, llvm_machine
 from rbd_dynamics.compiler.identity import compiler_digest
 from rbd_dynamics.compiler.llvm_machine import compile_object, compile_text, loops_problem
 from rbd_dynamics.compiler.object_image import ObjectImage, UnknownObject
+from rbd_dynamics.compiler.precision import DOUBLE, Precision
 from rbd_dynamics.compiler.program import Argument, Signature
 
 NOTE = "target.known"
@@ -105,23 +106,23 @@ def _incref() -> int | None:
 
 
 @functools.cache
-def _tanh() -> int | None:
+def _tanh(precision: Precision) -> int | None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    return ctypes.cast(libm.tanh, ctypes.c_void_p).value
+    return ctypes.cast(libm.tanh if precision is DOUBLE else libm.tanhf, ctypes.c_void_p).value
 
 
 class _KernelCode(LoadedCode):
     """One of the two object files of a kernel."""
 
-    def __init__(self, object_file: bytes, entry: str) -> None:
+    def __init__(self, object_file: bytes, entry: str, precision: Precision) -> None:
         super().__init__(object_file)
         self._put({
             "array_type": id(np.ndarray),
-            "double_descr": id(np.dtype(np.float64)),
+            "real_descr": id(precision.dtype),
             "bool_descr": id(np.dtype(np.bool_)),
             "none": id(None),
             "incref": _incref(),
-            "tanh_pointer": _tanh(),
+            "tanh_pointer": _tanh(precision),
         })  # fmt: skip
         self.entry = self._built_in(entry, _METH_FASTCALL)
 
@@ -138,7 +139,7 @@ class NativeKernel:
     def __init__(self, single: bytes, batch: Callable[[], bytes], signature: Signature) -> None:
         self.signature = signature
         self._batch = batch
-        code = _KernelCode(single, "call")
+        code = _KernelCode(single, "call", signature.precision)
         arguments = len(signature.inputs) + len(signature.outputs)
         self._repeat = code.function("repeat", ctypes.c_int64, 1 + arguments)
         #: call(in..., out...) -> the last output, or None if it refuses
@@ -157,7 +158,7 @@ class NativeKernel:
         return self._loaded(self._batch())
 
     def _loaded(self, object_file: bytes) -> tuple[Callable[..., int], Callable[..., Any]]:
-        code = _KernelCode(object_file, "several")
+        code = _KernelCode(object_file, "several", self.signature.precision)
         arguments = len(self.signature.inputs) + len(self.signature.outputs)
         return code.function("many", ctypes.c_int32, 1 + 2 * arguments), code.entry
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Precision(NamedTuple):
     """scalar, integer, suffix: in LLVM IR. angle_limit: rad; beyond it the reduction loses accuracy.
@@ -26,6 +28,11 @@ class Precision(NamedTuple):
     pi_by_2: tuple[float, float, float]
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """NumPy's."""
+        return np.dtype(f"f{self.bits // 8}")
 
     def rounded(self, value: float) -> float:
         """The nearest number of this precision; infinite where it has none that large."""

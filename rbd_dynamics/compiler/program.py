@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rbd_dynamics.compiler.precision import DOUBLE, Precision
 from rbd_dynamics.compiler.trace import ARITY, Graph, Node, operands
 from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished
 
@@ -36,10 +37,11 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """What goes in and out of an algorithm for one robot."""
+    """What goes in and out of an algorithm for one robot. precision: of all arrays but booleans."""
 
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
+    precision: Precision = DOUBLE
 
 
 @dataclass(frozen=True)

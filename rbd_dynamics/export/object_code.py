@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.compiler.llvm_code import Code
+from rbd_dynamics.compiler.llvm_code import Code, Machine
 from rbd_dynamics.compiler.precision import Precision
 from rbd_dynamics.compiler.program import Argument, Program
 from rbd_dynamics.compiler.trace import Node
@@ -80,7 +80,7 @@ class _Body(Code):
     """Lines of one function."""
 
     def __init__(self, kernel: _Kernel) -> None:
-        super().__init__(1, "ptr", kernel.precision)
+        super().__init__(1, Machine(1, "ptr", kernel.precision))
         self.kernel = kernel
         self.program = kernel.program
         self.known: dict[int, str] = {}  # of nodes that were computed here
@@ -91,7 +91,7 @@ class _Body(Code):
         pieces, sizes = self.kernel.pieces, []
         sines = [index for index, place in pieces.places.items() if place < 2 * pieces.padded]
         found: dict[Node, str] = {}
-        vector = Code(ANGLES_AT_A_TIME, "ptr", self.precision)
+        vector = Code(ANGLES_AT_A_TIME, self.machine)
         vector.lines = self.lines
         for start in range(0, len(pieces.angles), ANGLES_AT_A_TIME):
             group = pieces.angles[start : start + ANGLES_AT_A_TIME]

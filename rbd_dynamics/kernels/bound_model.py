@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from rbd_dynamics.compiler import backends, notice
 from rbd_dynamics.compiler.backends import Backend, Kernel
+from rbd_dynamics.compiler.precision import SINGLE
 from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
-from rbd_dynamics.kernels.evaluation import Errors, Evaluation
+from rbd_dynamics.kernels.evaluation import Errors, Evaluation, empty_arrays
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.errors import ModelError
@@ -51,6 +52,7 @@ class BoundModel:
         friction: bool = False,
         errors: Errors = "raise",
         threads: int = 1,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
@@ -60,13 +62,14 @@ class BoundModel:
             raise ValueError(f"errors {excerpt(errors)} is none of raise, nan")
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise ValueError(f"threads {excerpt(threads)} is not 1 or a larger whole number")
+        self.dtype = _real_type(dtype)
+        self._empty = empty_arrays(self.dtype)
         self.model = model
         self.errors: Errors = errors
         self.threads = threads
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
-        self._payloads: dict[str, tuple[int, RigidInertia, Payload]] = {}
-        self._inertia, self._fixed = self._inertial_parameters(self._payloads)
+        self._attach({})
         self._forget_kernels()
 
     def _forget_kernels(self) -> None:
@@ -76,7 +79,7 @@ class BoundModel:
     def __repr__(self) -> str:
         payloads = ", ".join(f"{load.mass:.4g} kg at {frame!r}" for frame, load in self.payloads.items())
         words = [self.backend, *["friction"] * self.friction, *['errors="nan"'] * (self.errors == "nan")]
-        words += [f"{self.threads} threads"] * (self.threads > 1)
+        words += [f"{self.threads} threads"] * (self.threads > 1) + [self.dtype.name] * (self.dtype != np.float64)
         words += [f"payload {payloads}"] if payloads else []
         return f"<{type(self).__name__} {in_a_line(self.model)}; {', '.join(words)}>"
 
@@ -130,6 +133,8 @@ class BoundModel:
         found = self._kernels.get(name)
         if found is None:
             signature, function = specialise(self.model, name, friction=self.friction)
+            if self.dtype != np.float64:
+                signature = replace(signature, precision=SINGLE)
             kernel = backends.build(self.backend, name, signature, function, batches=batches)
             found = self._kernels[name] = self._evaluation_of(name, kernel, function)
             if hasattr(self, f"_fast_{name}"):  # methods that call the kernel itself
@@ -158,10 +163,16 @@ class BoundModel:
 
         `name` is for people: which kernel it is is decided by what the function computes. Where it needs inertias,
         make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
-        such a function of an algorithm.
+        such a function of an algorithm. Raises TypeError for a robot in single precision.
         """
+        self.require_double(name)
         kernel = backends.build(self.backend, name, signature, function)
         return self._evaluation_of(name, kernel, function)
+
+    def require_double(self, what: str) -> None:
+        """Raises TypeError for a robot in single precision, where what is named needs double precision."""
+        if self.dtype != np.float64:
+            raise TypeError(f"{what}: needs a robot in double precision, not one of dtype {self.dtype}")
 
     def _evaluation_of(self, name: str, kernel: Kernel, function: Function) -> Evaluation:
         return Evaluation(name, self.model, kernel, function, errors=self.errors, threads=self.threads)
@@ -217,10 +228,22 @@ class BoundModel:
             payloads.pop(frame, None)
             if load.mass != 0.0:
                 payloads[frame] = (body, load, given)
-            inertia, fixed = self._inertial_parameters(payloads)
-            if not (np.isfinite(inertia).all() and np.isfinite(fixed).all()):
-                raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with")
-            self._payloads, self._inertia, self._fixed = payloads, inertia, fixed
+            try:
+                self._attach(payloads)
+            except OverflowError:
+                raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with") from None
+
+    def _attach(self, payloads: dict[str, tuple[int, RigidInertia, Payload]]) -> None:
+        """Make these the loads. Raises OverflowError for an inertia that is too large."""
+        parameters = self._inertial_parameters(payloads)
+        with np.errstate(over="ignore"):
+            rounded = parameters.astype(self.dtype, copy=False)
+        if not np.isfinite(rounded).all():
+            raise OverflowError
+        for array in (parameters, rounded):
+            array.flags.writeable = False  # no result may be written there
+        self._payloads, self._parameters = payloads, parameters
+        self._inertia, self._fixed = rounded[:-1], rounded[-1]
 
     @property
     def payloads(self) -> dict[str, Payload]:
@@ -242,20 +265,18 @@ class BoundModel:
     @property
     def inertial_parameters(self) -> Array:
         """(bodies, 10): m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame, payloads included."""
-        return self._inertia.copy()
+        return self._parameters[:-1].copy()
 
-    def _inertial_parameters(self, payloads: Mapping[str, tuple[int, RigidInertia, Payload]]) -> tuple[Array, Array]:
-        """(bodies, 10), and (10,) of what is fixed to the world, with the payloads."""
+    def _inertial_parameters(self, payloads: Mapping[str, tuple[int, RigidInertia, Payload]]) -> Array:
+        """(bodies + 1, 10), the last of what is fixed to the world, with the payloads."""
         inertias = [*(body.inertia for body in self.model.bodies), self.model.fixed_inertia]  # last: WORLD
         for body, load, _ in payloads.values():
             inertias[body] = inertias[body] + load
-        parameters = np.array([inertia.parameters for inertia in inertias], dtype=float)
-        parameters.flags.writeable = False  # no result may be written there
-        return parameters[:-1], parameters[-1]
+        return np.array([inertia.parameters for inertia in inertias], dtype=float)
 
     def loaded_model(self) -> Model:
         """The model with the loads as parts of its bodies."""
-        inertias = [RigidInertia.from_parameters(tuple(row)) for row in [*self._inertia.tolist(), self._fixed.tolist()]]
+        inertias = [RigidInertia.from_parameters(tuple(row)) for row in self._parameters.tolist()]
         bodies = tuple(replace(body, inertia=inertia) for body, inertia in zip(self.model.bodies, inertias))
         return replace(self.model, bodies=bodies, fixed_inertia=inertias[WORLD])
 
@@ -296,3 +317,14 @@ class BoundModel:
                 parts = wrench_to_parent(frame.placement, tuple(wrench[..., k] for k in range(6)))
                 total[..., frame.body, :] += np.stack(np.broadcast_arrays(*parts), axis=-1)
         return total
+
+
+def _real_type(dtype: DTypeLike) -> np.dtype[Any]:
+    """Raises ValueError for what is neither float64 nor float32."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if dtype is None or found not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype {excerpt(dtype)} is neither float64 nor float32")
+    return found

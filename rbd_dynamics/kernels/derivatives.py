@@ -76,7 +76,7 @@ class Derivatives(BoundModel):
     def _three(self, name: str, out: Any) -> Three:
         """Three matrices to write to: new ones, or those given, checked."""
         if out is None:
-            return np.empty(self._square), np.empty(self._square), np.empty(self._square)
+            return self._empty(self._square), self._empty(self._square), self._empty(self._square)
         check_outputs(name, out, 3)
         self._checked_three = out if isinstance(out, tuple) else ()
         return out
@@ -84,7 +84,7 @@ class Derivatives(BoundModel):
     def _six(self, name: str, out: Any) -> Any:
         """Likewise."""
         if out is None:
-            return tuple([np.empty(self._square) for _ in range(6)])
+            return tuple([self._empty(self._square) for _ in range(6)])
         check_outputs(name, out, 6)
         self._checked_six = out if isinstance(out, tuple) else ()
         return out

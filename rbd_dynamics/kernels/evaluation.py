@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from rbd_dynamics.model.real_numbers import plain_array, shared_array, transpose
 
 Shape = tuple[int, ...]
 Errors = Literal["raise", "nan"]
-_FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
+_BOOL = np.dtype(np.bool_)
 #: arguments whose numbers are not those of degrees of freedom
 OTHERS = frozenset(
     ("f_ext", "inertia", "fixed_inertia", "point", "target", "multipliers", "parameters")
@@ -51,6 +52,8 @@ class Evaluation:
         self._shapes = [argument.shape for argument in kernel.signature.outputs]
         self._axes = [len(argument.shape) for argument in kernel.signature.inputs]
         self._several = len(self._shapes) > 1
+        self._dtype = kernel.signature.precision.dtype
+        self._empty = empty_arrays(self._dtype)
         self._checked: tuple[Any, ...] | None = None  # outputs that were checked: loops give the same ones each time
 
     @property
@@ -76,7 +79,7 @@ class Evaluation:
     def __call__(self, inputs: Sequence[Any], out: Any = None) -> Any:
         # the common case first, and as little as possible before it
         if out is None:
-            made = tuple(map(np.empty, self._shapes))
+            made = tuple(map(self._empty, self._shapes))
             if self._call(*inputs, *made) is not None:
                 return made if self._several else made[0]
         elif self._several:
@@ -112,9 +115,9 @@ class Evaluation:
         if count > FEW:
             return None
         if not self._several:
-            made = np.empty((count, *self._shapes[0]))
+            made = self._empty((count, *self._shapes[0]))
             return self._kernel.several(*inputs, made)
-        outputs = tuple([np.empty((count, *shape)) for shape in self._shapes])
+        outputs = tuple([self._empty((count, *shape)) for shape in self._shapes])
         return None if self._kernel.several(*inputs, *outputs) is None else outputs
 
     def _sorted_out(self, inputs: Sequence[Any], out: Any) -> Any:
@@ -145,14 +148,15 @@ class Evaluation:
 
     def _converted(self, argument: Argument, value: Any) -> np.ndarray:
         """The argument as an array that a kernel can read, with any leading axes."""
-        dtype = _BOOL if argument.boolean else _FLOAT
+        dtype = _BOOL if argument.boolean else self._dtype
         if type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous:
             array = value
         else:
             array = plain_array(value, f"{self.name}: {argument.name}")
             if argument.boolean and array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
                 raise ValueError(f"{self.name}: {argument.name}: expected booleans")
-            array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+            with np.errstate(over="ignore"):  # what is too large for the precision is found as not finite
+                array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         expected = argument.shape
         if array.shape != expected and (argument.shared or array.shape[array.ndim - len(expected) :] != expected):
             own = len(expected) == 1 and _is_of_joints(argument.name)
@@ -183,7 +187,7 @@ class Evaluation:
         signature = self._kernel.signature
         shapes = [(*lead, *argument.shape) for argument in signature.outputs]
         if out is None:
-            return [np.empty(shape) for shape in shapes]
+            return list(map(self._empty, shapes))
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         check_outputs(self.name, given, len(shapes))
         try:
@@ -191,9 +195,9 @@ class Evaluation:
         except Exception as error:  # whatever another library raises
             raise ValueError(f"{self.name}: out: {error}") from None
         for array, shape in zip(given, shapes):
-            if type(array) is not np.ndarray or array.dtype != np.float64 or array.shape != shape:
+            if type(array) is not np.ndarray or array.dtype != self._dtype or array.shape != shape:
                 what = f"{array.dtype}{array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                raise ValueError(f"{self.name}: out must be a float64 array of shape {shape}, got {what}")
+                raise ValueError(f"{self.name}: out must be a {self._dtype} array of shape {shape}, got {what}")
             if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
                 raise ValueError(f"{self.name}: out must be C-contiguous and writeable")
         return given
@@ -245,7 +249,7 @@ class Evaluation:
         for start in range(0, len(good), CHUNK):
             some = good[start : start + CHUNK]
             chosen = [row if argument.shared else row[some] for argument, row in zip(inputs, rows)]
-            found = [np.empty((len(some), *view.shape[1:])) for view in views]
+            found = [self._empty((len(some), *view.shape[1:])) for view in views]
             if self._kernel.many(len(some), chosen, found) != 0:
                 plain.many(len(some), chosen, found)
                 finite = [np.isfinite(part).reshape(len(some), -1).all(axis=1) for part in found]
@@ -276,6 +280,11 @@ class Evaluation:
             if start <= position < start + size:
                 return f"joint {joint.name!r}" + (f" (element {position - start})" if size > 1 else "")
         return f"element {position}"
+
+
+def empty_arrays(dtype: np.dtype[Any]) -> Callable[[Any], np.ndarray]:
+    """`np.empty` of this type."""
+    return np.empty if dtype == np.float64 else functools.partial(np.empty, dtype=dtype)
 
 
 def _is_of_joints(argument: str) -> bool:
