@@ -66,7 +66,7 @@ def _room(judge: Judge, executions: Executions, room: str, options: argparse.Nam
             continue
         there = options.tests or executions.tests(fault) or executions.of_folder(f"test/{room}/")
         tests = there if options.tests else judge.within_budget(there, executions.seconds)
-        verdict = judge.judge(fault, tests, sum(executions.seconds.get(test, options.budget) for test in tests))
+        verdict = judge.judge(fault, tests, executions.seconds)
         noticed += bool(verdict.noticed)
         missed = f"NOT NOTICED by {verdict.tests} of {len(there)} tests"
         what = f"noticed: {verdict.noticed}" if verdict.noticed else missed

@@ -205,9 +205,9 @@ def test_it_never_commands_before_a_command_has_passed(ros, process):
 def test_a_torque_node_that_dies_or_hangs_leaves_the_robot_held_and_may_come_back(ros, oracle, number):
     options = {"robot_description": ARM, "state_timeout": 0.4, "plausible_velocity": 0.0, "kp": 5.0}
     with (
-        Stream(ros, (A[0], REST)) as stream,
         ros.start("guard", OPTIONS, name="watching") as process,
         ros.start("feedforward", options, "-r", "~/commands:=/watching/unguarded_commands", name="dying") as torques,
+        Stream(ros, (A[0], REST)) as stream,
     ):
         guard = Guarded(ros, process, None, stream)
         guard.answers(oracle.gravity(A[0]))
