@@ -3,7 +3,8 @@
 
     python -m benchmarks.batches [--quick] [--json FILE]
 
-Calls have `out=` where nothing else is said. Precisions, and one and two threads, take turns, the latter on all processors that there are.
+Calls have `out=` where nothing else is said. Precisions take turns, as do one and two threads, which
+have all processors that there are.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class Robot(Derivatives):
     One sample is a 1-D array, (nq,) or (nv,). Leading axes make a batch, (..., nq) or (..., nv) in and (..., *) out, as
     many as you like: (T, B, nv) are T steps of B robots. They broadcast as NumPy's do, so that a 1-D argument counts
     for every sample. `out` takes an array (or a tuple of them, where a method returns several) to write into; it must
-    be C-contiguous float64 (or of the robot's `dtype`) of the right shape, and it is also what is returned. Tensors of other libraries are read
-    and written where they are, by DLPack, if they are in the processor's memory.
+    be C-contiguous, of the robot's `dtype` and of the right shape, and it is also what is returned. Tensors of other
+    libraries are read and written where they are, by DLPack, if they are in the processor's memory.
 
     Everywhere: q in the order of `model.joint_names`, a floating joint's (x, y, z, qx, qy, qz, qw)
     with body twist (w, v) as velocity; SI units; wrenches (m, f), angular part first.

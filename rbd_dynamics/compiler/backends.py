@@ -44,7 +44,7 @@ class Kernel(Protocol):
         ...
 
     def several(self, *arrays: Any) -> Any:
-        """The fast path for few samples: several(in..., out...) -> last output, or None: use `many`."""
+        """The fast path for several samples: several(in..., out...) -> last output, or None: use `many`."""
         ...
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:

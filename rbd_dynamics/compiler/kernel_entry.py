@@ -10,15 +10,17 @@ from rbd_dynamics.compiler.program import Argument, Signature
 # offsets in PyObject and PyArrayObject (64 bit; the same in all NumPy versions)
 _TYPE, _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
+FEW = 64  # samples, up to which other Python threads wait: to let them run takes longer
 
 
 def emit_kernel_entry(signature: Signature, opaque: bool, *, batch: bool) -> str:
     """IR of `call(self, args, nargs)` for one sample, or `several(self, args, nargs)` for some: CPython's vector calls.
 
     Both refuse what does not fit by returning None, else they return the last output. `several` wants a leading axis
-    of the outputs, which at least one input has; and that no output is where another array is.
+    of the outputs, which at least one input has; and that no output is where another array is. Unless there are few
+    samples, other Python threads run meanwhile.
     """
-    names = ("array_type", "real_descr", "bool_descr", "none", "incref")
+    names = ("array_type", "real_descr", "bool_descr", "none", "incref", "save_thread", "restore_thread")
     entry = _Entry(signature, opaque, leading=batch).emit()
     return "\n".join([*(f"@{name} = global i64 0" for name in names), entry, ""])
 
@@ -48,8 +50,10 @@ class _Entry:
             right = self._let(f"icmp eq i64 {self._load('i64', array, _DESCR)}, {descr[argument.boolean]}")
             self._require(self._let(f"and i1 {right}, {self._let(f'icmp eq i32 {present}, {flags}')}"))
             arrays.append(array)
-        given = self._several(arrays) if self._leading else self._single(arrays)
-        status = self._let(f"call i32 @{'many' if self._leading else 'one'}({', '.join(given)})")
+        if self._leading:
+            status = self._without_lock(self._several(arrays))
+        else:
+            status = self._let(f"call i32 @one({', '.join(self._single(arrays))})")
         self._require(self._let(f"icmp eq i32 {status}, 0"))
         self._lines += ["  br label %accept", "accept:", "  br label %leave", "refuse:"]
         none = self._global("none")
@@ -66,6 +70,23 @@ class _Entry:
             f"  ret {pointer} {handle}",
             "}",
         ])  # fmt: skip
+
+    def _without_lock(self, given: list[str]) -> str:
+        """The status of `@many`, which has Python's lock only for few samples."""
+        few = self._let(f"icmp sle {given[0]}, {FEW}")
+        many = f"call i32 @many({', '.join(given)})"
+        handle, at = ("ptr", ("ptr", "ptr")) if self._opaque else ("i8*", ("i8* ()*", "void (i8*)*"))
+        save, restore = (
+            self._let(f"inttoptr i64 {self._global(name)} to {kind}")
+            for name, kind in zip(("save_thread", "restore_thread"), at)
+        )
+        self._lines += [f"  br i1 {few}, label %few, label %long", "few:"]
+        short = self._let(many)
+        self._lines += ["  br label %computed", "long:"]
+        thread = self._let(f"call {handle} {save}()")
+        long = self._let(many)
+        self._lines += [f"  call void {restore}({handle} {thread})", "  br label %computed", "computed:"]
+        return self._let(f"phi i32 [ {short}, %few ], [ {long}, %long ]")
 
     def _single(self, arrays: list[str]) -> list[str]:
         """What `@one` takes."""

@@ -110,6 +110,28 @@ class Code:
         at = self.let(f"getelementptr {self.scalar}, {self.pointer} {base}, i64 {offset}")
         return self.let(f"bitcast {self.pointer} {at} to {self.vectors}")
 
+    def taken_row(self, base: str, offset: str | int, size: int) -> str:
+        """So many numbers from one on, at most as many as a register has; zeros behind them."""
+        at = self.vector_at(base, offset)
+        if size == self.width:
+            return self.let(f"load {self.type}, {self.vectors} {at}, align {self.bytes}")
+        where = f"{self.vectors} {at}, i32 {self.bytes}, {self._first(size)}"
+        return self.let(f"call {self.type} @llvm.masked.load.{self.masked}({where}, {self.type} zeroinitializer)")
+
+    def put_row(self, value: str, base: str, offset: str | int, size: int) -> None:
+        """The same the other way round: the first numbers of a register."""
+        where = f"{self.vectors} {self.vector_at(base, offset)}, i32 {self.bytes}, {self._first(size)}"
+        self.lines.append(f"  call void @llvm.masked.store.{self.masked}({self.type} {value}, {where})")
+
+    def _first(self, size: int) -> str:
+        bits = ", ".join(f"i1 {int(lane < size)}" for lane in range(self.lanes))
+        return f"<{self.lanes} x i1> <{bits}>"
+
+    @property
+    def masked(self) -> str:
+        """What names of functions end with that read or write some of a register."""
+        return f"{self.suffix}.p0" + ("" if self.pointer == "ptr" else self.suffix)
+
     def next_block(self, counter: str, last: str | int, size: int) -> str:
         """Lines of a loop over blocks: `counter`.next; whether there is another.
 

@@ -26,5 +26,10 @@ def emit_llvm(program: Program, machine: Machine, *, batch: bool) -> str:
     """IR of `@one` and `@repeat`, or of `@many`."""
     kinds = [Code(lanes, machine) for lanes in (1, machine.width)]
     head = [f"declare {one.type} @llvm.{name}.{one.suffix}({one.type})" for one in kinds for name in ("sqrt", "fabs")]
+    some, mask = kinds[1], f"<{machine.width} x i1>"
+    head += [
+        f"declare {some.type} @llvm.masked.load.{some.masked}({some.vectors}, i32, {mask}, {some.type})",
+        f"declare void @llvm.masked.store.{some.masked}({some.type}, {some.vectors}, i32, {mask})",
+    ]
     made = Many if batch else One
     return "\n".join([*head, "@tanh_pointer = global i64 0", *made(program, machine).emit()])

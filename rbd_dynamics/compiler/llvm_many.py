@@ -27,11 +27,18 @@ class Many(Function):
     def elements(self, argument: Argument) -> list[str]:
         if argument.shared:
             return [self.splat(self.load(argument, k)) for k in range(argument.size)]
-        offsets = self._offsets[argument.name]
-        return [
-            self.pack([self.load(argument, self.let(f"add i64 {offset}, {k}")) for offset in offsets])
-            for k in range(argument.size)
-        ]
+        offsets, width = self._offsets[argument.name], self.width
+        if argument.boolean:
+            return [self.pack([self.load(argument, self.let(f"add i64 {offset}, {k}")) for offset in offsets])
+                    for k in range(argument.size)]  # fmt: skip
+        found: dict[int, str] = {}
+        for first in range(0, argument.size, width):
+            first = max(0, min(first, argument.size - width))  # the last block may do some of the one before again
+            size = min(width, argument.size)
+            base = f"%{argument.name}"
+            rows = [self.taken_row(base, self.let(f"add i64 {offset}, {first}"), size) for offset in offsets]
+            found.update(enumerate(self.transposed(rows)[:size], start=first))
+        return [found[k] for k in range(argument.size)]
 
     def offsets(self, argument: Argument) -> list[str]:
         return self._offsets.get(argument.name, [])
@@ -127,7 +134,7 @@ class Many(Function):
         """A loop that turns a tile into (lane, element), as the caller's array has it."""
         width, last = self.width, argument.size - self.width
         if last < 0:
-            self._scatter_singly(k, argument, tile, places, offsets)
+            self._scatter_row(k, argument, tile, places, offsets)
             return
         table = self._table(k, places)
         self.lines += [f"scatter{k}:", f"  br label %each{k}", f"each{k}:"]
@@ -157,17 +164,17 @@ class Many(Function):
         self.outside.append(table.line)
         return table
 
-    def _scatter_singly(
+    def _scatter_row(
         self, k: int, argument: Argument, tile: str, places: Sequence[int], offsets: Sequence[str]
     ) -> None:
         """The same for fewer elements than a register holds."""
         self.lines.append(f"scatter{k}:")
-        values: list[str] = []
-        for element, place in enumerate(places):
-            for lane, offset in enumerate(offsets):
-                at = self.let(f"getelementptr {self.scalar}, {self.pointer} {tile}, i64 {place * self.width + lane}")
-                value = self.let(f"load {self.scalar}, {self.pointer} {at}")
-                values.append(value)
-                self.store(value, f"%out.{argument.name}", self.let(f"add i64 {offset}, {element}"))
-        self.scattered += [self.pack(values[k : k + self.width]) for k in range(0, len(values), self.width)]
+        base = self.let(f"bitcast {self.pointer} {tile} to {self.vectors}")
+        values = []
+        for place in places:
+            at = self.let(f"getelementptr {self.type}, {self.vectors} {base}, i64 {place}")
+            values.append(self.let(f"load {self.type}, {self.vectors} {at}, align 64"))
+        self.scattered += values
+        for row, offset in zip(self.transposed([*values, *["undef"] * (self.width - len(values))]), offsets):
+            self.put_row(row, f"%out.{argument.name}", offset, len(values))
         self.lines.append(f"  br label %scatter{k + 1}")

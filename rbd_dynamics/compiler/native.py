@@ -97,12 +97,13 @@ class LoadedLoops(LoadedCode):
 
     def __init__(self, object_file: bytes) -> None:
         super().__init__(object_file)
-        self._put({"py_true": id(True), "py_false": id(False), "incref": _incref()})
+        self._put({"py_true": id(True), "py_false": id(False), "incref": _address("Py_IncRef")})
         self.entry = self._built_in("entry", _METH_O)
 
 
-def _incref() -> int | None:
-    return ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
+def _address(name: str) -> int | None:
+    """Of a function of Python's own."""
+    return ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value
 
 
 @functools.cache
@@ -121,7 +122,9 @@ class _KernelCode(LoadedCode):
             "real_descr": id(precision.dtype),
             "bool_descr": id(np.dtype(np.bool_)),
             "none": id(None),
-            "incref": _incref(),
+            "incref": _address("Py_IncRef"),
+            "save_thread": _address("PyEval_SaveThread"),
+            "restore_thread": _address("PyEval_RestoreThread"),
             "tanh_pointer": _tanh(precision),
         })  # fmt: skip
         self.entry = self._built_in(entry, _METH_FASTCALL)
@@ -164,7 +167,7 @@ class NativeKernel:
 
     @functools.cached_property
     def several(self) -> Callable[..., Any]:
-        """`call` for some samples, with a leading axis; other threads wait meanwhile."""
+        """`call` for several samples, with a leading axis; of many, other Python threads run meanwhile."""
         return self._batches[1]
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:

@@ -28,8 +28,6 @@ OTHERS = frozenset(
 )
 #: samples that are run together where some of them are bad
 CHUNK = 64
-#: samples up to which a batch is computed while other threads of Python wait
-FEW = 64
 
 
 class Evaluation:
@@ -50,6 +48,7 @@ class Evaluation:
         self._call = kernel.call
         self._batches = SharedWork(kernel, threads)
         self._shapes = [argument.shape for argument in kernel.signature.outputs]
+        self._most = self._batches.undivided
         self._axes = [len(argument.shape) for argument in kernel.signature.inputs]
         self._several = len(self._shapes) > 1
         self._dtype = kernel.signature.precision.dtype
@@ -90,20 +89,20 @@ class Evaluation:
                 return out
         elif self._call(*inputs, out) is not None:
             return out
-        found = self._few(inputs, out)
+        found = self._several_samples(inputs, out)
         return self._sorted_out(inputs, out) if found is None else found
 
     def other(self, inputs: Sequence[Any], *, out: Any = None) -> Any:
-        """The same where `fast` has refused it: some samples, most likely."""
-        found = self._few(inputs, out)
+        """The same where `fast` has refused it: a batch, most likely."""
+        found = self._several_samples(inputs, out)
         return self(inputs, out) if found is None else found
 
-    def _few(self, inputs: Sequence[Any], out: Any) -> Any:
-        """Some samples by the shortest way; None: this is something else."""
+    def _several_samples(self, inputs: Sequence[Any], out: Any) -> Any:
+        """A batch with one leading axis by the shortest way; None: this is something else."""
         if out is not None:
             outputs = out if self._several else (out,)
             last = outputs[-1] if type(outputs) is tuple else None
-            if type(last) is not np.ndarray or last.ndim <= len(self._shapes[-1]) or len(last) > FEW:
+            if type(last) is not np.ndarray or last.ndim <= len(self._shapes[-1]) or len(last) > self._most:
                 return None
             return None if self._kernel.several(*inputs, *outputs) is None else out
         for value, axes in zip(inputs, self._axes):
@@ -112,7 +111,7 @@ class Evaluation:
                 break
         else:
             return None
-        if count > FEW:
+        if count > self._most:
             return None
         if not self._several:
             made = self._empty((count, *self._shapes[0]))

@@ -29,9 +29,14 @@ class SharedWork:
         self._shared = [argument.shared for argument in kernel.signature.inputs]
         self._pace: float = math.inf  # s for a sample, the least that was measured
 
+    @property
+    def undivided(self) -> float:
+        """Batches of up to so many samples are never divided."""
+        return math.inf if self._threads == 1 else 2 * FIRST - 1
+
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """As the kernel's own."""
-        if self._threads == 1 or samples < 2 * FIRST:
+        if samples <= self.undivided:
             return self._kernel.many(samples, inputs, outputs)
         begin = status = 0
         if self._pace == math.inf:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -80,8 +82,39 @@ def test_small_batches_and_short_work_are_not_shared(model, monkeypatch):
     robot.inverse_dynamics(q, v, a)
     monkeypatch.setattr(shared_work, "WORTH", 1e-12)
     robot.inverse_dynamics(q[:-1], v[:-1], a[:-1])
-    assert [samples for _, samples in found] == [FIRST, FIRST, 2 * FIRST, 2 * FIRST - 1]
+    assert [samples for _, samples in found] == [FIRST, FIRST, 2 * FIRST]  # the others go a shorter way
     assert {name for name, _ in found} == {threading.current_thread().name}
+
+
+def test_other_python_threads_run_while_a_long_batch_is_computed(model):
+    """The shortest way from Python to machine code gives the interpreter's lock away, and has it back after."""
+    robot, (q, v, a) = rbd.Robot(model), states(64 * FIRST)
+    out = np.empty_like(v)
+    fast = robot.evaluation("inverse_dynamics").kernel.several
+    passed, ended = [0], threading.Event()
+
+    def count():
+        while not ended.is_set():
+            passed[0] += 1
+            time.sleep(0)  # gives it away too
+
+    other = threading.Thread(target=count)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)  # nobody is made to give it away
+    try:
+        other.start()
+        for _ in range(10_000):  # the other may be without a processor for a while
+            before = passed[0]
+            assert fast(q, v, a, robot.inertia_input, out) is out
+            if passed[0] > before:
+                break
+        else:
+            pytest.fail("no other thread ran")
+    finally:
+        ended.set()
+        sys.setswitchinterval(interval)
+        other.join()
+    assert (out == robot.inverse_dynamics(q, v, a)).all()
 
 
 @pytest.mark.parametrize("sample", [0, FIRST, COUNT // 2, COUNT - 1])
