@@ -165,14 +165,10 @@ class BoundModel:
         make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
         such a function of an algorithm. Raises TypeError for a robot in single precision.
         """
-        self.require_double(name)
+        if self.dtype != np.float64:
+            raise TypeError(f"{name}: needs a robot in double precision, not one of dtype {self.dtype}")
         kernel = backends.build(self.backend, name, signature, function)
         return self._evaluation_of(name, kernel, function)
-
-    def require_double(self, what: str) -> None:
-        """Raises TypeError for a robot in single precision, where what is named needs double precision."""
-        if self.dtype != np.float64:
-            raise TypeError(f"{what}: needs a robot in double precision, not one of dtype {self.dtype}")
 
     def _evaluation_of(self, name: str, kernel: Kernel, function: Function) -> Evaluation:
         return Evaluation(name, self.model, kernel, function, errors=self.errors, threads=self.threads)
