@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -40,6 +41,7 @@ VENV_PYTHON = VENV / "bin" / "python"
 COLCON_DEFAULTS = VENV / "colcon_defaults.yaml"
 INTERFACES = "rbd_dynamics_interfaces"
 PACKAGE = "rbd_dynamics"
+SILENCE = 4.0  # s that the screen may stay as it is
 STAND_INS = ROOT / "test" / "stand_ins"
 STAND_INS_PREFIX = VENV / "stand_ins"
 WHEEL_DISTROS = ("jazzy", "kilted")
@@ -145,9 +147,17 @@ def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
     print(f"   {time.monotonic() - start:.0f} s", flush=True)
 
 
-def run(command: list[str], environment: dict[str, str] | None = None, show: Show | None = None) -> None:
-    """Run a command; its output goes to the log, and to the screen as far as `show` picks it."""
-    with open(LOG, "a") as log:
+def run(
+    command: list[str],
+    environment: dict[str, str] | None = None,
+    show: Show | None = None,
+    waiting: Callable[[], str] | None = None,
+) -> None:
+    """Run a command; its output goes to the log, and to the screen as far as `show` picks it.
+
+    After some seconds without a word the screen gets what `waiting` says, else how long the command has been running.
+    """
+    with open(LOG, "a") as log, Screen(waiting) as screen:
         print("$", shlex.join(command), file=log, flush=True)
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
@@ -159,10 +169,36 @@ def run(command: list[str], environment: dict[str, str] | None = None, show: Sho
             lines.append(line)
             shown = show(line) if show else None
             if shown:
-                print(f"   {shown}", flush=True)
+                screen.say(shown)
         if process.wait() != 0:
             print("".join(lines[-40:]), end="", file=sys.stderr)
             raise SetupError(f"{shlex.join(command[:6])} ... failed, see above and {LOG.relative_to(ROOT)}")
+
+
+class Screen:
+    """What is said while a command runs: never nothing for long."""
+
+    def __init__(self, waiting: Callable[[], str] | None) -> None:
+        self._began = self._said = time.monotonic()
+        self._waiting, self._ended = waiting or (lambda: f"{time.monotonic() - self._began:.0f} s ..."), threading.Event()
+        self._thread = threading.Thread(target=self._speak)
+
+    def __enter__(self) -> Screen:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def say(self, text: str) -> None:
+        self._said = time.monotonic()
+        print(f"   {text}", flush=True)
+
+    def _speak(self) -> None:
+        while not self._ended.wait(0.25):
+            if time.monotonic() - self._said > SILENCE:
+                self.say(self._waiting())
 
 
 # --- the virtual environment --------------------------------------------------------------------
@@ -217,15 +253,25 @@ def pip_progress(total: int) -> Show:
             count += 1
             if count % 20 == 0 or count == total:
                 return f"{count} of {total} packages"
-        return "installing, a minute without a word" if line.startswith("Installing collected packages") else None
+        return "installing" if line.startswith("Installing collected packages") else None
 
     return show
+
+
+def installed() -> int:
+    """Packages in the virtual environment."""
+    return sum(1 for _ in VENV.glob("lib/python*/site-packages/*.dist-info"))
 
 
 def pip(*arguments: str, total: int = 0) -> None:
     # what is imported is compiled then: all of it would take longer than the downloads
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-compile"]
-    run([str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments], show=pip_progress(total))
+    before = installed()
+
+    def waiting() -> str:
+        return f"{installed() - before} of {total} installed" if total else "..."
+
+    run([str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments], show=pip_progress(total), waiting=waiting)
 
 
 def locked(lock: Path, name: str) -> str:
