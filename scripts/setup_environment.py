@@ -180,7 +180,10 @@ class Screen:
 
     def __init__(self, waiting: Callable[[], str] | None) -> None:
         self._began = self._said = time.monotonic()
-        self._waiting, self._ended = waiting or (lambda: f"{time.monotonic() - self._began:.0f} s ..."), threading.Event()
+        self._waiting, self._ended = (
+            waiting or (lambda: f"{time.monotonic() - self._began:.0f} s ..."),
+            threading.Event(),
+        )
         self._thread = threading.Thread(target=self._speak)
 
     def __enter__(self) -> Screen:
