@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 
 import pytest
 from helpers.paths import ROOT
@@ -98,3 +100,37 @@ def test_tests_that_execute_the_line_come_fastest_first_and_each_function_once_b
     assert set(tests(2)) == set(times) - {"other.py::broken"}  # executed at import
     assert tests(2, "default") == tests(2)
     assert tests(9) == []
+
+
+JUDGED = """
+import sys
+from pathlib import Path
+from benchmarks.mutation import judge
+from benchmarks.mutation.faults import faults_of
+judge._IMPORTED_BEFORE = ()
+root = Path(sys.argv[1])
+fault, = (one for one in faults_of(root / "law.py", root) if one.kind == "arithmetic")
+tests = ["test_law.py::test_of_another_file", "test_law.py::test_sum"]
+one = judge.Judge(root, root / "kernels", 5.0)
+try:
+    print(one.judge(fault, tests, {}).noticed)
+    print(one.judge(fault, tests[:1], {}))
+finally:
+    one.close()
+"""
+
+
+def test_a_test_that_fails_without_the_fault_notices_nothing(tmp_path):
+    (tmp_path / "law.py").write_text("def total(a, b):\n    return a + b\n")
+    (tmp_path / "test_law.py").write_text(
+        "from law import total\n\ndef test_of_another_file():\n    assert total(1, 2) == 4\n\n"
+        "def test_sum():\n    assert total(1, 2) == 3\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", JUDGED, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert found[0] == "    left out, fails without the fault: test_law.py::test_of_another_file"
+    assert found[1].startswith("FAILED test_law.py::test_sum")
+    assert found[2:] == [found[0], "Verdict(noticed='', tests=0, seconds=" + found[-1].rpartition("=")[2]]
