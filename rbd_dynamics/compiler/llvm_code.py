@@ -132,7 +132,7 @@ class Code:
         """What names of functions end with that read or write some of a register."""
         return f"{self.suffix}.p0" + ("" if self.pointer == "ptr" else self.suffix)
 
-    def next_block(self, counter: str, last: str | int, size: int) -> str:
+    def next_block(self, counter: str, last: str | int, size: str | int) -> str:
         """Lines of a loop over blocks: `counter`.next; whether there is another.
 
         The last block begins at `last`, and may do some of the one before again.

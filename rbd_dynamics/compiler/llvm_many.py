@@ -153,8 +153,18 @@ class Many(Function):
         for row, offset in zip(self.transposed(rows), offsets):
             target = self.vector_at(f"%out.{argument.name}", self.let(f"add i64 {offset}, %e{k}"))
             self.lines.append(f"  store {self.type} {row}, {self.vectors} {target}, align {self.bytes}")
-        more = self.next_block(f"%e{k}", last, width)
+        more = self.next_block(f"%e{k}", last, self._step(k, argument))
         self.lines.append(f"  br i1 {more}, label %each{k}, label %scatter{k + 1}")
+
+    def _step(self, k: int, argument: Argument) -> str:
+        """To the next block: after the first only so far that each store fills a line of the cache.
+
+        The rows of matrices of 32 and more lie where they drive each other out of the nearest cache, lines half full.
+        """
+        start = self.let(f"ptrtoint {self.pointer} %out.{argument.name} to i64")
+        beyond = self.let(f"and i64 {self.let(f'udiv i64 {start}, {self.bytes}')}, {self.width - 1}")
+        first = self.let(f"icmp eq i64 %e{k}, 0")
+        return self.let(f"sub i64 {self.width}, {self.let(f'select i1 {first}, i64 {beyond}, i64 0')}")
 
     def _table(self, k: int, places: Sequence[int]) -> Table | None:
         """Where each element is in its tile, in memory; None where they are in order."""

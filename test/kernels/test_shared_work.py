@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from helpers.arms import ARM
+from helpers.robots import load_robot
 
 import rbd_dynamics as rbd
 from rbd_dynamics.kernels import shared_work
@@ -168,3 +169,21 @@ def test_a_robot_says_how_many(model):
     assert "2 threads" in repr(rbd.Robot(model, threads=2))
     assert "thread" not in repr(rbd.Robot(model))
     assert rbd.Robot(model, threads=2).carrying("hand", 0.1).threads == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["ur5_robot", "panda", "talos_reduced"])
+def test_results_are_the_same_wherever_their_array_begins(name, dtype):
+    """The loops that write them turn to whole lines of the cache, and write nothing beside the array."""
+    model = load_robot(name)
+    robot, rng = rbd.Robot(model, dtype=dtype), np.random.default_rng(2)
+    q = np.array([model.random(rng) for _ in range(19)], dtype=dtype)
+    size, line = model.nv**2, 64 // q.itemsize
+    for count in (1, 2, 17, 19):
+        expected = robot.mass_matrix(q[:count])
+        for begin in range(1, line + 2):
+            memory = np.full(begin + count * size + 2 * line, 7.0, dtype=dtype)
+            out = memory[begin : begin + count * size].reshape(count, model.nv, model.nv)
+            assert robot.mass_matrix(q[:count], out=out) is out
+            assert (out == expected).all()
+            assert (memory[:begin] == 7.0).all() and (memory[begin + count * size :] == 7.0).all()
