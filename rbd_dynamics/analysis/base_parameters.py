@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -46,6 +47,7 @@ def base_parameters(
     units; a singular value below `tolerance` of the largest counts as zero. Of dependent parameters
     the ones of the bodies nearest the tip are kept, as they combine the fewest others.
     """
+    require_double(robot, "base_parameters")
     model = robot.model
     rng = np.random.default_rng(rng)
     q = np.stack([model.random(rng) for _ in range(samples)])

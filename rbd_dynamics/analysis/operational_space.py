@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import hat
 
@@ -123,9 +124,15 @@ def reflected_inertia(robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike)
     return np.asarray(np.where(none, np.inf, 1.0 / np.where(none, 1.0, moved) ** 2), dtype=np.float64)
 
 
+def _jacobian(robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS) -> Array:
+    """Raises TypeError for a robot in single precision, which does not tell small mobilities from none."""
+    require_double(robot, "operational space")
+    return robot.jacobian(q, frame)[..., rows, :]
+
+
 def _mobility(robot: Robot, q: ArrayLike, frame: str) -> Array:
     """X = W^-1 J^T (..., nv, 6): J M^-1 J^T = X^T X, and X tells small mobilities from none."""
-    J = robot.jacobian(q, frame)
+    J = _jacobian(robot, q, frame)
     return np.asarray(np.linalg.solve(robot.mass_factor(q), np.swapaxes(J, -1, -2)), dtype=np.float64)
 
 
@@ -159,7 +166,7 @@ def dynamically_consistent_inverse(
     Jbar V is the velocity of least kinetic energy for the twist V. A torque (1 - J^T Jbar^T) tau0
     does not accelerate the frame. At singular configurations as in `weighted_pseudoinverse`.
     """
-    J = robot.jacobian(q, frame)[..., rows, :]
+    J = _jacobian(robot, q, frame, rows)
     return weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
 
 
@@ -167,7 +174,7 @@ def torque_null_space(
     robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
 ) -> Array:
     """1 - J^T Jbar^T (nv, nv): projects torques on those that leave the frame's acceleration alone."""
-    J = robot.jacobian(q, frame)[..., rows, :]
+    J = _jacobian(robot, q, frame, rows)
     inverse = weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
     return np.eye(J.shape[-1]) - np.swapaxes(inverse @ J, -1, -2)
 
@@ -189,7 +196,7 @@ def manipulability(robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_R
 
     Rotations and translations in one ellipsoid depend on the unit of length; pick `rows` to separate them.
     """
-    return _ellipsoid(robot.jacobian(q, frame)[..., rows, :])
+    return _ellipsoid(_jacobian(robot, q, frame, rows))
 
 
 def dynamic_manipulability(
@@ -199,7 +206,7 @@ def dynamic_manipulability(
 
     torque_limits (nv): the torques are those with |tau / limits| <= 1; default |tau| <= 1.
     """
-    J = robot.jacobian(q, frame)[..., rows, :]
+    J = _jacobian(robot, q, frame, rows)
     forced = np.swapaxes(np.linalg.solve(robot.mass_matrix(q), np.swapaxes(J, -1, -2)), -1, -2)
     return _ellipsoid(forced if torque_limits is None else forced * np.asarray(torque_limits, dtype=float))
 

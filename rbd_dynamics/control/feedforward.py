@@ -16,6 +16,7 @@ from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.splines import motion_of
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
@@ -263,8 +264,10 @@ def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequ
 def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.intp]:
     """Where `joints` are in q and in v. Raises ValueError for an unknown or repeated one.
 
-    All joints of the robot must have one degree of freedom, as in sensor_msgs/JointState.
+    All joints of the robot must have one degree of freedom, as in sensor_msgs/JointState. Raises TypeError for a robot in
+    single precision: who asks controls it, or plans motions for it.
     """
+    require_double(robot, "control and trajectories")
     for joint in robot.model.joints:
         if joint.kind.nv != 1 or joint.kind.nq != 1:
             raise ValueError(

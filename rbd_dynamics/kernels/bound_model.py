@@ -165,8 +165,7 @@ class BoundModel:
         make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
         such a function of an algorithm. Raises TypeError for a robot in single precision.
         """
-        if self.dtype != np.float64:
-            raise TypeError(f"{name}: needs a robot in double precision, not one of dtype {self.dtype}")
+        require_double(self, name)
         kernel = backends.build(self.backend, name, signature, function)
         return self._evaluation_of(name, kernel, function)
 
@@ -313,6 +312,12 @@ class BoundModel:
                 parts = wrench_to_parent(frame.placement, tuple(wrench[..., k] for k in range(6)))
                 total[..., frame.body, :] += np.stack(np.broadcast_arrays(*parts), axis=-1)
         return total
+
+
+def require_double(robot: BoundModel, what: str) -> None:
+    """Raises TypeError for a robot in single precision, where what is named needs double precision."""
+    if robot.dtype != np.float64:
+        raise TypeError(f"{what}: needs a robot in double precision, not one of dtype {robot.dtype}")
 
 
 def _real_type(dtype: DTypeLike) -> np.dtype[Any]:

@@ -19,9 +19,10 @@ from rbd_dynamics import Constrained, ConstraintSet, Robot
 from rbd_dynamics.compiler.precision import DOUBLE, SINGLE
 from rbd_dynamics.constraints import FrameConstraint
 from rbd_dynamics.contacts import Contact, ContactDynamics
-from rbd_dynamics.control import Feedforward, MomentumObserver
+from rbd_dynamics.control import Feedforward, MomentumObserver, ResidualMonitor, SafeStop
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.trajectories import Limits
 
 EPS = float(np.finfo(np.float32).eps)
 
@@ -224,8 +225,27 @@ def on_floor(robot):
         lambda robot: on_floor(robot).forward_dynamics(*[np.zeros(robot.model.nv)] * 3),
         lambda robot: Feedforward(robot),
         lambda robot: MomentumObserver(robot),
+        lambda robot: ResidualMonitor(robot),
+        lambda robot: SafeStop(robot),
+        lambda robot: Limits.of(robot, robot.model.joint_names),
+        lambda robot: rbd.base_parameters.base_parameters(robot),
+        lambda robot: rbd.operational_space.effective_inertia(robot, np.ones(3), "hand"),
+        lambda robot: rbd.operational_space.manipulability(robot, np.ones(3), "hand"),
+        lambda robot: rbd.operational_space.torque_null_space(robot, np.ones(3), "hand"),
     ],
-    ids=["constraints", "contacts", "feedforward", "observer"],
+    ids=[
+        "constraints",
+        "contacts",
+        "feedforward",
+        "observer",
+        "monitor",
+        "stop",
+        "limits",
+        "base_parameters",
+        "effective_inertia",
+        "manipulability",
+        "null_space",
+    ],
 )
 def test_what_needs_double_precision_says_so(arm, make):
     with pytest.raises(TypeError, match="needs a robot in double precision, not one of dtype float32"):
