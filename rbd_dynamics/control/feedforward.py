@@ -264,8 +264,8 @@ def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequ
 def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.intp]:
     """Where `joints` are in q and in v. Raises ValueError for an unknown or repeated one.
 
-    All joints of the robot must have one degree of freedom, as in sensor_msgs/JointState. Raises TypeError for a robot in
-    single precision: who asks controls it, or plans motions for it.
+    All joints of the robot must have one degree of freedom, as in sensor_msgs/JointState. Raises TypeError for a robot
+    in single precision: who asks controls it, or plans motions for it.
     """
     require_double(robot, "control and trajectories")
     for joint in robot.model.joints:
