@@ -12,7 +12,7 @@ from helpers.robots import FILES
 from benchmarks.contacts import PERIODS, SIZES, replayed
 from benchmarks.pushed_arms import STEP, UR, description_of, simulate
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.control.contact_detector import ContactDetector
+from rbd_dynamics.control.contact_detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse
 from rbd_dynamics.replay.contacts import TICK, Ticks, calibrated, contacts, in_motion
 
@@ -159,3 +159,14 @@ def test_a_contact_that_a_segment_ends_is_one():
     events, omitted = contacts(ticks, ContactDetector([1.0], duration=0.1), ["elbow"])
     assert omitted == 0 and [list(event.peak) for event in events] == 2 * [["elbow"]]
     assert events[0].end == pytest.approx(9.45) and events[1].start == pytest.approx(9.5, abs=0.06)
+
+
+def test_a_contact_is_from_its_rise_to_its_fall_and_a_load_until_it_is_taken_for_one():
+    """However long it takes until either is certain."""
+    t = np.arange(2000) * 0.05
+    torque = np.where(((t > 8.0) & (t < 10.0)) | (t > 20.0), 5.0, 0.01 * np.sin(7.0 * t))
+    detector = ContactDetector([1.0], duration=0.3)
+    (contact, load), omitted = contacts(ticks_of(torque[:, None], np.ones((2000, 1))), detector, ["elbow"])
+    assert omitted == 0 and (contact.load, load.load) == (False, True)
+    assert (contact.start, contact.end, load.start) == pytest.approx((8.0, 10.0, 20.0), abs=0.06)
+    assert load.end == pytest.approx(20.0 + 0.3 + LONGEST, abs=0.11)
