@@ -17,9 +17,10 @@ from helpers.paths import RECORDINGS
 from helpers.recordings import SETTINGS, URDF, bag, messages
 from helpers.robots import FILES
 
-from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.cli import main
 from rbd_dynamics.model import Model, ModelWarning
+from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay import Questions, Settings, analyse
 from rbd_dynamics.replay.contacts import ContactEvent
 from rbd_dynamics.replay.corrections import numbers_by_joint
@@ -186,6 +187,34 @@ def test_a_sign_is_found_beside_friction_and_is_neither_load_nor_delay(joints):
         causes = {cause.name: cause for cause in found.of(names[k]).causes}
         assert set(causes) == {"sign", "friction"}
         assert causes["friction"].estimates[0].value == pytest.approx(model.joint(names[k]).friction, abs=0.05)
+
+
+def planar(tip: float) -> Model:
+    """Two links in a vertical plane, with a point mass on the second one's axis, beyond its centre of mass."""
+    builder = ModelBuilder("planar")
+    inertia = (0.01, 0.0, 0.0, 0.04, 0.0, 0.04)
+    parts = {"mass": 3.0, "com": (0.2, 0.0, 0.0), "inertia": inertia}
+    builder.add_body("upper", None, Revolute((0.0, 1.0, 0.0)), joint_name="shoulder", **parts)
+    parts |= {"mass": 2.0 + tip, "com": ((0.4 + 0.35 * tip) / (2.0 + tip), 0.0, 0.0), "placement": (0.4, 0.0, 0.0)}
+    builder.add_body("lower", "upper", Revolute((0.0, 1.0, 0.0)), joint_name="elbow", **parts)
+    return builder.build()
+
+
+def test_a_load_that_another_joint_feels_is_no_scale():
+    """The elbow's gravity grows with it in proportion, so that a scale says as much of its efforts; not the shoulder's.
+
+    Where the shoulder shows none, it is a scale.
+    """
+    robot = Robot(planar(0.0))
+    for at_both, expected in ((True, ["load", "load"]), (False, ["none", "scale"])):
+        stamps, numbers = measured(planar(0.5), 0, 40.0, speed=0.2)
+        if not at_both:
+            numbers[:, 2, 0] = measured(robot.model, 0, 40.0, speed=0.2)[1][:, 2, 0]
+        names = robot.model.joint_names
+        diagnosis = Diagnosis(Preparation(robot, LOW_PASS, Settings().terms), names, velocities=names)
+        for part in segments_of(stamps, numbers):
+            diagnosis.add(part)
+        assert mains(diagnosis.results()) == expected
 
 
 @needs_files

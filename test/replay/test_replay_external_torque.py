@@ -17,13 +17,16 @@ from helpers.recordings import URDF, bag
 from helpers.robots import FILES
 
 from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.control.contact_detector import BREAKAWAY
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_terms
 from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.replay import Questions, Recording, analyse, predict
 from rbd_dynamics.replay.contacts import TICK
 from rbd_dynamics.replay.energy import Energy
-from rbd_dynamics.replay.external_torque import ExternalTorque
+from rbd_dynamics.replay.external_torque import ExternalTorque, breakaway_of
 from rbd_dynamics.replay.identification import FrictionIdentifier
+from rbd_dynamics.replay.identification.estimates import Estimate
+from rbd_dynamics.replay.identification.friction import FrictionResult, JointFriction, Stribeck
 from rbd_dynamics.simulation.perturbation import with_joint_friction
 
 pytestmark = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")
@@ -140,6 +143,25 @@ def test_friction_that_was_found_is_taken_away():
     without, rubbing = observed(robot, parts)
     assert np.median(np.abs(torque)) < 0.02 * np.median(np.abs(rubbing))
     assert max(without.usual.values()) > 1.0
+
+
+@pytest.mark.parametrize("cautious, bound", [(True, 0.5), (False, 0.0)])
+def test_what_friction_may_hold_at_rest_is_what_was_found_else_what_the_description_says(cautious, bound):
+    """Nothing is known of a joint without either."""
+    names = load_urdf(FILES["ur5_robot"]).joint_names
+    described = with_joint_friction(
+        load_urdf(FILES["ur5_robot"]), friction=dict(zip(names, (2.0, 3.0, 0.0, 0.0, 0.0, 0.0)))
+    )
+    nothing = Estimate.of("", 0.0, 0.0, 2.0, "", False)
+
+    def joint(name, coulomb, stribeck=None):
+        return JointFriction(name, 1000, nothing, coulomb, nothing, stribeck, 1.0, 0.5)
+
+    surely, hardly = (Estimate.of("coulomb", value, 0.25, 2.0, "N m", True) for value in (4.0, 0.0))
+    bend = Stribeck(Estimate.of("breakaway", 6.0, 0.1, 2.0, "N m", True), nothing)
+    joints = joint(names[1], surely), joint(names[2], surely, bend), joint(names[3], nothing), joint(names[4], hardly)
+    found = breakaway_of(described, names, FrictionResult(joints, RIGID), cautious=cautious)
+    np.testing.assert_allclose(found / BREAKAWAY, [2.0, 4.0, 6.0, np.inf, bound, np.inf])
 
 
 def test_noise_is_no_contact():
