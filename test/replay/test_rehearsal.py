@@ -5,6 +5,8 @@ That the whole loop ends with feedforward as good as the truth's is shown by exa
 it does not.
 """
 
+import json
+from argparse import Namespace
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,7 +22,7 @@ from rbd_dynamics.replay import Recording, Settings, rehearsal
 from rbd_dynamics.replay.effort_delay import effort_delay
 from rbd_dynamics.replay.excitation import ExcitationLimits, Fourier, Options, random_motion
 from rbd_dynamics.replay.identification.estimates import Estimate
-from rbd_dynamics.replay.rehearsal.command import _show
+from rbd_dynamics.replay.rehearsal.command import _show, run_rehearse
 from rbd_dynamics.replay.rehearsal.run import Knowledge, feedback_of, play
 from rbd_dynamics.simulation.perturbation import with_joint_friction
 
@@ -116,3 +118,22 @@ def test_errors_and_gains_are_shown_in_the_units_of_their_table(capsys):
     text = " ".join(" ".join(row) for row in rows)
     assert "all joints: description 3.000, identified 2.100, truth 2.000: 1.05 times that with the truth" in text
     assert "efforts: 12 ms late; reported 12 ms after they act" in text
+
+
+@pytest.mark.parametrize("after, code", [(0.0021, 0), (0.0025, 1)])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_command_shows_what_was_found_and_fails_far_from_the_truth(monkeypatch, capsys, as_json, after, code):
+    """As a table or as JSON, whatever the exit code."""
+    model, gain = described(), Estimate("gain", 1.02, 0.01, 1.0, 1.05, "", True)
+    found = SimpleNamespace(
+        runs={"truth": SimpleNamespace(error=np.full(3, 0.002))}, before=0.004, after=after, best=0.002,
+        gains=SimpleNamespace(gains=dict.fromkeys(model.joint_names, gain)), delay=gain,
+    )  # fmt: skip
+    monkeypatch.setattr(rehearsal, "rehearse", lambda *parts, **options: found)
+    options = Namespace(share=0.6, seed=0, output=None, known_load=("link2", 1.5, (0.0, 0.0, 0.1)), json=as_json)
+    assert run_rehearse(options, lambda options: model) == code
+    shown = capsys.readouterr().out
+    if as_json:
+        assert json.loads(shown)["errors"] == {"description": 0.004, "identified": after, "truth": 0.002}
+    else:
+        assert f"description 4.000, identified {1e3 * after:.3f}, truth 2.000" in " ".join(shown.split())

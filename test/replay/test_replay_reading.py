@@ -432,6 +432,15 @@ def test_an_mcap_file_without_chunks_and_summary_is_read(tmp_path):
     assert log.warnings == []
 
 
+@pytest.mark.parametrize("hole", [bytes(40), struct.pack("<BQ", 5, 1 << 40)], ids=["zeros", "length"])
+def test_an_mcap_file_is_read_up_to_what_is_no_record(tmp_path, hole):
+    """As a file system leaves it that lost a page, or a length that no record has."""
+    records = mcap_records()
+    found, log = read(write_mcap(tmp_path / "some.mcap", [*records[:102], hole, *records[102:]]))
+    check(found, MOTION[:100])
+    assert log.events == {"damaged parts": 1} and "no record" in log.remarks[0]
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_checksums_of_chunks_count(tmp_path, right):
     """Chunks as other recorders write them: compressed with lz4, with a checksum; a wrong one costs its chunk."""
