@@ -51,3 +51,20 @@ def test_what_cannot_be_written_is_found_before_the_work(tmp_path):
         check_folder(tmp_path / "file")
     check_folder(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_where_one_may_not_write_is_found_before_the_work(tmp_path, monkeypatch):
+    """A file is replaced, so that its folder counts; what is no file is written to. Whoever runs this may be root."""
+    locked, pipe = tmp_path / "locked", tmp_path / "pipe"
+    locked.mkdir()
+    (locked / "file").write_text("")
+    os.mkfifo(pipe)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) not in (locked, pipe))
+    for check, path in ((check_file, locked / "new"), (check_file, locked / "file"), (check_file, pipe),
+                        (check_folder, locked)):  # fmt: skip
+        with pytest.raises(PermissionError) as told:
+            check(path)
+        assert Path(told.value.filename) == path
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != locked / "file")
+    check_file(locked / "file")
+    check_file(pipe)
