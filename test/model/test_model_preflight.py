@@ -79,6 +79,24 @@ def test_a_slip_in_a_moving_body_names_the_link_that_has_it():
     assert [finding.element for finding in errors] == ["link 'camera'"]
 
 
+@pytest.mark.parametrize(
+    "small, large, severity",
+    [
+        (1e-4, 4.9 * 2e-4, "warning"),
+        (1e-4, 5.1 * 2e-4, "error"),
+        (0.02, 0.04 + 0.6 * 0.09**2, "warning"),
+        (0.02, 0.04 + 0.6 * 0.11**2, "error"),
+    ],
+    ids=["four times and more", "five times and more", "9 cm", "11 cm"],
+)
+def test_an_inertia_that_misses_by_far_is_an_error_else_a_warning(small, large, severity):
+    """Five times the sum of the other moments, or 10 cm as a radius of gyration of what is too much (of 0.3 kg)."""
+    inertia = f'<inertia ixx="{small}" ixy="0" ixz="0" iyy="{small}" iyz="0" izz="{large}"/>'
+    text = re.sub(r'<inertia ixx="0.002".*?/>', inertia, ARM)
+    found = [finding for finding in preflight(text) if "no rigid body" in finding.message]
+    assert [(finding.element, finding.severity) for finding in found] == [("link 'hand'", severity)]
+
+
 def test_errors_come_first_and_a_model_can_be_checked_too():
     text = ARM.replace('mass value="2"', 'mass value="-2"').replace("<mimic", "<mimc")
     severities = [finding.severity for finding in preflight(text)]
