@@ -18,7 +18,7 @@ from rbd_dynamics.analysis.sensitivity import (
     payload_sensitivity,
 )
 from rbd_dynamics.model.joints import Floating
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 TREES = [random_tree(seed, 5, base="floating" if seed % 2 else "fixed") for seed in range(8)]
@@ -57,6 +57,13 @@ def test_payload_sensitivity_is_a_finite_difference(model: Model) -> None:
     step = 1e-4
     expected = np.stack([(torque(load + step * e) - torque(load - step * e)) / (2 * step) for e in np.eye(10)], axis=1)
     close(payload_sensitivity(robot, q, v, a, "tool3", load[0], load[1:4]), expected, 1e-6)
+
+
+def test_a_load_on_what_does_not_move_costs_no_torque() -> None:
+    model = replace(TREES[0], frames=(*TREES[0].frames, Frame("table", WORLD)))
+    q, v, a = random_state(model, np.random.default_rng(1))
+    found = payload_sensitivity(rbd.Robot(model, backend="python"), q, v, a, "table", 2.0, (0.1, 0.2, 0.3))
+    np.testing.assert_array_equal(found, np.zeros((model.nv, 10)))
 
 
 @pytest.mark.parametrize("seed", range(6))

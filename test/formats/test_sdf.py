@@ -134,6 +134,24 @@ def test_models_are_nested_and_included(tmp_path):
         rbd.load(text)
 
 
+@pytest.mark.parametrize("variable", ["GZ_SIM_RESOURCE_PATH", "SDF_PATH"])
+def test_models_are_found_where_gazebo_finds_them(tmp_path, monkeypatch, variable):
+    """In any folder of the list that has it; empty ones are left out; what the caller gives counts more."""
+    for name, mass in (("first", 1.0), ("second", 2.0), ("given", 4.0)):
+        (tmp_path / name).mkdir()
+        folder = tmp_path / name / ("gripper" if name != "first" else "other")
+        folder.mkdir()
+        inner = f"<link name='palm'><inertial><mass>{mass}</mass></inertial></link>"
+        (folder / "model.sdf").write_text(sdf(inner, model='name="gripper"'))
+    monkeypatch.setenv(variable, f":{tmp_path / 'first'}:{tmp_path / 'second'}")
+    text = sdf(
+        "<include><uri>model://gripper/model.sdf</uri></include>"
+        + joint("a", "revolute", "world", "gripper::palm", "<axis><xyz>0 0 1</xyz></axis>")
+    )
+    assert rbd.load(text).mass == 2.0
+    assert rbd.load(text, packages=tmp_path / "given").mass == 4.0
+
+
 def test_a_file_that_includes_itself_ends(tmp_path):
     path = tmp_path / "self.sdf"
     path.write_text(sdf(link("a") + "<include><uri>self.sdf</uri><name>b</name></include>" * 2))

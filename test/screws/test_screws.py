@@ -390,6 +390,14 @@ def test_what_the_recursions_refuse_is_named():
     empty = Model("empty", (*plain.bodies[:-1], tip))
     with pytest.raises(ArithmeticError, match="'joint2'"):
         screws.articulated_tree(empty, plain.neutral(), zero, zero)
+    parameters = np.array(plain.bodies[-1].inertia.parameters)
+    heavy = replace(tip, inertia=type(tip.inertia).from_parameters(tuple((1e308 / abs(parameters).max()) * parameters)))
+    huge = Model("huge", (*plain.bodies[:-1], heavy))
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ArithmeticError, match="at joint 'joint1' is not finite"),
+    ):
+        screws.articulated_tree(huge, plain.neutral(), zero, zero)
 
 
 # --- real robots --------------------------------------------------------------------------------------
