@@ -10,6 +10,7 @@ import pytest
 from helpers.built import moderate_state, robot_of
 from helpers.mixed_trees import mixed_tree
 from helpers.oracles import assert_close, derivative, every_backend
+from helpers.robots import random_tree
 
 from rbd_dynamics import (
     Drive,
@@ -93,6 +94,9 @@ def trees(count=4):
     for seed in range(count):
         rng = np.random.default_rng(seed)
         yield sprung(mixed_tree(seed), rng), rng
+    followed = random_tree(3, 6, mimic=0.6)
+    assert any(body.joint.mimic and body.joint.mimic.offset for body in followed.bodies)
+    yield sprung(followed, rng), rng
 
 
 @every_backend

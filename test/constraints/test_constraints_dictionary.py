@@ -178,6 +178,16 @@ def test_placements_of_other_forms(model):
     assert DistanceConstraint("b", "tool0", placement=[1, 2, 3]).placement == placement((1, 2, 3))
 
 
+def test_surfaces_of_other_forms(model):
+    """A surface and its dictionary mean the same; what is of another family is refused."""
+    of = SurfaceConstraint("a", "tool0", surface=Sphere(0.5))
+    entry = {"name": "a", "type": "surface", "frame": "tool0"}
+    for form in (Sphere(0.5), {"type": "sphere", "radius": 0.5}):
+        assert load_constraints([entry | {"surface": form}], model)["a"] == of
+    with pytest.raises(ValueError, match="'a'.*surface"):
+        load_constraints([entry | {"surface": JointCoupling("b", {"elbow_joint": 1.0})}], model)
+
+
 @pytest.mark.parametrize("kind", [FrameConstraint, DistanceConstraint, SurfaceConstraint, RollingBall, RollingDisk])
 def test_placements_that_are_none_are_refused_by_every_kind(kind):
     shear = np.eye(4)

@@ -97,6 +97,16 @@ def test_limits_friction_and_actuators_are_kept(machine):
     np.testing.assert_allclose(leg.mimic.offset, 0.1 + 2.0 * np.deg2rad(20.0))
 
 
+@pytest.mark.parametrize(("own", "effort"), [("-4 5", 5.0), ("-40 30", 6.0)])
+def test_the_effort_limit_is_the_least_of_joint_and_actuator(own, effort):
+    """Also where no actuator limits it."""
+    text = MACHINE.replace('<joint name="pitch"', f'<joint name="pitch" actuatorfrcrange="{own}"')
+    assert text != MACHINE
+    assert rbd.load(text).joint("pitch").limits.effort == effort
+    free = text.replace(' ctrlrange="-2 1.5"', "")
+    assert rbd.load(free).joint("pitch").limits.effort == max(abs(float(x)) for x in own.split())
+
+
 LOOPS = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
     <body name="a"><joint name="one" axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/>
       <body name="b" pos="0.3 0 0"><joint name="two" axis="0 1 0"/><joint name="three" axis="0 0 1"/>
