@@ -29,7 +29,7 @@ class Plausibility:
         continuous: joints whose angle counts modulo one turn.
         factor: zero: anything is plausible. May be changed.
 
-    Raises ValueError for a factor that is no number >= 0.
+    Raises ValueError for a factor that is no number >= 0, and where the others are not of the same number of joints.
     """
 
     def __init__(

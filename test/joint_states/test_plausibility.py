@@ -123,6 +123,14 @@ def test_nothing_is_looked_at_without_a_factor():
         r.plausibility.factor = math.nan
 
 
+@pytest.mark.parametrize(
+    "parts", [(NAMES[:2], LIMITS, [False] * 3), (NAMES, LIMITS[:2], [False] * 3), (NAMES, LIMITS, [False] * 2)]
+)
+def test_no_joint_goes_without_its_bounds(parts):
+    with pytest.raises(ValueError):
+        Plausibility(*parts)
+
+
 @given(
     st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=40),
     st.floats(1.0, 10.0),
