@@ -133,6 +133,9 @@ def test_outputs_of_one_method_are_checked_again_by_another(robot):
     for method in (robot.inverse_dynamics_derivatives, robot.forward_dynamics_derivatives):
         with pytest.raises(ValueError, match="out must be 3 arrays, got 6"):
             method(q, v, a, out=six)
+    assert robot.forward_dynamics_derivatives(q, v, tau, out=three) is three
+    for ours, theirs in zip(three, robot.forward_dynamics_derivatives(q, v, tau)):
+        np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(six, robot.hybrid_dynamics_derivatives(q, v, a, tau, mask)):
         np.testing.assert_array_equal(ours, theirs)
 
