@@ -316,7 +316,7 @@ def test_a_patched_law_gives_the_new_torque(backend, monkeypatch):
 # --- functions of one's own -----------------------------------------------------------------------
 
 ONE = Signature((Argument("x", (1,)),), (Argument("y", (1,)),))
-SLOPE = 2.0
+SLOPE = FACTOR = DIVISOR = 2.0
 
 
 def value_of(function, backend):
@@ -344,6 +344,22 @@ def test_a_function_of_ones_own_is_known_by_what_it_computes(backend, monkeypatc
     assert value_of(has_default, backend) == 10.0
     has_default.__defaults__ = (7.0,)
     assert value_of(has_default, backend) == 35.0
+
+
+@pytest.mark.parametrize("backend", EVERY)
+def test_constants_of_the_same_value_are_told_apart_by_their_names(backend, monkeypatch):
+    needs(backend)
+
+    def by_what_there_is(x):
+        try:
+            return [[FACTOR * x[0]]]
+        except NameError:
+            return [[x[0] / DIVISOR]]
+
+    for name, other, expected in (("FACTOR", "DIVISOR", 10.0), ("DIVISOR", "FACTOR", 2.5)):
+        monkeypatch.setitem(globals(), name, 2.0)
+        monkeypatch.delitem(globals(), other)
+        assert value_of(by_what_there_is, backend) == expected
 
 
 @pytest.mark.parametrize("backend", COMPILED)
