@@ -390,6 +390,19 @@ def test_dynamics_in_contact_of_batches_are_those_of_samples():
     assert none.a.shape == (0, 3, 12) and none.forces.shape == (0, 3, 0, 3) and none.converged.dtype == bool
 
 
+@pytest.mark.parametrize(("cone", "carries"), [("pyramidal", True), ("elliptic", False)])
+def test_inverse_dynamics_of_shapes_is_by_their_cone(cone, carries):
+    """A push along both tangents, each within friction of 0.5, and both together not."""
+    shapes = [FLOOR, CollisionShape("box", "body", "box", size=(0.2, 0.2, 0.02))]
+    touching = CollisionSet(ONE, shapes, cone=cone, friction_coefficient=0.5)
+    q, still = pose((0.0, 0.0, 0.01)), np.zeros(6)
+    t1, t2 = touching.contacts(q)[0].tangents
+    push = {"body": [0.0, 0.0, 0.0, *(0.45 * 9.81 * (np.array(t1) + np.array(t2)))]}
+    found = rbd.Robot(ONE).contact_inverse_dynamics(q, still, still, touching, f_ext=push)
+    assert found.feasible == carries
+    assert bool(np.abs(found.lacking).max() < 1e-6) == carries
+
+
 def test_what_is_wrong_in_a_batch_is_named_or_nan():
     model, shapes, q = box_and_ball()
     broken, v = q.copy(), np.zeros(12)

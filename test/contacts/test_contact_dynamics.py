@@ -267,6 +267,17 @@ def test_a_motion_that_contacts_cannot_make(angle, v, a, lacking):
         assert 0.0 < found.lacking[3] < lacking[3] and found.lacking[5] > 0.0
 
 
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_contacts_hold_nothing_back_that_is_pulled_away(cone):
+    """A block that shall rest, and is pulled with 5 N more than its weight."""
+    contacts = slope(BLOCK, 0.0, cone=cone, friction_coefficient=0.5)
+    pull = {"block": [0.0, 0.0, 0.0, 0.0, 0.0, MASS * G + 5.0]}
+    found = ROBOT.contact_inverse_dynamics(on_slope(0.0), STILL, STILL, contacts, f_ext=pull)
+    np.testing.assert_allclose(found.forces, 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.lacking, [0.0, 0.0, 0.0, 0.0, 0.0, -5.0], atol=1e-8)
+    assert not found.feasible
+
+
 def test_a_motion_into_the_surface_is_not_feasible():
     contacts = slope(BLOCK, 0.0, friction_coefficient=0.5)
     found = ROBOT.contact_inverse_dynamics(on_slope(0.0), STILL, [0, 0, 0, 0, 0, -2.0], contacts)

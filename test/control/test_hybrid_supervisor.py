@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("benchmarks.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
 from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402
+from rbd_dynamics.control.hybrid_checks import HybridChecks  # noqa: E402
 from rbd_dynamics.control.hybrid_limits import HybridLimits  # noqa: E402
 from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor  # noqa: E402
 from rbd_dynamics.control.trajectory import Point, Waypoints  # noqa: E402
@@ -97,6 +99,24 @@ def test_finds_the_surface_presses_and_follows():
     cell.run(3.0)
     np.testing.assert_allclose(cell.supervisor.output.theta[3:], [0.05, 0.05], atol=1e-4)
     np.testing.assert_allclose(cell.forces[-3000:], 10.0, rtol=0.02)
+
+
+def test_a_posture_is_singular_where_rows_move_less_than_a_hundredth_of_the_joints():
+    robot, _, controller, start, _ = pressing.scene(pressing.Case())
+    checks, still = HybridChecks(controller, np.ones(1, dtype=bool)), np.zeros(7)
+
+    def posture(elbow):
+        return np.array([*start[:3], elbow, *start[4:]])
+
+    def least(elbow):
+        sets = controller.constraints, controller.task
+        rows = [robot.constraint_rows(posture(elbow), still, each).A for each in sets]
+        return np.linalg.svd(np.vstack(rows), compute_uv=False)[-1]
+
+    assert not checks.conditioning(start, still)
+    bent, stretched = brentq(lambda x: least(x) - 0.011, -1.0, -0.5), brentq(lambda x: least(x) - 0.009, -1.0, -0.5)
+    assert not checks.conditioning(posture(bent), still)
+    assert checks.conditioning(posture(stretched), still).startswith("singular")
 
 
 def test_engaging_in_contact_makes_no_jump():

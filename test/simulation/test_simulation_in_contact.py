@@ -59,6 +59,20 @@ def test_the_quick_way_comes_to_the_same_as_the_long_one(cone):
     assert touched > 8
 
 
+def test_a_base_that_turns_far_in_a_step_goes_the_long_way():
+    """A body of three different moments of inertia that spins above the floor."""
+    builder = rbd.ModelBuilder("top")
+    builder.add_body("top", None, Floating(), mass=1.0, inertia=np.diag([0.01, 0.02, 0.025]))
+    model = builder.build()
+    floor = ContactSet(model, [Contact("point", "top", radius=0.01)])
+    start, v = [0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 1.0], [150.0, 40.0, -90.0, 0.0, 0.0, 0.0]
+    quick, other = (simulate(model, start, floor, step=0.01, v=v) for _ in range(2))
+    for simulation in (quick, long_way(other)):
+        simulation.advance(20)
+    np.testing.assert_allclose(quick.q, other.q, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(quick.v, other.v, rtol=0.0, atol=1e-7)
+
+
 def test_a_quadruped_stands():
     simulation = simulate(QUADRUPED, quadrupeds.standing(), quadrupeds.feet(QUADRUPED))
     walk(simulation, lambda t: quadrupeds.POSTURE, 2000)

@@ -14,6 +14,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.trajectories import Limits, Path, check, interior_point, newton_steps, passes, retime, retiming
+from rbd_dynamics.trajectories.between import Used, not_kept
 
 PANDA_JOINTS = [f"panda_joint{k}" for k in range(1, 8)]
 STEPS = ("slacks", "duration", "solved", "assembled", "renewed", "moved", "least_time")
@@ -331,6 +332,18 @@ def test_joints_that_stand_count_where_they_are(arm):
     near = retime(arm, path, limits, others={"elbow": 2.5, "slide": -0.1})
     far = retime(arm, path, limits, others=np.array([0.0, 0.0, 0.2]))
     assert far.duration > 1.05 * near.duration
+    assert retime(arm, path, limits, others=[0.0, 2.5, -0.1]).duration == near.duration
+
+
+def test_the_limit_that_is_not_kept_is_named(arm):
+    limits = Limits.of(arm, JOINTS, velocity=2.0, acceleration=10.0, effort=50.0, effort_rate=[0.0, 900.0, 0.0])
+    used = Used(np.full((4, 6), 0.5), np.full(4, 0.5), np.full((4, 1), 0.5))
+    named = [f"{what} of joint '{name}'" for what in ("acceleration", "effort") for name in JOINTS]
+    places = [(used.rows, (k % 4, k)) for k in range(6)] + [(used.rates, (2, 0)), (used.speeds, 3)]
+    for (array, place), name in zip(places, [*named, "effort rate of joint 'elbow'", "velocities or tool speeds"]):
+        array[place] = 1.2
+        assert f"that of {name} is passed by 20 %" in str(not_kept(used, limits))
+        array[place] = 0.5
 
 
 @pytest.mark.parametrize(("points", "names", "fields", "culprit"), [
