@@ -433,6 +433,7 @@ def test_an_empty_folder_is_filled_and_not_replaced(model, tmp_path, monkeypatch
     files = export_c(model, ".", kernels=["gravity"])
     assert tmp_path.stat().st_ino == before
     assert sorted(str(path) for path in Path().rglob("*") if path.is_file()) == sorted(files)
+    assert {path.name for path in Path().iterdir()} == {Path(file).parts[0] for file in files}
 
 
 def test_an_empty_folder_is_empty_again_after_an_error(model, tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from helpers.paths import EXAMPLES
 
 import rbd_dynamics as rbd
 from rbd_dynamics.export import TARGETS, export_c
+from rbd_dynamics.export.web_assembly import loadable
 
 pytest.importorskip("llvmlite")
 CHOSEN = ["inverse_dynamics", "forward_dynamics", "hybrid_dynamics_f_ext", "pose:hand", "mass_factor", "feedforward"]
@@ -202,3 +203,24 @@ def test_the_object_for_web_assembly_can_be_linked(folder, tmp_path):
     code = "const m = new WebAssembly.Module(require('fs').readFileSync(process.argv[1])); "
     code += "console.log(WebAssembly.Module.exports(m).map((one) => one.name).join())"
     assert exported in output_of("node", "-e", code, tmp_path / "linked.wasm")
+
+
+def of_module(kind, content):
+    """A section, or a part of one."""
+    return bytes([kind, len(content)]) + content
+
+
+@pytest.mark.parametrize("kind", [1, 3], ids=["data", "section"])
+def test_an_object_for_web_assembly_with_data_is_refused(kind):
+    head, version = b"\0asm\1\0\0\0", b"\2"
+    symbol = bytes([kind, 0x10, 1]) + b"x"  # defined elsewhere, with its name
+    symbols = of_module(0, b"\7linking" + version + of_module(8, b"\1" + symbol))
+    for section in (of_module(11, b"\0"), symbols):
+        with pytest.raises(RuntimeError, match="has data"):
+            loadable(head + section)
+
+
+def test_what_takes_long_is_told_before_it_begins(model, tmp_path):
+    told = []
+    export_c(model, tmp_path / "arm", kernels=["gravity"], targets=["wasm32", "aarch64"], progress=told.append)
+    assert told == ["tracing", "compiling for wasm32", "compiling for aarch64"]
