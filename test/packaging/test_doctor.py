@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import platform
+import sys
 
 import numpy as np
 import pytest
@@ -33,6 +35,7 @@ def test_nothing_is_broken_here(without_ros, tmp_path, monkeypatch, capsys):
     broken, found = report(capsys, 0)
     assert broken == 0
     assert found["numpy"]["value"] == np.__version__
+    assert found["Python"]["value"].endswith(f"{platform.python_version()}, {sys.executable}")
     assert found["self-test"]["value"].startswith("kernels agree with the plain algorithms")
     assert found["cache"]["value"] == str(tmp_path / "kernels")
     assert not found["cache's size"]["value"].startswith("0 files")  # those of the self-test

@@ -84,6 +84,7 @@ def test_charts_are_of_fields_that_the_messages_have():
 def test_plotjuggler_restores_tabs_splitters_and_plots(files):
     root = ET.fromstring(files["plotjuggler.xml"])
     assert root.tag == "root"
+    assert len(files["plotjuggler.xml"].splitlines()) > len(list(root.iter()))  # people can read it, and its changes
     (window,) = root.iter("tabbed_widget")
     assert window.attrib == {"parent": "main_window", "name": "Main Window"}
     tabs = window.findall("Tab")
