@@ -120,6 +120,24 @@ def test_launch_arguments_rename_the_topics_that_a_node_has():
     assert set(launching.topics_named("guard")) == {"joint_states", "commands", "unguarded_commands"}
 
 
+@pytest.mark.skipif(not has_launch(), reason="needs the packages launch and launch_ros, which the wheels do not have")
+def test_a_guard_is_told_what_its_torque_node_is_where_it_has_that_too(tmp_path):
+    from launch import LaunchContext
+    from rbd_dynamics.nodes import launching
+
+    sections = {
+        "/**": {"state_timeout": 0.3, "joints": ["elbow"], "autostart": False},
+        "/left/feedforward": {"joints": ["shoulder", "elbow"], "effort_limits": [], "kp": [10.0]},
+        "guard": {"silence_duration": 3.0},
+    }
+    file = tmp_path / "parameters.yaml"
+    file.write_text(yaml.safe_dump({name: {"ros__parameters": values} for name, values in sections.items()}))
+    context = LaunchContext()
+    context.launch_configurations["params_file"] = str(file)
+    found = launching.shared_parameters(context, "feedforward")
+    assert found == {"state_timeout": 0.3, "joints": ["shoulder", "elbow"]}
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "result"),
     [
