@@ -18,9 +18,11 @@ import pytest
 from helpers.arms import ARM
 
 from rbd_dynamics import ModelError, load
+from rbd_dynamics.cli import compile as compile_command
 from rbd_dynamics.cli import main, program
 from rbd_dynamics.cli.info import run_info
 from rbd_dynamics.formats import check
+from rbd_dynamics.kernels import CATALOG
 from rbd_dynamics.replay import console
 
 COMMANDS = {
@@ -201,9 +203,10 @@ def test_a_full_disk_behind_standard_output_is_told(arguments, files):
     """The device is only opened as standard output, never named."""
     if not Path("/dev/full").is_char_device():
         pytest.skip("there is no /dev/full")
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         words = [sys.executable, "-m", "rbd_dynamics", *arguments]
-        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, env=buffered)
     assert done.returncode == 2 and done.stderr == "rbd_dynamics: No space left on device\n"
 
 
@@ -338,6 +341,16 @@ def test_compile_fills_the_cache_for_other_processes(files, monkeypatch, tmp_pat
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     shown = command(*arguments).stdout
     assert shown.count("was there") == 5 and "0 of 5 kernels compiled" in shown
+
+
+def test_all_kernels_are_those_that_need_no_frame(files, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("RBD_DYNAMICS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(compile_command, "_compiled", lambda robot, name: 0.0)
+    assert main(["compile", "arm.urdf", "--kernels", "all", "--json"]) == 0
+    names = [kernel["name"] for kernel in json.loads(capsys.readouterr().out)["kernels"]]
+    plain = [name for name in names if name in CATALOG]
+    assert plain == [name for name, entry in CATALOG.items() if entry.of != "frame"]
+    assert names[len(plain) :] == [f"{name}_f_ext" for name in plain if CATALOG[name].wrenches]
 
 
 def test_compile_without_a_cache_says_so(files, monkeypatch, capsys):
