@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -46,6 +47,9 @@ URDF = f"""<robot name="arm"><link name="base">{INERTIAL}{BOX}</link><link name=
 <axis xyz="0 1 0"/></joint>
 <joint name="grip" type="continuous"><parent link="lower"/><child link="hand"/><origin xyz="0 0 0.4"/>
 <axis xyz="1 0 0"/><mimic joint="elbow" multiplier="0.5" offset="0.3"/></joint></robot>"""
+SPHERE = (
+    "<robot name='ball'><link name='ball'><visual><geometry><sphere radius='0.1'/></geometry></visual></link></robot>"
+)
 NAMES = ("shoulder", "slide", "elbow")
 SPEED, PHASE, AMPLITUDE = np.array([1.3, 1.1, 2.1]), np.array([0.0, 2.0, 1.0]), np.array([1.0, 0.1, 0.8])
 
@@ -198,7 +202,16 @@ def test_a_motion_with_quaternions_is_that_of_a_body_which_falls():
     found = motion_of(model, model.neutral(), (t, path), None)
     np.testing.assert_allclose(found.torques[3:-3], 0.0, atol=1e-8)
     page = rbd.show(model, motion=(t, path))
-    assert page.scene.still and list(constants(page)["motion"]["poses"]) == ["0"]
+    assert page.scene.still
+    told = constants(page)["motion"]
+    assert list(told["poses"]) == ["0"]
+    entries = [
+        entry["low"] + entry["step"] * np.frombuffer(b64decode(entry["codes"]), "<u2") for entry in told["poses"]["0"]
+    ]
+    poses = np.reshape(entries, (3, 4, -1))
+    drawn = np.stack([np.interp(told["times"], t, way) for way in path[:, :3].T])
+    np.testing.assert_allclose(poses[:, 3], drawn, atol=1e-3)
+    np.testing.assert_allclose(poses[:, :3], np.eye(3)[..., None] * np.ones(len(told["times"])), atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -242,6 +255,12 @@ def test_a_notebook_shows_the_page_that_is_saved(tmp_path):
     assert "'arm'" in repr(page) and len(repr(page)) < 100
     assert [shape["kind"] for shape in page.scene.content["shapes"]].count("box") == 4
     assert page.scene.stand_ins == ("rail",)
+
+
+def test_what_is_to_be_known_of_the_drawing_is_noted_and_nothing_else():
+    notes = [re.findall("<p class='note'>(.*?)</p>", rbd.show(text).html) for text in (URDF, SPHERE)]
+    assert "Follow another joint: grip (elbow)." in notes[0][0]
+    assert notes[1] == []
 
 
 def test_sliders_have_the_limits_of_their_joints():
