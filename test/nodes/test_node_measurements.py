@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -220,11 +221,10 @@ def test_efforts_change_no_faster_than_allowed(ros, robot):
         talk.diagnosed("rate limit of the effort reached: shoulder")
 
 
-def test_a_named_effort_that_would_come_too_late_is_left_out(ros, monkeypatch):
-    """The command is on its way first; the middleware may take long to write it."""
+@pytest.fixture
+def near(ros):
+    """The node in this process."""
     from rclpy.parameter import Parameter
-    from rclpy.serialization import serialize_message
-    from sensor_msgs.msg import JointState
 
     from rbd_dynamics.nodes.feedforward import FeedforwardNode
 
@@ -235,26 +235,59 @@ def test_a_named_effort_that_would_come_too_late_is_left_out(ros, monkeypatch):
         node.trigger_configure()
         wait_until(lambda: node.poll() or node.engine is not None, "a robot")
         node.trigger_activate()
-        heard, sent = ros.collect(JointState, "feedforward/effort"), []
-        wait_until(node._efforts.get_subscription_count, "a subscription")
-
-        def answered(slow):
-            publish = node._commands.publish
-
-            def late(message):
-                sent.append(publish(message))
-                time.sleep(slow)  # longer than the state counts
-
-            with monkeypatch.context() as patch:
-                patch.setattr(node._commands, "publish", late)
-                state = joint_state(JOINTS, REST, REST, stamp=time.time_ns())
-                node._on_joint_state(serialize_message(state))
-            return state.header.stamp
-
-        first, _, last = (answered(slow) for slow in (0.0, 6.0, 0.0))
-        wait_until(lambda: any(effort.header.stamp == last for effort in heard), "the last effort")
-        assert len(sent) == 3
-        assert [effort.header.stamp for effort in heard] == [first, last]
+        yield node
     finally:
         node.close_aside()
         node.destroy_node()
+
+
+def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypatch):
+    """The command is on its way first; the middleware may take long to write it."""
+    from rclpy.serialization import serialize_message
+    from sensor_msgs.msg import JointState
+
+    heard, sent = ros.collect(JointState, "feedforward/effort"), []
+    wait_until(near._efforts.get_subscription_count, "a subscription")
+
+    def answered(slow):
+        publish = near._commands.publish
+
+        def late(message):
+            sent.append(publish(message))
+            time.sleep(slow)  # longer than the state counts
+
+        with monkeypatch.context() as patch:
+            patch.setattr(near._commands, "publish", late)
+            state = joint_state(JOINTS, REST, REST, stamp=time.time_ns())
+            near._on_joint_state(serialize_message(state))
+        return state.header.stamp
+
+    first, _, last = (answered(slow) for slow in (0.0, 6.0, 0.0))
+    wait_until(lambda: any(effort.header.stamp == last for effort in heard), "the last effort")
+    assert len(sent) == 3
+    assert [effort.header.stamp for effort in heard] == [first, last]
+
+
+def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
+    """As where the process was stopped while it computed."""
+    from rclpy.serialization import serialize_message
+
+    from rbd_dynamics.nodes import torque_node
+
+    sent, passed, respond = [], [0.0], near.respond
+    clock = SimpleNamespace(monotonic_ns=lambda: time.monotonic_ns() + round(1e9 * passed[0]))
+    monkeypatch.setattr(torque_node, "time", clock)
+    monkeypatch.setattr(near._commands, "publish", sent.append)
+    for slow, age in ((0.0, 0.0), (6.0, 0.0), (2.0, 0.0), (2.0, 4.0)):  # s; a state counts for five
+
+        def slowly(*state, slow=slow):
+            respond(*state)
+            passed[0] += slow
+
+        monkeypatch.setattr(near, "respond", slowly)
+        before = len(sent)
+        state = joint_state(JOINTS, REST, REST, stamp=time.time_ns() - round(1e9 * age))
+        near._on_joint_state(serialize_message(state))
+        assert len(sent) - before == (slow + age < 5.0), (slow, age)
+        assert near._refusal[1].startswith("stale torque") == (slow + age > 5.0)
+        near._refusal = (0.0, "")
