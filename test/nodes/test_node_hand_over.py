@@ -120,6 +120,8 @@ def test_who_stands_by_refuses_and_who_commands_does_not_take_over(rig):
     rig.takes_over(CARTESIAN)
     answer = rig.engage(True)
     assert not answer.success and "another node commands" in answer.message
+    rig.move((1.0, 0.0, 0.0))
+    rig.node.says("trajectory refused: another node commands")
     rig.takes_over(HYBRID)
 
 
