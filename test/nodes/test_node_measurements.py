@@ -291,3 +291,19 @@ def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
         assert len(sent) - before == (slow + age < 5.0), (slow, age)
         assert near._refusal[1].startswith("stale torque") == (slow + age > 5.0)
         near._refusal = (0.0, "")
+
+
+def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
+    from rclpy.parameter import Parameter
+    from rclpy.serialization import serialize_message
+
+    near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+    assert near.commanding is near.engine is not None
+    near.trigger_deactivate()
+    near.trigger_cleanup()
+    near.set_parameters([Parameter("robot_description", value="")])  # it waits for another
+    near.trigger_configure()
+    near.trigger_activate()
+    assert near.active and near.engine is None
+    near.fall_silent("nobody is there")
+    assert not near.silence.reason
