@@ -143,6 +143,13 @@ def test_connect_and_weld_are_loops(equality):
     assert ranks == [count] * 3
 
 
+def test_an_equality_that_is_not_active_holds_nothing():
+    off = ("connect body1='b' body2='c' anchor='0 0 0'", "weld body1='c'", "joint joint1='two' joint2='one'")
+    model = rbd.load(LOOPS.format("".join(f"<{each} active='false'/>" for each in (*off, "joint joint1='three'"))))
+    assert model.joint_names == ["one", "two", "three", "four"] and not model.loops
+    assert not any(joint.mimic for joint in model.joints)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
