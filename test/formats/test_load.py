@@ -13,6 +13,7 @@ from helpers.robots import needs_pinocchio
 
 import rbd_dynamics as rbd
 from rbd_dynamics.formats import check
+from rbd_dynamics.formats.xacro_script import _give_packages
 
 URDF = """<robot name="arm"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
   <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>
@@ -133,6 +134,16 @@ def test_xacro_is_expanded_with_arguments_and_packages(xacro):
     xacro.write_text(XACRO.format("parts.xacro"))  # beside it
     assert rbd.load(xacro).mass == 4.0
     assert rbd.load(PARTS.replace("$(arg mass)", "4")).mass == 8.0
+
+
+def test_without_ros_xacro_finds_the_packages_that_are_given(monkeypatch):
+    for name in ("ament_index_python", "ament_index_python.packages"):
+        monkeypatch.setitem(sys.modules, name, None)
+    _give_packages({"my_arm": "/somewhere"})
+    found = sys.modules["ament_index_python.packages"].get_package_share_directory
+    assert found("my_arm") == "/somewhere"
+    with pytest.raises(LookupError, match="package 'hand' not found: give packages"):
+        found("hand")
 
 
 def test_xacro_finds_packages_of_ros(xacro, monkeypatch):

@@ -89,7 +89,7 @@ def test_the_dynamics_are_those_of_the_same_robot_as_urdf():
     text = sdf(
         link("arm", "<pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>")
         + link("hand", '<pose relative_to="arm">0.5 0 0 0 0.2 0</pose>')
-        + """<joint name="a" type="revolute"><parent>world</parent><child>arm</child><axis><xyz>0 0.6 0.8</xyz></axis>
+        + """<joint name="a" type="revolute"><parent>world</parent><child>arm</child><axis><xyz>0 3 4</xyz></axis>
         </joint><joint name="b" type="continuous"><parent>arm</parent><child>hand</child><axis><xyz>1 0 0</xyz></axis>
         </joint>"""
     )
@@ -106,17 +106,26 @@ def test_the_dynamics_are_those_of_the_same_robot_as_urdf():
     np.testing.assert_allclose(ours, theirs, rtol=1e-13)
 
 
-def test_models_are_nested_and_included(tmp_path):
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ("grasp", ""),
+        ("", "<placement_frame>grasp</placement_frame>"),
+        ("palm", "<placement_frame>grasp</placement_frame>"),
+    ],
+)
+def test_models_are_nested_and_included(tmp_path, own, said):
+    """By the frame that the model says is placed, or the include, which counts more."""
     folder = tmp_path / "gripper"
     folder.mkdir()
     inner = link("palm", "<pose>0 0 0.1 0 0 0</pose>") + '<frame name="grasp" attached_to="palm"/>'
-    (folder / "v2.sdf").write_text(sdf(inner, model='name="gripper" placement_frame="grasp"'))
+    (folder / "v2.sdf").write_text(sdf(inner, model=f'name="gripper" placement_frame="{own}"'))
     (folder / "model.config").write_text('<model><sdf version="1.9">v2.sdf</sdf></model>')
     text = sdf(
         link("base")
         + f"""<model name="arm"><pose>0 1 0 0 0 0.3</pose>{link("upper", "<pose>0.2 0 0 0 0 0</pose>")}</model>
         <include><uri>model://gripper</uri><name>hand</name><pose relative_to="arm::upper">0.5 0 0 0 0 0</pose>
-        </include>"""
+        {said}</include>"""
         + joint("root", "fixed", "world", "base")
         + joint("a", "revolute", "base", "arm::upper", "<axis><xyz>0 0 1</xyz></axis>")
         + joint("b", "fixed", "arm", "hand")
