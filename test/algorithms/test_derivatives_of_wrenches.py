@@ -227,6 +227,9 @@ def test_derivative_of_the_effective_inertia(model: Model) -> None:
             model, q, lambda x: operational_space.effective_inertia(robot, x, frame, rows=rows).inertia
         )
         assert relative(found, differences) < 1e-5
+        for same in ([-1], slice(5, None)):
+            again = operational_space.effective_inertia_derivative(robot, q, frame, rows=same)
+            np.testing.assert_array_equal(again, found)
 
 
 def test_what_is_wrong_is_named() -> None:
