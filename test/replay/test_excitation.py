@@ -371,6 +371,14 @@ def test_refusals_name_the_joint_or_the_option(robot):
         excitation.random_motion(robot, of(model), BASES[0], obstacles=excitation.Obstacles(boxes, ("gripper",)))
 
 
+def test_noise_is_a_hundredth_of_the_effort_limit_where_none_is_given():
+    limits = excitation.ExcitationLimits.of(limited_arm())
+    for noise, expected in ((None, 0.01 * limits.effort), (0.2, [0.2] * 3)):
+        np.testing.assert_allclose(excitation.Options(noise=noise).noise_of(limits), expected)
+    found = excitation.Options(noise={"j1": 0.3}).noise_of(limits)
+    np.testing.assert_allclose(found, np.where(np.arange(3) == 1, 0.3, 0.01 * limits.effort))
+
+
 # --- the command line -----------------------------------------------------------------------------------------------
 
 
