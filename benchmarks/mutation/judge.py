@@ -56,7 +56,7 @@ class Judge:
                 shutil.copy(root / name, self.tree / name)
         self._kernels = cache or self._scratch / "kernels"
         self._changes = 0
-        self._passed: dict[tuple[str, ...], bool] = {}  # tests without a fault
+        self._passed: dict[str, bool] = {}  # tests without a fault
         for name in _IMPORTED_BEFORE:
             try:
                 importlib.import_module(name)
@@ -83,25 +83,21 @@ class Judge:
         What fails without it as well, as a test that needs others of its file, says nothing and is left out.
         """
         begin = time.monotonic()
-        noticed = ""
-        while tests:
-            noticed = self._with(fault, tests, self._usual(tests, seconds))
-            test = _named(noticed)
-            if not noticed or self._sound(tests if test is None else [test], seconds):
-                break
-            print(f"    left out, fails without the fault: {test or 'all of them together'}", flush=True)
-            tests, noticed = [each for each in tests if test is not None and each != test], ""
-        return Verdict(noticed, len(tests), time.monotonic() - begin)
+        noticed = self._with(fault, tests, self._usual(tests, seconds)) if tests else ""
+        while (test := _named(noticed, tests)) and not self._sound(test, seconds):
+            print(f"    left out, fails without the fault: {test}", flush=True)
+            tests = [each for each in tests if each != test]
+            noticed = self._with(fault, tests, self._usual(tests, seconds)) if tests else ""
+        return Verdict(noticed[:300], len(tests), time.monotonic() - begin)
 
     def _usual(self, tests: list[str], seconds: dict[str, float]) -> float:
         return sum(seconds.get(test, self._budget) for test in tests)
 
-    def _sound(self, tests: list[str], seconds: dict[str, float]) -> bool:
-        """Whether they pass without a fault."""
-        key = tuple(tests)
-        if key not in self._passed:
-            self._passed[key] = not self._run(tests, self._usual(tests, seconds), self._kernels)
-        return self._passed[key]
+    def _sound(self, test: str, seconds: dict[str, float]) -> bool:
+        """Whether it passes without a fault."""
+        if test not in self._passed:
+            self._passed[test] = not self._run([test], self._usual([test], seconds), self._kernels)
+        return self._passed[test]
 
     def _with(self, fault: Fault, tests: list[str], usual: float) -> str:
         """What was noticed, or nothing."""
@@ -149,7 +145,7 @@ class Judge:
             return ""
         text = log.read_text(errors="replace").splitlines()
         failed = [line for line in text if line.startswith(("FAILED ", "ERROR "))]
-        return failed[0][:300] if failed else f"exit code {code}: {' '.join(text[-3:])[-300:]}"
+        return failed[0] if failed else f"exit code {code}: {' '.join(text[-3:])[-300:]}"
 
     def _be_tested(self, tests: list[str], cache: Path, log: Path, limit: int) -> None:
         """The fork: never returns."""
@@ -178,7 +174,7 @@ class Judge:
         os._exit(code)
 
 
-def _named(noticed: str) -> str | None:
-    """The test that noticed, where it is known."""
-    kind, _, rest = noticed.partition(" ")
-    return rest.partition(" - ")[0] if kind in ("FAILED", "ERROR") and "::" in rest else None
+def _named(noticed: str, tests: list[str]) -> str:
+    """The test that noticed; empty where nobody has, or where it is not said which."""
+    _, _, rest = noticed.partition(" ")
+    return max((test for test in tests if rest.startswith(test)), key=len, default="")

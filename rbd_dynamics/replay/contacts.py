@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
-from rbd_dynamics.control.contact_detector import LONGEST as LONGEST_CONTACT
 from rbd_dynamics.control.contact_detector import STANDS, ContactDetector
 from rbd_dynamics.control.contact_thresholds import deviation, level_of
 
@@ -142,7 +141,7 @@ def contacts(ticks: Ticks, detector: ContactDetector, names: list[str]) -> tuple
             omitted += 1
             return
         joints = np.flatnonzero(detector.touched)
-        load = detector.lasted > LONGEST_CONTACT
+        load = detector.lasted > detector.longest
         found.append(ContactEvent(begin, end, {names[k]: float(peak[k]) for k in joints}, load))
 
     was = False
@@ -158,7 +157,7 @@ def contacts(ticks: Ticks, detector: ContactDetector, names: list[str]) -> tuple
         if detector.contact:
             np.fmax(peak, np.abs(detector.away), out=peak)
         elif was:
-            close(when if detector.lasted > LONGEST_CONTACT else when - certain)
+            close(when if detector.lasted > detector.longest else when - certain)
         was, last = detector.contact, when
     if was:
         close(last)

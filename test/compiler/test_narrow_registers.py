@@ -44,8 +44,14 @@ def test_registers_have_four_doubles():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("name", "base"),
-    [("double_pendulum", "fixed"), ("ur5_robot", "fixed"), ("panda", "fixed"), ("solo12", "floating"), ("talos_reduced", "floating")],
-)  # fmt: skip
+    [
+        ("double_pendulum", "fixed"),
+        ("ur5_robot", "fixed"),
+        ("panda", "fixed"),
+        ("solo12", "floating"),
+        ("talos_reduced", "floating"),
+    ],
+)
 def test_kernels_agree_with_the_algorithms(name, base, dtype):
     model = load_robot(name, base)
     rng = np.random.default_rng(4)
