@@ -31,7 +31,7 @@ Stamps = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FORGOTTEN = 1e-14
-DIFFERENCE = np.array([45.0, -9.0, 1.0]) / 60.0  # per sample: of those 1, 2, 3 later, less those as much earlier
+DIFFERENCE = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0  # per sample, by increasing time
 MARGIN = 6  # samples on either side that two differences in a row need
 EXTENSION = 2.0  # periods of the cutoff frequency by which both ends are extended
 FREQUENCIES = 1 << 15
@@ -68,7 +68,7 @@ class LowPass:
         gain = np.abs(response) ** 2  # both passes
         if removed:
             gain = 1.0 - gain
-        slope = self.rate * 2.0 * sum(DIFFERENCE[k - 1] * np.sin(k * omega) for k in (1, 2, 3))
+        slope = self.rate * 2.0 * sum(DIFFERENCE[3 + k] * np.sin(k * omega) for k in (1, 2, 3))
         return float(np.sqrt(np.mean((gain * np.abs(slope) ** derivatives) ** 2)))
 
 
@@ -216,6 +216,6 @@ class SegmentSignals:
         total = np.zeros((size, signals.shape[1]))
         for k in (1, 2, 3):
             part = signals[3 + k : 3 + k + size] - signals[3 - k : 3 - k + size]
-            part *= self._low_pass.rate * DIFFERENCE[k - 1]
+            part *= self._low_pass.rate * DIFFERENCE[3 + k]
             total += part
         return total
