@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.periodic import Periodic
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.ros_nodes import joint_state, needs_ros, wait_until
 from helpers.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 pytest.importorskip("pinocchio")
@@ -308,3 +308,21 @@ def test_its_joints_are_in_the_order_of_the_torque_node(ros, oracle):
             parts = shares(guard.until_zero()[-15:], whole)
             assert parts[-1] == 0.0
     assert JOINTS == ["shoulder", "elbow", "slide"]
+
+
+def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):
+    from rclpy.serialization import serialize_message
+
+    from rbd_dynamics.nodes.diagnostics import Status
+    from rbd_dynamics.nodes.guard import GuardNode
+
+    node = GuardNode(context=ros.context)
+    try:
+        assert node.engine is None
+        node._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        status = Status()
+        node.report(status)
+        assert not any("refused" in message for message in status.messages)
+    finally:
+        node.close_aside()
+        node.destroy_node()
