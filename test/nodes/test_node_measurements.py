@@ -307,3 +307,17 @@ def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
     assert near.active and near.engine is None
     near.fall_silent("nobody is there")
     assert not near.silence.reason
+
+
+def test_a_report_counts_the_efforts_since_the_last_one(near):
+    from rclpy.serialization import serialize_message
+
+    from rbd_dynamics.nodes.diagnostics import Status
+
+    for count in (3, 0, 1):
+        for _ in range(count):
+            near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        status = Status()
+        near.report(status)
+        assert status.values["efforts published per second"] == count
+        assert ("no effort published: no joint states arrive" in status.messages) == (count == 0)
