@@ -302,8 +302,14 @@ class TestPrivatePartsOfRclpy:
         rclpy.init(context=context)
         node = rclpy.create_node("plain", context=context)
         assert rclpy_private.events_executor(node) is None
-        executor, _ = process.choose_executor(node, "auto")
+        executor, spin = process.choose_executor(node, "auto")
         assert isinstance(executor, rclpy.executors.SingleThreadedExecutor)
+        fired = []
+        node.create_timer(0.001, lambda: fired.append(1))
+        for _ in range(600):
+            if not fired:
+                spin(0.1)
+        assert fired  # it serves the node
         executor.shutdown()
         node.destroy_node()
         context.try_shutdown()
