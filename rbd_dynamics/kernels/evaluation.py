@@ -48,7 +48,7 @@ class Evaluation:
         self._call = kernel.call
         self._batches = SharedWork(kernel, threads)
         self._shapes = [argument.shape for argument in kernel.signature.outputs]
-        self._most = self._batches.undivided
+        self._shared = threads > 1
         self._axes = [len(argument.shape) for argument in kernel.signature.inputs]
         self._several = len(self._shapes) > 1
         self._dtype = kernel.signature.precision.dtype
@@ -102,7 +102,9 @@ class Evaluation:
         if out is not None:
             outputs = out if self._several else (out,)
             last = outputs[-1] if type(outputs) is tuple else None
-            if type(last) is not np.ndarray or last.ndim <= len(self._shapes[-1]) or len(last) > self._most:
+            if type(last) is not np.ndarray or last.ndim <= len(self._shapes[-1]):
+                return None
+            if self._shared and self._batches.divides(len(last)):
                 return None
             return None if self._kernel.several(*inputs, *outputs) is None else out
         for value, axes in zip(inputs, self._axes):
@@ -111,7 +113,7 @@ class Evaluation:
                 break
         else:
             return None
-        if count > self._most:
+        if self._shared and self._batches.divides(count):
             return None
         if not self._several:
             made = self._empty((count, *self._shapes[0]))

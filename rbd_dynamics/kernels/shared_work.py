@@ -29,14 +29,13 @@ class SharedWork:
         self._shared = [argument.shared for argument in kernel.signature.inputs]
         self._pace: float = math.inf  # s for a sample, the least that was measured
 
-    @property
-    def undivided(self) -> float:
-        """Batches of up to so many samples are never divided."""
-        return math.inf if self._threads == 1 else 2 * FIRST - 1
+    def divides(self, samples: int) -> bool:
+        """Whether other threads may get some of so many, as far as is known."""
+        return self._threads > 1 and samples >= 2 * FIRST and samples * self._pace >= 2 * WORTH
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """As the kernel's own."""
-        if samples <= self.undivided:
+        if not self.divides(samples):
             return self._kernel.many(samples, inputs, outputs)
         begin = status = 0
         if self._pace == math.inf:
