@@ -57,9 +57,9 @@ class Robot(Derivatives):
         friction: add the joints' damping and Coulomb friction to the equation of motion.
         errors: "raise" or "nan", what becomes of samples that cannot be computed.
         dtype: np.float64, or np.float32: arguments are then taken in single precision, and so are computed and given;
-            batches take half the time and memory. Accurate to 1e-4 or so of the largest number that comes in between;
-            for learning and sampling, not for what moves a robot: constraints, contacts, simulation and controllers
-            need double precision.
+            batches take half the time and memory. Torques and M are accurate to 1e-6 or so of their largest number,
+            accelerations less, as M is nearer to a singular one. For learning and sampling: what needs double
+            precision (constraints, contacts, controllers, trajectories, ranks) raises TypeError.
         threads: how many may share a batch, where it takes a millisecond and more; 1 for real-time processes. Results
             do not depend on it.
     """

@@ -10,7 +10,7 @@ from rbd_dynamics.compiler.program import Argument, Signature
 # offsets in PyObject and PyArrayObject (64 bit; the same in all NumPy versions)
 _TYPE, _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
-FEW = 64  # samples, up to which other Python threads wait: to let them run takes longer
+FEW = 64  # samples, up to which Python's lock is kept: to give it away and take it back would cost more
 
 
 def emit_kernel_entry(signature: Signature, opaque: bool, *, batch: bool) -> str:

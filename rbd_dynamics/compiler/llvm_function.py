@@ -9,7 +9,7 @@ from rbd_dynamics.compiler.llvm_code import Machine, Table
 from rbd_dynamics.compiler.llvm_frame import Framed, emit_taken, emit_zero
 from rbd_dynamics.compiler.llvm_parts import PartsCode
 from rbd_dynamics.compiler.llvm_rows import RowsCode
-from rbd_dynamics.compiler.parts import PART, WHOLE, Layout, Parts, divided
+from rbd_dynamics.compiler.parts import PART, Layout, Parts, divided, stays_whole
 from rbd_dynamics.compiler.program import Argument, Program
 
 BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE = 1, 2, 4
@@ -18,8 +18,8 @@ BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE = 1, 2, 4
 class Function(Framed):
     """Inputs, all operations, and what is wrong with a result.
 
-    Of a short program `outputs` are values; of a long one they are in %frame, at `places`. %numbers is the frame in
-    numbers.
+    Of a short program `outputs` are values; of a long one they are in %frame, at `places`. %numbers is the frame as
+    single numbers.
     """
 
     NAME = ""
@@ -62,8 +62,7 @@ class Function(Framed):
 
     def body(self) -> list[str]:
         """Three values: zero if all is well, else NaN or (the last) positive."""
-        whole = self.program.operations <= WHOLE and self.program.rows is None
-        own, sums, ranges, checked = self._whole() if whole else self._in_parts()
+        own, sums, ranges, checked = self._whole() if stays_whole(self.program) else self._in_parts()
         bad_input, bad_output = (self.op("fsub", s, s) for s in map(self.total, (own, sums)))
         range_used = self.total([*ranges, *map(self.absolute, checked)])
         far = self.let(f"fcmp ogt {self.type} {range_used}, {self.number(1.0)}")

@@ -16,8 +16,16 @@ from rbd_dynamics.compiler.program import Program, RowSweeps
 from rbd_dynamics.compiler.repeats import Piece, cut
 from rbd_dynamics.compiler.trace import operands
 
-#: operations of a program that stays whole, at most, and of a part of a longer one
-WHOLE, PART = 5000, 1000
+PART = 1000  # operations of a part of a long program, at most
+#: operations of a program that stays whole, at most; and of one that gives vectors, which has fewer numbers in the air
+WHOLE, WHOLE_OF_VECTORS = 5000, 15_000
+VECTORS = 140  # outputs, at most: matrices have more
+
+
+def stays_whole(program: Program) -> bool:
+    """Whether it is compiled in one piece, which takes longer to compile and, of some programs, less to run."""
+    few = sum(map(len, program.results)) <= VECTORS
+    return program.rows is None and program.operations <= (WHOLE_OF_VECTORS if few else WHOLE)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,10 @@ class BoundModel:
         self.threads = threads
         self.backend: Backend = backend or backends.best_backend()
         self.friction = friction
-        self._attach({})
+        try:
+            self._attach({})
+        except OverflowError as error:
+            raise ModelError(f"the inertia of {error} is too large for {self.dtype}") from None
         self._forget_kernels()
 
     def _forget_kernels(self) -> None:
@@ -229,12 +232,14 @@ class BoundModel:
                 raise ModelError(f"payload at {frame!r}: with it the inertia is too large to compute with") from None
 
     def _attach(self, payloads: dict[str, tuple[int, RigidInertia, Payload]]) -> None:
-        """Make these the loads. Raises OverflowError for an inertia that is too large."""
+        """Make these the loads. Raises OverflowError that names a body whose inertia is too large."""
         parameters = self._inertial_parameters(payloads)
         with np.errstate(over="ignore"):
             rounded = parameters.astype(self.dtype, copy=False)
-        if not np.isfinite(rounded).all():
-            raise OverflowError
+        finite = np.isfinite(rounded).all(axis=1)
+        if not finite.all():
+            names = [*(f"body {body.name!r}" for body in self.model.bodies), "what is fixed to the world"]
+            raise OverflowError(names[int(np.argmin(finite))])
         for array in (parameters, rounded):
             array.flags.writeable = False  # no result may be written there
         self._payloads, self._parameters = payloads, parameters

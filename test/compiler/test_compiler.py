@@ -28,7 +28,7 @@ def no_cache(request):
     """Kernels of these tests are not kept: their functions have no identity. Parts are those of long programs."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "in parts":
-            patch.setattr(llvm_function, "WHOLE", 0)
+            patch.setattr(llvm_function, "stays_whole", lambda program: False)
             patch.setattr(llvm_function, "PART", 7)
         patch.setattr(cache, "load", lambda name, key: None)
         patch.setattr(cache, "store", lambda name, key, data: None)
@@ -353,7 +353,7 @@ def test_what_repeats_is_cut_alike():
 
 
 def test_code_that_is_shared_computes_what_each_part_is_for(monkeypatch):
-    monkeypatch.setattr(llvm_function, "WHOLE", 0)
+    monkeypatch.setattr(llvm_function, "stays_whole", lambda program: False)
     monkeypatch.setattr(llvm_function, "PART", 50)
     x = np.random.default_rng(3).uniform(-1.0, 1.0, (13, 6))
     expected = evaluate(kernel("reference", limbs, 6, 9), x, 9)

@@ -250,3 +250,11 @@ def on_floor(robot):
 def test_what_needs_double_precision_says_so(arm, make):
     with pytest.raises(TypeError, match="needs a robot in double precision, not one of dtype float32"):
         make(Robot(arm, dtype=np.float32))
+
+
+def test_an_inertia_that_single_precision_does_not_hold_is_named():
+    text = ARM.replace('mass value="0.5"', 'mass value="1e39"')
+    assert text != ARM
+    with pytest.raises(ModelError, match=r"the inertia of body '\w+' is too large for float32"):
+        Robot(rbd.load_urdf(text), dtype=np.float32)
+    assert Robot(rbd.load_urdf(text)).model.nv == 3
