@@ -24,7 +24,7 @@ from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, S
 Array = NDArray[np.float64]
 Errors = Literal["raise", "nan"]
 Law = Callable[[float, Array, Array], ArrayLike]
-BLOCK = 512  # samples whose states stay in the caches from step to step
+BLOCK = 1024  # samples whose states go from step to step together: of more the caches hold too little
 
 
 class Rollouts(NamedTuple):
