@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.faults.judge import GAP, LATEST, SEARCHED, UNSETTLED, Change, Judge, Settings, Situation
+from benchmarks.faults.judge import GAP, SEARCHED, UNSETTLED, Judge
 from benchmarks.faults.robot import Motion, Oracle, oracle
+from benchmarks.faults.situation import LATEST, Change, Settings, Situation
 
 Array = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks.faults import hostile
 from benchmarks.faults.desired import Points, SetPoint, Wanted
-from benchmarks.faults.judge import Settings
 from benchmarks.faults.robot import FRAME, JOINTS, MIDDLE, Motion, description
 from benchmarks.faults.sender import OTHER
+from benchmarks.faults.situation import Settings
 
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service

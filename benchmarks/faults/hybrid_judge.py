@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.faults.judge import Judge, Settings, Situation
+from benchmarks.faults.judge import Judge
 from benchmarks.faults.robot import Motion, oracle
+from benchmarks.faults.situation import Settings, Situation
 
 Array = NDArray[np.float64]
 

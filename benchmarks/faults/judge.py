@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.faults.desired import Desired, Hold, Points, Quintics, SetPoint
 from benchmarks.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from benchmarks.faults.sender import EARLY, REFUSED
+from benchmarks.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
 from benchmarks.faults.waits import Waits
 
 Array = NDArray[np.float64]
@@ -30,7 +31,6 @@ STATE_TIMEOUT = 0.1  # s, of the nodes
 ALLOWANCE = 0.02  # s beyond it, for the write
 GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
 TRIED = 300  # combinations of changes
-LATEST = 10  # changes of a kind that are told apart
 #: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
 FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0, "robot": 300.0, "anew": 60.0}
 #: efforts that answered since, too, before a motion is forgotten: a node that gets no processor takes it up later
@@ -42,65 +42,6 @@ LOST = 0.3  # s during which efforts may not have come here
 LOOKS_BACK = 31  # moments of that time at which a trajectory may have taken over, before it is looked for in between
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Parameters that count."""
-
-    kp: tuple[float, ...] = (50.0,)
-    kd: tuple[float, ...] = (5.0,)
-    effort_limits: tuple[float, ...] = ()
-    evaluate_at: str = "measured"
-    law: str = "feedforward"
-    terms: tuple[str, ...] = ("inertia", "coriolis", "gravity")
-
-    @property
-    def limits(self) -> Array:
-        return np.broadcast_to(np.array(self.effort_limits), 7) if self.effort_limits else LIMITS
-
-    def limited(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> Array:
-        return np.clip(self.torque(model, q, v, desired, stamp)[0], -self.limits, self.limits)
-
-    def torque(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> tuple[Array, float]:
-        """Without limits, and the size of its terms."""
-        w = desired.at(stamp)
-        feedback = np.array(self.kp) * (w.q - q) + np.array(self.kd) * (w.v - v)
-        a = w.a
-        if self.law == "computed_torque":
-            a, feedback = a + feedback, np.zeros(7)
-        at_q, at_v = (w.q, w.v) if self.evaluate_at == "desired" else (q, v)
-        tau = model.torque(
-            at_q,
-            at_v if "coriolis" in self.terms else np.zeros(7),
-            a if "inertia" in self.terms else np.zeros(7),
-        )
-        scale = max(1.0, float(np.abs(tau).max()), float(np.abs(feedback).max()))
-        if "gravity" not in self.terms:
-            gravity = model.gravity(at_q)
-            scale = max(scale, float(np.abs(gravity).max()))
-            tau = tau - gravity
-        return tau + feedback, scale
-
-
-@dataclass(frozen=True)
-class Situation:
-    """All that an effort depends on besides the state."""
-
-    robot: str = "panda"
-    payload: Payload | None = None
-    settings: Settings = field(default_factory=Settings)
-    desired: Desired | None = None  # None: a hold that is not known yet
-
-
-@dataclass
-class Change:
-    """One that was sent. part: of a Situation; "points": a trajectory; "anew": of a node that starts again."""
-
-    part: str
-    value: Any
-    time: float  # s, when it was sent
-    published: int = 0  # efforts until then
 
 
 @dataclass
@@ -276,10 +217,10 @@ class Judge:
             sent = [change.value for change in self._sent if change.part == part]
             return [getattr(self.now, part), *sent[: -LATEST - 1 : -1]]
 
-        settings = _with_changes(self.now.settings, self._sent)
+        settings = with_changes(self.now.settings, self._sent)
         for time, known, changes in self._settings_before:  # the first effort of a hold does not tell all of them apart
             if self._last_time - time < UNSETTLED:
-                settings += _with_changes(known, changes)
+                settings += with_changes(known, changes)
         parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
         likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
         return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
@@ -410,7 +351,7 @@ class Judge:
             if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
                 continue
             if part == "settings":
-                self._changes = _still_to_come(self._changes, new.settings)
+                self._changes = still_to_come(self._changes, new.settings)
                 continue
             kinds = ("desired", "points") if part == "desired" else (part,)
             for k, change in enumerate(self._changes):
@@ -542,28 +483,3 @@ class Judge:
             "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
             "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
         })  # fmt: skip
-
-
-def _with_changes(known: Settings, changes: list[Change]) -> list[Settings]:
-    """These settings, and what they become by changes: all of the first ones, the last ones first, then some."""
-    some, all_of_them, together = [known], [], known
-    for k, change in enumerate(change for change in changes if change.part == "settings"):
-        together = replace(together, **change.value)
-        all_of_them.append(together)
-        if k < LATEST:
-            some += [replace(each, **change.value) for each in some[:4]]
-    return [known, *all_of_them[: -LATEST - 1 : -1], *some[1:]]
-
-
-def _still_to_come(changes: list[Change], settings: Settings) -> list[Change]:
-    """Without those of settings that have come, and those before them of the same parameters: they come in order."""
-    left: list[Change] = []
-    known: set[str] = set()  # parameters of which a later change has come
-    for change in reversed(changes):
-        if change.part == "settings":
-            if replace(settings, **change.value) == settings:
-                known |= change.value.keys()
-            if change.value.keys() <= known:
-                continue
-        left.append(change)
-    return left[::-1]

@@ -234,8 +234,8 @@ def test_judge_reads_what_the_kernel_says_of_a_thread():
 @pytest.mark.parametrize("terms", [("inertia", "coriolis", "gravity"), ("inertia", "coriolis"), ("gravity",), ()])
 def test_judge_finds_where_a_hold_began(law, at, terms):
     from benchmarks.faults.desired import Hold
-    from benchmarks.faults.judge import Settings
     from benchmarks.faults.robot import oracle
+    from benchmarks.faults.situation import Settings
 
     seen = []
     judge = _judge(seen)
