@@ -155,7 +155,11 @@ class Browser:
             self.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[place])
             self.frames(1)
         self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-        self.frames(3)
+        place, still = self.run("scrollY"), 0
+        while still < 5:  # a page that was pushed slides on for a while
+            self.frames(3)
+            before, place = place, self.run("scrollY")
+            still = still + 1 if place == before else 0
 
     def picture(self, path: Path) -> None:
         """Of what is in the window, as a PNG."""

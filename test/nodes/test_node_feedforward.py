@@ -390,7 +390,7 @@ def test_life_cycle_manager_starts_and_stops_it(ros):
 )
 def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, culprit):
     node = ros.start("feedforward", parameters, name="wrong")
-    assert node.process.wait(20.0) == 1
+    assert node.process.wait(PATIENCE) == 1
     assert "cannot start" in node.log
     assert culprit in node.log
     assert "Traceback" not in node.log

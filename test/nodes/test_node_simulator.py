@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS, LINK
-from helpers.ros_nodes import Conversation, needs_ros, wait_until
+from helpers.ros_nodes import PATIENCE, Conversation, needs_ros, wait_until
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
@@ -294,6 +294,6 @@ def test_diverged_state_is_not_published_and_reset_helps(ros):
 )  # fmt: skip
 def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, culprit):
     node = ros.start("simulator", parameters, name="wrong")
-    assert node.process.wait(20.0) == 1
+    assert node.process.wait(PATIENCE) == 1
     assert culprit in node.log
     assert "Traceback" not in node.log
