@@ -19,6 +19,7 @@ class Optional(NamedTuple):
 OPTIONAL = {
     "llvmlite": Optional("llvmlite", "compiled", "machine code needs"),
     "rosbags": Optional("rosbags", "replay", "recordings need"),
+    "threadpoolctl": Optional("threadpoolctl", "replay", "replay at full speed needs"),
     "matplotlib": Optional("matplotlib", "plots", "pictures need"),
     "plotly": Optional("plotly", "replay", "the report needs"),
     "trimesh": Optional("trimesh", "show", "the view in 3-D needs"),

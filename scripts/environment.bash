@@ -9,6 +9,10 @@ if [ ! -f "$_rbd_root/.venv/stamps/package" ]; then
 fi
 export VIRTUAL_ENV=$_rbd_root/.venv
 export PATH=$_rbd_root/install/rbd_dynamics/lib/rbd_dynamics:$VIRTUAL_ENV/bin:$PATH
+if [ -n "${PYTHONDONTWRITEBYTECODE-}" ]; then # as containers have it: then nothing but .venv is written to, instead of
+    unset PYTHONDONTWRITEBYTECODE # every process compiling what it imports, which takes seconds
+    export PYTHONPYCACHEPREFIX=$VIRTUAL_ENV/pycache
+fi
 case $(cat "$VIRTUAL_ENV/stamps/mode") in
 wheels*) # the virtual environment is the ROS 2 installation
     unset PYTHONPATH PYTHONHOME

@@ -420,7 +420,17 @@ def package_inputs() -> str:
     return digest(digest_files(files), version, *names)
 
 
+def keep_compiled() -> None:
+    """Where Python must leave nothing beside sources, as in containers, it keeps what it compiles in the environment.
+
+    Otherwise each process would compile all that it imports.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(VENV / "pycache")
+
+
 def main(*, tests: bool) -> None:
+    keep_compiled()
     distro = sourced_distro()
     wheels = os.environ.get("ROS_DISTRO_WHEELS", "jazzy")
     if wheels not in WHEEL_DISTROS:

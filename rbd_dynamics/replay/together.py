@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.replay.identification import Load, Recorded, TogetherIdentifier, TogetherResult
+from rbd_dynamics.replay.one_thread import one_thread
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.settings import Settings
@@ -30,6 +31,7 @@ class Carried:
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
+@one_thread
 def together(
     recordings: Mapping[str, str | os.PathLike[str]],
     robot: Robot,

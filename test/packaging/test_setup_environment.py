@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 
 import pytest
@@ -50,3 +52,27 @@ def test_pip_tells_every_20th_package_and_what_is_installed(setup, tmp_path, mon
     for name in ("a-1.dist-info", "b-2.dist-info", "b"):
         (packages / name).mkdir(parents=True)
     assert setup.installed() == 2
+
+
+def test_what_python_compiles_is_kept_where_nothing_may_lie_beside_sources(setup, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "")  # so that it is as it was afterwards
+    setup.keep_compiled()
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+    assert os.environ["PYTHONPYCACHEPREFIX"] == str(setup.VENV / "pycache")
+
+
+@pytest.mark.parametrize("told", ["", "1"])
+def test_so_it_is_in_its_shells(tmp_path, told):
+    for name, text in {
+        "scripts/environment.bash": (ROOT / "scripts" / "environment.bash").read_text(),
+        "install/local_setup.bash": "",
+        ".venv/stamps/package": "",
+        ".venv/stamps/mode": "wheels jazzy",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = f". {tmp_path}/scripts/environment.bash && echo ${{PYTHONDONTWRITEBYTECODE-none}} ${{PYTHONPYCACHEPREFIX-none}}"
+    environment = {"PATH": os.environ["PATH"]} | ({"PYTHONDONTWRITEBYTECODE": told} if told else {})
+    answer = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["none", f"{tmp_path}/.venv/pycache" if told else "none"]

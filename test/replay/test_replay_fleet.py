@@ -156,6 +156,20 @@ def test_workers_find_the_same_as_one_process(archive):
     assert "no recording" in failed[0].error
 
 
+def test_linear_algebra_is_of_one_thread(tmp_path):
+    """Seen: 28 s of processor time on a busy machine for what takes 12, since threads of BLAS wait by spinning."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"]
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        meanwhile = []
+        run_job(Job(bag(tmp_path / "one"), None, settings=SETTINGS), progress=lambda _: meanwhile.append(threads()))
+        assert meanwhile and all(set(each) == {1} for each in meanwhile)
+        assert set(threads()) == {2}
+
+
 def test_a_dask_cluster_finds_the_same(archive):
     distributed = pytest.importorskip("distributed")
     some = jobs(archive)[:3]

@@ -16,6 +16,7 @@ from rbd_dynamics import __version__
 from rbd_dynamics.model import load_urdf, load_yaml
 from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
+from rbd_dynamics.replay.one_thread import one_thread
 from rbd_dynamics.replay.outputs import Outputs
 from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.segmentation import Progress
@@ -101,6 +102,7 @@ class Result:
         return float(self.summary.get("recording", {}).get("start") or 0.0)
 
 
+@one_thread
 def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Do it, unless its output is there already. Raises what `Recording`, `load_urdf` and `analyse` raise."""
     key = job.key if job.output is not None else ""
