@@ -103,8 +103,8 @@ def trace(function: Function, signature: Signature, *, rows: bool = False) -> Pr
     live = graph.live([*factors, *(index for output in results for index in output)])
     renumber = {old: new for new, old in enumerate(live)}
     nodes = [
-        (node[0], *(renumber[k] for k in operands(node))) if ARITY[node[0]] else node
-        for node in (graph.nodes[index] for index in live)
+        (node[0], *map(renumber.__getitem__, node[1:])) if ARITY[node[0]] else node
+        for node in map(graph.nodes.__getitem__, live)
     ]
     compact = [[renumber[index] for index in output] for output in results]
     count = len(signature.outputs)

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.compiler.trace import ARITY, Node, operands
+from rbd_dynamics.compiler.trace import ARITY, Node
 
 COMMUTATIVE = ("add", "mul")
 WINDOW, NEAR = 16, 64  # operations that decide about a cut; distance to an operand that counts there
 #: a piece at first, as shares of the longest: pieces that always follow each other are joined after that
 SHORTEST, LONGEST = 0.2, 0.6
+_IN_ORDER = ((), (0,), (0, 1), (0, 1, 2))  # operands, by their number
 _OPCODES = {opcode: number for number, opcode in enumerate(ARITY, start=1)}
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
@@ -57,16 +58,22 @@ def cut(nodes: Sequence[Node], own: Sequence[int], longest: int) -> list[Piece]:
 
 def _marks(nodes: Sequence[Node], own: Sequence[int]) -> NDArray[np.uint64]:
     """A number for each place before which could be cut, from the operations before it."""
-    position = {node: k for k, node in enumerate(own)}
-    codes = np.zeros(len(own) + WINDOW, np.uint64)
-    for k, node in enumerate(own):
-        opcode, *args = nodes[node]
-        distances = [k - position.get(arg, k) for arg in args]
-        near = [distance if distance < NEAR else 0 for distance in distances]
-        code = _OPCODES[opcode]
-        for distance in sorted(near) if opcode in COMMUTATIVE else near:
-            code = code * (NEAR + 1) + distance
-        codes[k + WINDOW] = code
+    lines = [nodes[node] for node in own]
+    position = np.full(len(nodes), -1)
+    position[own] = np.arange(len(own))
+    near = np.zeros((max(ARITY.values()), len(own)), np.uint64)  # distances to operands
+    arity = np.array([ARITY[line[0]] for line in lines])
+    users = [np.flatnonzero(arity > which) for which in range(len(near))]
+    for which, using in enumerate(users):
+        places = position[np.array([lines[k][1 + which] for k in using], int)]
+        distances = using - places
+        near[which, using] = np.where((places >= 0) & (distances < NEAR), distances, 0)
+    commute = [k for k, line in enumerate(lines) if line[0] in COMMUTATIVE]
+    near[:2, commute] = np.sort(near[:2, commute], axis=0)
+    codes = np.array([_OPCODES[line[0]] for line in lines], np.uint64)
+    for which, using in enumerate(users):
+        codes[using] = codes[using] * np.uint64(NEAR + 1) + near[which, using]
+    codes = np.concatenate([np.zeros(WINDOW, np.uint64), codes])
     marks = np.zeros(len(own), np.uint64)
     for back in range(WINDOW, 0, -1):
         marks = (marks + codes[WINDOW - back : len(codes) - back]) * _FACTOR
@@ -80,19 +87,24 @@ def _piece(nodes: Sequence[Node], part: Sequence[int], shapes: Shapes) -> Piece:
     constants: dict[tuple[int, int], float] = {}
     shape = []
     for node in part:
-        opcode = nodes[node][0]
-        args = list(enumerate(operands(nodes[node])))
+        opcode, *args = nodes[node]
+        order = _IN_ORDER[len(args)]
         if opcode in COMMUTATIVE:  # in an order that does not depend on where the operands are in the program
-            args.sort(key=lambda arg: _rank(nodes, arg[1], inside, taken))
+            one, other = args
+            if _rank(nodes, other, inside, taken) < _rank(nodes, one, inside, taken):
+                order = (1, 0)
         line: list[str | int] = [opcode]
-        for which, arg in args:
-            if nodes[arg][0] == "const":
+        for which in order:
+            arg = args[which]
+            if arg in inside:
+                line.append(inside[arg])
+            elif nodes[arg][0] == "const":
                 constants[node, which] = nodes[arg][1]
                 line.append("constant")
-            elif arg in inside:
-                line.append(inside[arg])
             else:
-                line.append(-1 - taken.setdefault(arg, len(taken)))
+                if arg not in taken:
+                    taken[arg] = len(taken)
+                line.append(-1 - taken[arg])
         shape.append(tuple(line))
     return Piece(list(part), shapes.setdefault(tuple(shape), len(shapes)), list(taken), constants)
 

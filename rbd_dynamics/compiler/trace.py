@@ -4,6 +4,8 @@
 The graph simplifies as it grows. Operations on constants are done at once (constants stay plain
 floats), products with zero and sums with zero vanish, signs move outwards, and an operation that
 was recorded before is reused. What remains is straight-line code for exactly one robot.
+
+Tracing is watched (`participants`), which costs more than the work itself where calls are many: so there are few here.
 """
 
 from __future__ import annotations
@@ -27,15 +29,17 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.scalars: list[Expr] = []  # that stand for them
         self._known: dict[Node, Expr] = {}
 
     def node(self, *key: Any) -> Expr:
         """The expression of this node; an equal node is never made twice."""
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = Expr(self, len(self.nodes))
-            self.nodes.append(key)
-        return known
+        if key in self._known:
+            return self._known[key]
+        made = self._known[key] = Expr(self, len(self.nodes), key[0])
+        self.nodes += (key,)
+        self.scalars += (made,)
+        return made
 
     def inputs(self, name: str, size: int) -> list[Expr]:
         """Scalars that stand for the elements of an input vector."""
@@ -54,8 +58,10 @@ class Graph:
             needed[output] = True
         for index in range(len(self.nodes) - 1, -1, -1):
             if needed[index]:
-                for operand in operands(self.nodes[index]):
-                    needed[operand] = True
+                node = self.nodes[index]
+                if ARITY[node[0]]:
+                    for operand in node[1:]:
+                        needed[operand] = True
         return [index for index, is_needed in enumerate(needed) if is_needed]
 
 
@@ -67,29 +73,27 @@ def operands(node: Node) -> Sequence[int]:
 class Expr:
     """A scalar whose value is known only at run time."""
 
-    __slots__ = ("graph", "index")
+    __slots__ = ("graph", "index", "opcode")
     __array_ufunc__ = None  # NumPy scalars must defer to the operators below
 
-    def __init__(self, graph: Graph, index: int) -> None:
+    def __init__(self, graph: Graph, index: int, opcode: str) -> None:
         self.graph = graph
         self.index = index
-
-    def _is(self, opcode: str) -> bool:
-        return bool(self.graph.nodes[self.index][0] == opcode)
+        self.opcode = opcode
 
     def _operand(self, position: int = 0) -> Expr:
-        return Expr(self.graph, self.graph.nodes[self.index][1 + position])
+        return self.graph.scalars[self.graph.nodes[self.index][1 + position]]
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, Expr):
-            if isinstance(other, Jet):
+        if type(other) is not Expr:
+            if type(other) is not float and isinstance(other, Jet):
                 return NotImplemented
             if other == 0.0:
                 return self
             return self.graph.node("add", self.index, self.graph.index(other))
-        if other._is("neg"):
+        if other.opcode == "neg":
             return self - other._operand()
-        if self._is("neg"):
+        if self.opcode == "neg":
             return other - self._operand()
         a, b = self.index, other.index
         return self.graph.node("add", a, b) if a <= b else self.graph.node("add", b, a)
@@ -97,28 +101,28 @@ class Expr:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if not isinstance(other, Expr):
-            if isinstance(other, Jet):
+        if type(other) is not Expr:
+            if type(other) is not float and isinstance(other, Jet):
                 return NotImplemented
             return self + -other
         if other.index == self.index:
             return 0.0
-        if other._is("neg"):
+        if other.opcode == "neg":
             return self + other._operand()
-        if self._is("neg"):
+        if self.opcode == "neg":
             return -(self._operand() + other)
         return self.graph.node("sub", self.index, other.index)
 
     def __rsub__(self, other: Any) -> Any:
         if other == 0.0:
             return -self
-        if self._is("neg"):
+        if self.opcode == "neg":
             return self._operand() + other
         return self.graph.node("sub", self.graph.index(other), self.index)
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, Expr):
-            if isinstance(other, Jet):
+        if type(other) is not Expr:
+            if type(other) is not float and isinstance(other, Jet):
                 return NotImplemented
             if other == 0.0:
                 return 0.0
@@ -126,14 +130,14 @@ class Expr:
                 return self
             if other == -1.0:
                 return -self
-            if self._is("neg"):
+            if self.opcode == "neg":
                 return self._operand() * -other
             if other < 0.0:
                 return -(self * -other)
             return self.graph.node("mul", self.index, self.graph.index(other))
-        if self._is("neg"):
+        if self.opcode == "neg":
             return -(self._operand() * other)
-        if other._is("neg"):
+        if other.opcode == "neg":
             return -(self * other._operand())
         a, b = self.index, other.index
         return self.graph.node("mul", a, b) if a <= b else self.graph.node("mul", b, a)
@@ -141,11 +145,11 @@ class Expr:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if not isinstance(other, Expr):
-            if isinstance(other, Jet):
+        if type(other) is not Expr:
+            if type(other) is not float and isinstance(other, Jet):
                 return NotImplemented
             return self * (1.0 / other)
-        if self._is("neg"):
+        if self.opcode == "neg":
             return -(self._operand() / other)
         return self.graph.node("div", self.index, other.index)
 
@@ -155,9 +159,9 @@ class Expr:
         return self.graph.node("div", self.graph.index(other), self.index)
 
     def __neg__(self) -> Any:
-        if self._is("neg"):
+        if self.opcode == "neg":
             return self._operand()
-        if self._is("sub"):
+        if self.opcode == "sub":
             return self._operand(1) - self._operand(0)
         return self.graph.node("neg", self.index)
 
@@ -165,12 +169,12 @@ class Expr:
         return self
 
     def sin(self) -> Any:
-        if self._is("neg"):
+        if self.opcode == "neg":
             return -self._operand().sin()
         return self.graph.node("sin", self.index)
 
     def cos(self) -> Any:
-        if self._is("neg"):
+        if self.opcode == "neg":
             return self._operand().cos()
         return self.graph.node("cos", self.index)
 
