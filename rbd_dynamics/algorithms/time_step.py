@@ -15,12 +15,11 @@ from rbd_dynamics.algorithms.free_base_step import free_base_step
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.passive_forces import friction_torque
-from rbd_dynamics.algorithms.tree_factor import factorise
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.joints.base import JointKind
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.scalar import Scalar, absolute, dot, less, where
+from rbd_dynamics.spatial.scalar import Scalar, absolute, dot, less, reciprocal, where
 
 Vector = Sequence[Scalar]
 FRICTION_ITERATIONS = 3
@@ -84,20 +83,22 @@ def time_step(
     free = [t - b for t, b in zip(tau, inverse_dynamics(model, inertias, q, v, still))]
     stops = _stops(model, q[1:] if floats else q, v, h, limits, side)
     a: list[Scalar] = still
+    forces: dict[int, Scalar] = {}
     reached, matrix, right = list(v), M, free
     for _ in range(FRICTION_ITERATIONS if friction else 1):
         if friction:  # M a = tau - b - drag (v + h a)
             drag = _drag(model, reached)
             matrix = [[x + h * drag[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(M)]
             right = [x - d * y for x, d, y in zip(free, drag, v)]
-        a = _accelerations(matrix, right, stops)
+        a, forces = _accelerations(matrix, right, stops)
         reached = [x + h * y for x, y in zip(v, a)]
-    found = [_side(stops[i], h, reached[i], dot(matrix[i], a) - right[i]) if i in stops else 0.0 for i in range(n)]
+    found = [_side(stops[i], h, reached[i], forces[i]) if i in stops else 0.0 for i in range(n)]
     left, tried = count
     active = less(0.5, left)
     differs: Scalar = 0.0
     for i in stops:
-        differs = differs + absolute(found[i] - stops[i].side)
+        change_of_side = found[i] - stops[i].side
+        differs = differs + change_of_side * change_of_side
     settled = where(less(differs, 0.5), 1.0, less(LIMIT_ITERATIONS - 1.5, tried))
     doubt: Scalar = 0.0
     if floats:
@@ -136,11 +137,13 @@ def _stops(
 ) -> dict[int, _Stop]:
     """By degree of freedom."""
     found = {}
+    rate = 1.0 / h
     for i in limited(model):
         lower, upper, position = limits[0][i], limits[1][i], q[i]
-        held = less(0.5, absolute(side[i]))
+        held = less(0.5, side[i] * side[i])
         limit = where(less(0.0, side[i]), upper, lower)
-        found[i] = _Stop(position, lower, upper, side[i], held, where(held, ((limit - position) / h - v[i]) / h, 0.0))
+        target = where(held, ((limit - position) * rate - v[i]) * rate, 0.0)
+        found[i] = _Stop(position, lower, upper, side[i], held, target)
     return found
 
 
@@ -155,28 +158,35 @@ def limited(model: Model) -> list[int]:
     ]
 
 
-def _accelerations(matrix: Sequence[Vector], right: Vector, stops: dict[int, _Stop]) -> list[Scalar]:
-    """a with matrix a = right, but for what stands at a limit, whose acceleration is known."""
+def _accelerations(
+    matrix: Sequence[Vector], right: Vector, stops: dict[int, _Stop]
+) -> tuple[list[Scalar], dict[int, Scalar]]:
+    """a with matrix a = right + the limits' forces, and these; of what stands at a limit the acceleration is known.
+
+    As in `tree_factor`, from the tips to the base, but what stands at a limit is not eliminated.
+    """
     n = len(right)
-    free: list[Scalar] = [1.0 - stops[i].held if i in stops else 1.0 for i in range(n)]
-    system: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    pushed = list(right)
-    for i in range(n):
-        for j in range(i + 1):
-            entry = matrix[i][j]
-            if isinstance(entry, float) and entry == 0.0:
-                continue
-            if i == j:
-                system[i][i] = where(stops[i].held, 1.0, entry) if i in stops else entry
-                continue
-            system[i][j] = system[j][i] = free[i] * free[j] * entry
-            if j in stops:
-                pushed[i] = pushed[i] - entry * stops[j].target
-            if i in stops:
-                pushed[j] = pushed[j] - entry * stops[i].target
-    for i, stop in stops.items():
-        pushed[i] = where(stop.held, stop.target, pushed[i])
-    return factorise(system).solve(pushed)
+    rest, left = [list(row) for row in matrix], list(right)
+    inverse: list[Scalar] = [0.0] * n
+    alone: list[Scalar] = [0.0] * n  # without what those nearer the base add to it
+    for k in reversed(range(n)):
+        inverse[k] = reciprocal(rest[k][k])
+        if k in stops:
+            inverse[k] = where(stops[k].held, 0.0, inverse[k])
+        alone[k] = left[k] * inverse[k] + (stops[k].target if k in stops else 0.0)
+        for i in range(k):
+            left[i] = left[i] - rest[i][k] * alone[k]
+            scaled = rest[i][k] * inverse[k]
+            for j in range(i + 1):
+                rest[i][j] = rest[j][i] = rest[i][j] - scaled * rest[j][k]
+    a: list[Scalar] = []
+    forces = {}
+    for k in range(n):
+        above = dot([rest[i][k] for i in range(k)], a)
+        a.append(alone[k] - inverse[k] * above)
+        if k in stops:
+            forces[k] = rest[k][k] * stops[k].target + above - left[k]
+    return a, forces
 
 
 def _side(stop: _Stop, h: Scalar, speed: Scalar, force: Scalar) -> Scalar:

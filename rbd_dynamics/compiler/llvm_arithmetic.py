@@ -20,7 +20,7 @@ class Arithmetic(Code):
         self.values: dict[int, str] = {}
         self.angles: list[str] = []
         self.trig: dict[tuple[str, int], str] = {}  # sines and cosines, by their operands
-        self._tests: dict[str, str] = {}  # conditions of selections that were evaluated already
+        self._tests: dict[str, str] = {}  # conditions that were evaluated already, by their values
 
     def operand(self, node: int, which: int) -> str:
         """Of an operation; it was computed before."""
@@ -54,13 +54,18 @@ class Arithmetic(Code):
             return self._tanh(args[0])
         if opcode == "less":
             lower = self.let(f"fcmp olt {self.type} {args[0]}, {args[1]}")
-            return self.let(f"uitofp {self.boolean} {lower} to {self.type}")
+            value = self._select(lower, self.number(1.0), self.number(0.0))
+            self._tests[value] = lower
+            return value
         if opcode == "select":
             test = self._tests.get(args[0])
             if test is None:
                 test = self._tests[args[0]] = self.let(f"fcmp une {self.type} {args[0]}, {self.number(0.0)}")
-            return self.let(f"select {self.boolean} {test}, {self.type} {args[1]}, {self.type} {args[2]}")
+            return self._select(test, args[1], args[2])
         raise ValueError(f"no IR for operation {opcode!r}")
+
+    def _select(self, test: str, if_true: str, if_false: str) -> str:
+        return self.let(f"select {self.boolean} {test}, {self.type} {if_true}, {self.type} {if_false}")
 
     def _tanh(self, x: str) -> str:
         """The C library's, lane by lane: only joint friction needs it."""

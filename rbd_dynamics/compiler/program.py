@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rbd_dynamics.compiler.precision import DOUBLE, Precision
-from rbd_dynamics.compiler.trace import ARITY, Graph, Node, operands
+from rbd_dynamics.compiler.trace import ARITY, Graph, Node
 from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished
 
 ROWS_FROM = 10_000  # multiplications in sweeps over rows, from which they are loops

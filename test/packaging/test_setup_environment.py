@@ -72,7 +72,8 @@ def test_so_it_is_in_its_shells(tmp_path, told):
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    command = f". {tmp_path}/scripts/environment.bash && echo ${{PYTHONDONTWRITEBYTECODE-none}} ${{PYTHONPYCACHEPREFIX-none}}"
+    values = "${PYTHONDONTWRITEBYTECODE-none} ${PYTHONPYCACHEPREFIX-none}"
+    command = f". {tmp_path}/scripts/environment.bash && echo {values}"
     environment = {"PATH": os.environ["PATH"]} | ({"PYTHONDONTWRITEBYTECODE": told} if told else {})
     answer = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["none", f"{tmp_path}/.venv/pycache" if told else "none"]
