@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.periodic import Periodic
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.ros_nodes import change, in_this_process, joint_state, needs_ros, wait_until
 from helpers.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 pytest.importorskip("pinocchio")
@@ -308,6 +308,31 @@ def test_its_joints_are_in_the_order_of_the_torque_node(ros, oracle):
             parts = shares(guard.until_zero()[-15:], whole)
             assert parts[-1] == 0.0
     assert JOINTS == ["shoulder", "elbow", "slide"]
+
+
+def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state(ros):
+    """Velocities are differences of positions here: without the last state the next one would be refused."""
+    from rclpy.serialization import serialize_message
+
+    from rbd_dynamics.nodes.guard import GuardNode
+
+    with in_this_process(ros, GuardNode, PATIENT | {"missing_velocity": "differentiate"}) as node:
+
+        def refused(q):
+            node._on_joint_state(serialize_message(joint_state(JOINTS, q, [], stamp=time.time_ns())))
+            return [reason for reason, _ in node._refused.take()]
+
+        assert any("no velocity" in reason for reason in refused(REST))
+        assert not refused(REST)
+        first = node.engine
+        change(node, robot_description=ARM.replace('value="2.0"', 'value="2.5"'))
+        wait_until(lambda: node.poll() or node.engine is not first, "the other robot")
+        assert not refused(REST)
+        others = ARM.replace("shoulder", "hip")
+        change(node, robot_description=others)
+        second = node.engine
+        wait_until(lambda: node.poll() or node.engine is not second, "a robot of other joints")
+        assert refused(REST)
 
 
 def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):

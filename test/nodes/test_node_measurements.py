@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.periodic import Periodic
-from helpers.ros_nodes import Ros, joint_state, needs_ros, wait_until
+from helpers.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, wait_until
 from helpers.torque_talk import Talk
 
 pytestmark = needs_ros
@@ -224,21 +224,30 @@ def test_efforts_change_no_faster_than_allowed(ros, robot):
 @pytest.fixture
 def near(ros):
     """The node in this process."""
-    from rclpy.parameter import Parameter
-
     from rbd_dynamics.nodes.feedforward import FeedforwardNode
 
-    node = FeedforwardNode(context=ros.context)
-    try:
-        values = {**PARAMETERS, **BARE, "state_timeout": 5.0}
-        node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
-        node.trigger_configure()
-        wait_until(lambda: node.poll() or node.engine is not None, "a robot")
-        node.trigger_activate()
+    with in_this_process(ros, FeedforwardNode, {**PARAMETERS, **BARE, "state_timeout": 5.0}) as node:
         yield node
-    finally:
-        node.close_aside()
-        node.destroy_node()
+
+
+def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch):
+    from rclpy.serialization import serialize_message
+
+    sent, first = [], near.engine
+    monkeypatch.setattr(near._commands, "publish", sent.append)
+
+    def answer():
+        near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        return np.array(sent[-1].data)
+
+    rate = 0.01  # N m/s: what is heavier by half a kilogram takes 0.98 N m
+    change(near, effort_rate_limits=[rate])
+    begin, before = time.monotonic(), answer()
+    change(near, robot_description=ARM.replace('value="2.0"', 'value="2.5"'))
+    wait_until(lambda: near.poll() or near.engine is not first, "the other robot")
+    assert np.abs(answer() - before).max() <= rate * (time.monotonic() - begin)
+    change(near, effort_rate_limits=[0.0])
+    assert np.abs(answer() - before).max() > 0.9
 
 
 def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypatch):
