@@ -32,6 +32,10 @@ class Function(Framed):
         self.places: list[list[int]] | None = None
         self.layout: Layout | None = None
         self._takes = set[str]()  # functions that there are
+        self._inputs: dict[str, dict[int, int]] = {}  # {argument: {position: node}}
+        for k, node in enumerate(program.nodes):
+            if node[0] == "input":
+                self._inputs.setdefault(node[1], {})[node[2]] = k
 
     # --- what differs -----------------------------------------------------------------------------
 
@@ -84,9 +88,8 @@ class Function(Framed):
     def _read(self, arguments: Iterable[Argument]) -> list[str]:
         """Load inputs as values; those that have to be finite."""
         read = {argument.name: self.elements(argument) for argument in arguments}
-        for index, (opcode, *args) in enumerate(self.program.nodes):
-            if opcode == "input" and args[0] in read:
-                self.values[index] = read[args[0]][args[1]]
+        for name, elements in read.items():
+            self.values |= {node: elements[k] for k, node in self._inputs.get(name, {}).items()}
         return [
             x for argument in self.program.signature.inputs if not argument.shared for x in read.get(argument.name, ())
         ]
@@ -146,7 +149,7 @@ class Function(Framed):
 
     def _take(self, argument: Argument, parts: Parts) -> list[str]:
         """Put an input into the frame; a value that is not finite if it has to be and is not."""
-        node_of = {node[2]: k for k, node in enumerate(self.program.nodes) if node[:2] == ("input", argument.name)}
+        node_of = self._inputs.get(argument.name, {})
         places = [self.place(node_of.get(k), parts) for k in range(argument.size)]
         table = Table(f"{self.NAME}.places.{argument.name}", "i32", places, self.pointer)
         self.outside.append(table.line)

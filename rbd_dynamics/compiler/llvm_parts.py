@@ -28,9 +28,8 @@ class _PartFunction(Framed):
         self.shared = len(pieces) > 1
         self._accesses = 0
         #: slots of each result that is kept: as many as in the piece that keeps it in most places
-        self._copies = [
-            max(len(parts.slots.get(node, ())) for node in same) for same in zip(*(p.nodes for p in pieces))
-        ]
+        copies = [[len(parts.slots.get(node, ())) for node in piece.nodes] for piece in pieces]
+        self._copies = list(map(max, *copies)) if self.shared else copies[0]
         first, columns = pieces[0], list(zip(*(self._all_slots(piece) for piece in pieces)))
         self._taken = {node: k for k, node in enumerate(first.taken)}
         self._uses = {use: k for k, use in enumerate(first.constants)}

@@ -120,9 +120,10 @@ def divided(
         factors[node] = size  # none of its slots among the outputs: the sweeps change those
         slots.setdefault(node, []).append(size)
         size += 1
-    until = {
-        operand: number for number, part in enumerate(parts) for node in part.nodes for operand in operands(nodes[node])
-    }
+    until: dict[int, int] = {}
+    for number, part in enumerate(parts):
+        for node in part.nodes:
+            until.update(dict.fromkeys(operands(nodes[node]), number))
     until |= dict.fromkeys(program.checks, len(parts))
     for node in kept:
         until.setdefault(node, 0)
