@@ -120,15 +120,15 @@ def divided(
         factors[node] = size  # none of its slots among the outputs: the sweeps change those
         slots.setdefault(node, []).append(size)
         size += 1
-    until: dict[int, int] = {}
-    for number, part in enumerate(parts):
-        for node in part.nodes:
+    computed, until = [given, *(part.nodes for part in parts)], dict[int, int]()
+    for number, part in enumerate(computed[1:]):
+        for node in part:
             until.update(dict.fromkeys(operands(nodes[node]), number))
     until |= dict.fromkeys(program.checks, len(parts))
     for node in kept:
         until.setdefault(node, 0)
     held, free = list[tuple[int, int]](), list[int]()  # (the last part that needs it, slot)
-    for number, part in enumerate([given, *(part.nodes for part in parts)], start=-1):
+    for number, part in enumerate(computed, start=-1):
         while held and held[0][0] < number:
             free.append(heapq.heappop(held)[1])
         for node in part:
