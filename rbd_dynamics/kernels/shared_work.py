@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 
 from rbd_dynamics.compiler.backends import Kernel
+from rbd_dynamics.processors import usable
 
 WORTH = 5e-4  # s of work that is worth waking a thread, which takes a tenth of that
 BLOCK = 64  # samples: parts are of so many, and the first ones are timed
@@ -71,7 +72,7 @@ _threads: ThreadPoolExecutor | None = None  # of all kernels; made when first wa
 def _pool() -> ThreadPoolExecutor:
     global _threads
     if _threads is None:
-        _threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="rbd_dynamics")
+        _threads = ThreadPoolExecutor(usable(), thread_name_prefix="rbd_dynamics")
     return _threads
 
 

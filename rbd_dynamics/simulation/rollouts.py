@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, NamedTuple
@@ -17,6 +16,7 @@ from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.real_numbers import real_array
+from rbd_dynamics.processors import usable
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.quick_steps import machine_code, time_step_inputs
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
@@ -90,7 +90,7 @@ class BatchSimulation:
             errors: "raise" SimulationDiverged, or go on with "nan" for the samples that do.
             executor: computes parts of the samples: a ThreadPoolExecutor (the compiled code runs beside other
                 threads), a ProcessPoolExecutor, or `client.get_executor()` of Dask; a law gets the samples of its part.
-            parts: into how many, by default as there are processors here.
+            parts: into how many, by default as there are processors for this process.
 
         Raises ValueError for shapes that do not fit, and for starting states that are not finite.
         """
@@ -105,7 +105,7 @@ class BatchSimulation:
         if executor is None:
             found = [self._roll(start_q, start_v, wanted, steps, every)]
         else:
-            cuts = np.array_split(np.arange(count), max(1, min(count, parts or os.cpu_count() or 1)))
+            cuts = np.array_split(np.arange(count), max(1, min(count, parts or usable())))
             jobs = []
             for cut in cuts:
                 part = slice(cut[0], cut[-1] + 1) if len(cut) else slice(0, 0)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rbd_dynamics.cli.doctor.findings import Looked
+from rbd_dynamics.processors import usable
 
 SYSTEM = Path("/")
 LIMITS_FILE = "/etc/security/limits.d/realtime.conf"
@@ -17,7 +18,7 @@ LIMITS_FILE = "/etc/security/limits.d/realtime.conf"
 
 def look_at_real_time(root: Path = SYSTEM) -> Iterator[Looked]:
     """root: where /sys and /proc are."""
-    yield Looked("processors", f"{os.cpu_count()}, {_usable()} for this process; {platform.machine()}")
+    yield Looked("processors", f"{os.cpu_count()}, {usable()} for this process; {platform.machine()}")
     if platform.system() != "Linux":
         yield Looked("kernel", platform.platform(), state="note", advice="real time is for Linux")
         return
@@ -27,10 +28,6 @@ def look_at_real_time(root: Path = SYSTEM) -> Iterator[Looked]:
     yield _priority()
     yield _memory()
     yield _throttling(root)
-
-
-def _usable() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _read(path: Path) -> str:

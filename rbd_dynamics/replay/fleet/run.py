@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 
 from rbd_dynamics.extras import require
+from rbd_dynamics.processors import usable
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
 
 TIMEOUT = 10.0  # s, for a scheduler to answer
@@ -22,7 +22,7 @@ def run_jobs(
     """Results in the order of the jobs, whoever does them: the same, to the last bit.
 
     Parameters:
-        workers: processes on this machine; None: one for each core. One: this process.
+        workers: processes on this machine; None: one for each core that this process may use. One: this process.
         scheduler: address of a Dask scheduler (tcp://host:8786), whose workers see the same paths and have the package.
         report: called with each result as it comes.
 
@@ -30,7 +30,7 @@ def run_jobs(
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    count = min(workers or os.cpu_count() or 1, len(jobs))
+    count = min(workers or usable(), len(jobs))
     results: dict[int, Result] = {}
     if scheduler is None and count <= 1:
         for k, job in enumerate(jobs):
