@@ -26,7 +26,7 @@ EXTRAS = {
     "collisions": ["coal>=3.0"],
     "completion": ["argcomplete>=2"],
 }
-EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.0", *EXTRAS["plots"], *EXTRAS["show"]]
+EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
 # Large, and for examples alone: not in [all], and not tried by `scripts/wheel`.
 EXTRAS["torch"] = ["torch>=2.0"]
