@@ -75,6 +75,14 @@ def test_the_tested_model_has_all_that_kernels_care_for():
     assert {joint.kind.name for joint in model.joints} >= {"floating", "spherical", "revolute", "prismatic"}
 
 
+@pytest.mark.parametrize(("told", "advice"), [(True, "unset it"), (False, "PYTHONPYCACHEPREFIX")])
+def test_modules_that_are_compiled_at_each_start_are_told(monkeypatch, tmp_path, told, advice):
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", told)
+    found = {each.name: each for each in software.look_at_software()}["compiled modules"]
+    assert found.state == "note" and " are not kept: " in found.value and advice in found.advice
+
+
 def test_a_module_that_is_missing_is_told_with_what_it_is_for(monkeypatch):
     monkeypatch.setitem(software.OPTIONAL, "no_such_module", Optional("nonsense", "replay", "nonsense needs"))
     monkeypatch.setitem(software.NEEDED, "necessity", "no_such_necessity")
