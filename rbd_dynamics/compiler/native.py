@@ -136,6 +136,20 @@ class _KernelCode(LoadedCode):
         return call
 
 
+class BoundKernel:
+    """`NativeKernel.many` of certain arrays. places: of each its address, and how far apart samples are."""
+
+    def __init__(self, many: Callable[..., int], places: list[int]) -> None:
+        self._many, self._places = many, places
+
+    def __call__(self, samples: int) -> int:
+        return int(self._many(samples, *self._places))
+
+    def move(self, argument: int, address: int) -> None:
+        """Another array in the place of one, inputs counted before outputs, with samples as far apart."""
+        self._places[2 * argument] = address
+
+
 class NativeKernel:
     """A kernel that was loaded; the code for batches when it is first needed, by `batch`, which gives it."""
 
@@ -183,13 +197,12 @@ class NativeKernel:
                 return int(self.call(*rows) is None)
         return self.bound(inputs, outputs)(samples)
 
-    def bound(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
+    def bound(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> BoundKernel:
         """`many` as a function of the number of samples, for the same arrays, which have to be kept alive."""
         places: list[int] = []
         for array, address in zip((*inputs, *outputs), self._addresses(inputs, outputs)):
             places += [address, array.strides[0] // array.itemsize if array.ndim else 0]
-        many = self._batches[0]
-        return lambda samples: int(many(samples, *places))
+        return BoundKernel(self._batches[0], places)
 
     def repeated(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
         """A function of n >= 1 that runs one sample n times, or until it is refused; returns how often it was not.

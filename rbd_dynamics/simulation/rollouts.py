@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from rbd_dynamics.processors import usable
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.quick_steps import machine_code, time_step_inputs
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
+
+if TYPE_CHECKING:
+    from rbd_dynamics.compiler.native import BoundKernel
 
 Array = NDArray[np.float64]
 Errors = Literal["raise", "nan"]
@@ -142,9 +145,9 @@ class BatchSimulation:
             size = count if callable(efforts) else BLOCK  # a law may look at all samples at once
             for start in range(0, count, max(size, 1)):
                 block = slice(start, start + size)
-                some = _Block(self._one, self._simulation, q[block], v[block])
-                own_efforts = efforts if callable(efforts) else efforts[block]
-                ended[block] = some.roll(own_efforts, steps, every, all_q[:, block], all_v[:, block])
+                all_q[0, block], all_v[0, block] = q[block], v[block]
+                some = _Block(self._one, self._simulation, every, all_q[:, block], all_v[:, block])
+                ended[block] = some.roll(efforts if callable(efforts) else efforts[block], steps)
         for lost in np.flatnonzero(ended >= 0):
             first = int(ended[lost]) // every + 1
             all_q[first:, lost] = all_v[first:, lost] = math.nan
@@ -238,44 +241,60 @@ class _States(NamedTuple):
 
 
 class _Block:
-    """Samples that move together. one: what has their kernel and limits; alone: makes what does a sample alone."""
+    """Samples that move together, and the states that they have.
 
-    def __init__(self, one: Simulation, alone: Callable[[], Simulation], q: Array, v: Array) -> None:
+    one: what has their kernel and limits; alone: makes what does a sample alone. all_q, all_v: (S + 1, N, ...), after
+    every so many steps; the first are there.
+    """
+
+    def __init__(
+        self, one: Simulation, alone: Callable[[], Simulation], every: int, all_q: Array, all_v: Array
+    ) -> None:
         assert one.quick is not None
         self._model, self._h, self._alone = one.model, one.options.step, alone
         self._effort_limit = one.effort_limit
         robot: Robot = one.quick.robot
+        q, v = all_q[0], all_v[0]
         count, nv = len(q), one.model.nv
         self._tau = np.zeros((count, nv))
         self._alive, self._ended = np.ones(count, dtype=bool), np.full(count, -1, dtype=np.int64)
         self._steps = np.tile([1.0, 0.0], (count, 1))  # what is to be done: one step of each that is alive
-        # each step is from one of these to the other: where the kernel refuses a sample, the state before is there
-        self._now, self._then, few = (
-            _States(q.copy(), v.copy(), np.zeros((count, nv)), np.zeros((count, nv)), np.zeros((count, 2)))
-            for _ in range(3)
-        )
+        # Each step is from one state to the next: where the kernel refuses a sample, the one before is there. Where all
+        # are kept they are where they stay.
+        self._every, self._all_q, self._all_v = every, all_q, all_v
+        self._track = (all_q, all_v) if every == 1 else (np.array([q, q]), np.array([v, v]))
+        self._turns = [(np.zeros((count, nv)), np.zeros((count, nv)), np.zeros((count, 2))) for _ in range(2)]
+        few = _States(q.copy(), v.copy(), np.zeros((count, nv)), np.zeros((count, nv)), np.zeros((count, 2)))
         shared = (*time_step_inputs(self._h, *one.limits), np.array(robot.inertia_input))
         few_tau = np.zeros((count, nv))
-        kernel = machine_code(robot)
+        self._kernel, self._shared = machine_code(robot), shared  # kept alive, like all that is bound
+        self._next_q = len(self._kernel.signature.inputs)  # the number of an argument
+        self._bases = [(track.ctypes.data, track.strides[0]) for track in self._track]
+        self._now = self._then = self._state(0)
+        first = _States(q, v, *self._turns[0]), _States(q, v, *self._turns[1])
+        self._runs = [self._bound(self._tau, *first), self._bound(self._tau, *first[::-1])]  # q and v move on
+        self._few, self._run_few = (few_tau, few), self._bound(few_tau, few, few)
 
-        def bound(tau: Array, before: _States, after: _States) -> Callable[[int], int]:
-            step, lower, upper, inertia = shared
-            return kernel.bound((*before[:3], tau, step, lower, upper, *before[3:], inertia), after)
+    def _bound(self, tau: Array, before: _States, after: _States) -> BoundKernel:
+        step, lower, upper, inertia = self._shared
+        return self._kernel.bound((*before[:3], tau, step, lower, upper, *before[3:], inertia), after)
 
-        self._run, self._run_next = (
-            bound(self._tau, *ends) for ends in ((self._now, self._then), (self._then, self._now))
-        )
-        self._few, self._run_few = (few_tau, few), bound(few_tau, few, few)
-        self._shared = shared  # kept alive, like all that is bound
+    def _state(self, step: int) -> _States:
+        """Before that step."""
+        q, v = self._track
+        return _States(q[self._place(step)], v[self._place(step)], *self._turns[step % 2])
 
-    def roll(self, efforts: Array | Law, steps: int, every: int, all_q: Array, all_v: Array) -> NDArray[np.int64]:
+    def _place(self, step: int) -> int:
+        return step if self._every == 1 else step % 2
+
+    def roll(self, efforts: Array | Law, steps: int) -> NDArray[np.int64]:
         """Fill the states of all samples; the last step that each has done where it diverged, else -1."""
         limit = self._effort_limit
-        all_q[0], all_v[0] = self._now.q, self._now.v
         lasting = not callable(efforts) and efforts.strides[1] == 0 and steps > 0
         if lasting:
             np.clip(efforts[:, 0], -limit, limit, out=self._tau)  # type: ignore[index]
         for step in range(steps):
+            self._now, self._then = self._state(step), self._state(step + 1)
             if callable(efforts):
                 np.clip(
                     _of_law(efforts, step * self._h, self._now.q.copy(), self._now.v.copy()), -limit, limit, self._tau
@@ -285,15 +304,19 @@ class _Block:
             elif not lasting:
                 np.clip(efforts[:, step], -limit, limit, out=self._tau)
             self._do(step)
-            if (step + 1) % every == 0:
-                sample = (step + 1) // every
-                all_q[sample], all_v[sample] = self._now.q, self._now.v
+            if self._every > 1 and (step + 1) % self._every == 0:
+                sample = (step + 1) // self._every
+                self._all_q[sample], self._all_v[sample] = self._then.q, self._then.v
         return self._ended
 
     def _do(self, step: int) -> None:
         """One step of all that are alive."""
         self._now.counts[:] = self._steps
-        if self._run(len(self._tau)):
+        run = self._runs[step % 2]
+        for k, (base, stride) in enumerate(self._bases):
+            run.move(k, base + stride * self._place(step))
+            run.move(self._next_q + k, base + stride * self._place(step + 1))
+        if run(len(self._tau)):
             self._long_way(step)
         else:
             left = self._then.counts[:, 0]
@@ -302,8 +325,6 @@ class _Block:
                     self._end(self._then.counts[:, 0] < 0.0, step)
                 else:
                     self._long_way(step)
-        self._now, self._then = self._then, self._now
-        self._run, self._run_next = self._run_next, self._run
 
     def _settle(self) -> bool:
         """Samples whose joints come to limits or leave them take more evaluations; False: one is refused."""

@@ -76,6 +76,20 @@ def test_more_samples_than_a_block_and_one_state_for_all():
     assert one.q.shape == (1, 4, model.nq)
 
 
+def test_states_are_the_same_however_many_are_kept():
+    model = load_urdf(ARM)
+    batch = BatchSimulation(model)
+    q, v = states(model, 1100)
+    tau = np.random.default_rng(2).normal(size=(1100, 1, model.nv))
+    some, each = batch.run(q, v, tau, STEPS, every=EVERY), batch.run(q, v, tau, STEPS)
+    assert each.q.shape == (1100, STEPS + 1, model.nq) and each.v.shape == (1100, STEPS + 1, model.nv)
+    np.testing.assert_array_equal(each.q[:, ::EVERY], some.q)
+    np.testing.assert_array_equal(each.v[:, ::EVERY], some.v)
+    for steps in (0, EVERY - 1):
+        first = batch.run(q, v, tau, steps, every=EVERY)
+        np.testing.assert_array_equal(first.q, some.q[:, :1])
+
+
 def test_efforts_may_be_a_law_of_time_and_state():
     model = load_urdf(ARM)
     q, v = states(model, 9)
