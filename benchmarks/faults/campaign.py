@@ -25,6 +25,7 @@ import yaml
 
 from benchmarks.faults.cartesian_judge import LARGEST_ACCELERATIONS, LARGEST_FORCE, LARGEST_MOMENT, LARGEST_SPEEDS
 from benchmarks.faults.faults import Client, Faults
+from benchmarks.faults.hybrid_judge import TASK_INTEGRAL_LIMIT, TASK_KI, TASK_KP
 from benchmarks.faults.memory import Memory
 from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
 from benchmarks.faults.sender import RING, send
@@ -64,7 +65,8 @@ def parameters(kind: str) -> dict[str, Any]:
         "task_orientation": Rotation.from_matrix(
             tool.rotation @ Rotation.from_euler("xyz", [np.pi, 0.0, 0.0]).as_matrix()
         ).as_euler("xyz").tolist(),
-        "desired_force": [10.0], "kp": [100.0], "kd": [20.0],
+        "desired_force": [10.0], "kp": [TASK_KP], "kd": [20.0], "task_ki": TASK_KI,
+        "task_integral_limit": TASK_INTEGRAL_LIMIT,
     }  # fmt: skip
 
 

@@ -3,6 +3,9 @@
 
 Which of the two it does follows from ~/task_state, which it publishes for the states at which it is engaged. When it
 stops, the force fades, which counts by bounds as well; then it has to be exact again.
+
+The robot of a campaign moves whatever is commanded, so that what the tool is away from its task stays, and the
+controller's integral of it grows for as long as it is engaged. That is counted, and belongs to the bounds.
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from benchmarks.faults.judge import Judge
-from benchmarks.faults.robot import Motion, oracle
+from benchmarks.faults.robot import Motion, Oracle, oracle
 from benchmarks.faults.situation import Settings, Situation
 
 Array = NDArray[np.float64]
@@ -22,6 +26,10 @@ Array = NDArray[np.float64]
 FADING = 3.0  # s: the largest force at force_rate
 #: N m, beyond gravity, at the campaign's small motions: feedback of the task, posture, the largest force's share
 MOST_BEYOND_GRAVITY = 60.0
+TASK_KP, TASK_KI, TASK_INTEGRAL_LIMIT = 100.0, 8.0, 20.0  # of the controlled directions; the last m/s^2 and rad/s^2
+DISENGAGED = 0.25  # s without a task state
+LONGEST_STEP = 0.05  # s, of the integral
+UNKNOWN = 1.2  # times the integral: when exactly it was engaged is not known
 HOLDING = Settings(kp=(400.0,), kd=(40.0,), law="computed_torque")  # hold_stiffness, hold_damping
 
 
@@ -35,6 +43,8 @@ class HybridJudge(Judge):
         self.now = self._start = Situation(settings=HOLDING)
         self.engaged: set[int] = set()  # stamps
         self._engaged_at = 0
+        self._task: Any = None  # the tool's placement when it was engaged
+        self._integral = np.zeros(6)  # of the task's error since then
 
     def task_state(self, stamp: int) -> None:
         self.engaged.add(stamp)
@@ -45,6 +55,7 @@ class HybridJudge(Judge):
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         engaged = stamp in self.engaged
         if engaged:
+            self._integrate(stamp)
             self._engaged_at = max(stamp, self._engaged_at)
         elif stamp - self._engaged_at > FADING * 1e9:
             return super().explained(stamp, tau, time)
@@ -54,7 +65,25 @@ class HybridJudge(Judge):
         self._unsettled = max(time + FADING, self._unsettled)
         q, _ = self.motion.state(stamp)
         for robot, payload, _ in self._combinations():
-            if (np.abs(tau - oracle(robot, payload).gravity(q)) <= MOST_BEYOND_GRAVITY).all():
+            beyond = np.abs(tau - oracle(robot, payload).gravity(q)) - MOST_BEYOND_GRAVITY
+            if (beyond <= 0.0).all() or (beyond <= self._of_integral(oracle(robot, payload), q)).all():
                 self.counts.bounds += 1
                 return True
         return False
+
+    def _integrate(self, stamp: int) -> None:
+        """The task's error up to this stamp, at which it is engaged."""
+        tool = oracle("panda", None).tool(self.motion.state(stamp)[0])
+        passed = 1e-9 * (stamp - self._engaged_at)
+        if self._task is None or passed > DISENGAGED:
+            self._task, self._integral = tool.copy(), np.zeros(6)
+        turned = Rotation.from_matrix(tool.rotation @ self._task.rotation.T).as_rotvec()
+        error = np.concatenate([turned, tool.translation - self._task.translation])
+        self._integral += min(max(passed, 0.0), LONGEST_STEP) * error
+
+    def _of_integral(self, model: Oracle, q: Array) -> Array:
+        """Torques that the integral may add."""
+        J = model.jacobian(q)
+        inertia = np.linalg.inv(J @ np.linalg.solve(model.mass_matrix(q), J.T))
+        added = np.minimum(UNKNOWN * TASK_KP * TASK_KI * np.abs(self._integral), TASK_INTEGRAL_LIMIT)
+        return np.abs(J.T @ inertia) @ added

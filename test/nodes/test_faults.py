@@ -317,6 +317,34 @@ def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
     assert judge.counts.wrong == 2
 
 
+def test_judge_knows_that_the_integral_of_a_task_grows_while_the_robot_does_not_follow():
+    """Seen: 1,481 efforts of a campaign called wrong, 18 s after it was engaged."""
+    from benchmarks.faults.hybrid_judge import HybridJudge
+    from benchmarks.faults.robot import Motion, oracle
+    from benchmarks.faults.sender import RING
+
+    stamps = range(BEGIN + 10**9, BEGIN + 21 * 10**9, 2 * 10**7)
+    judge = HybridJudge(Motion(BEGIN, 0.001), np.zeros(RING + 2, dtype=np.int64), lambda violation: None)
+    model = oracle("panda", None)
+    begin = model.tool(judge.motion.state(stamps[0])[0]).translation.copy()
+    far = np.zeros(3)  # m s, as it is away from where it was engaged
+
+    def effort(stamp, factor=1.0):
+        q, _ = judge.motion.state(stamp)
+        J = model.jacobian(q)
+        inertia = np.linalg.inv(J @ np.linalg.solve(model.mass_matrix(q), J.T))
+        added = J.T @ inertia @ np.concatenate([np.zeros(3), -factor * 100.0 * 8.0 * far])
+        return model.gravity(q) + added + 59.0 * np.sign(added)
+
+    for stamp in stamps:
+        judge.task_state(stamp)
+        far += 0.02 * (model.tool(judge.motion.state(stamp)[0]).translation - begin)
+        assert judge.explained(stamp, effort(stamp), 1e-9 * stamp + 1e-3)
+    largest = np.abs(effort(stamp) - model.gravity(judge.motion.state(stamp)[0])).max()
+    assert judge.counts.bounds == len(stamps) and largest > 62.0
+    assert not judge.explained(stamp, effort(stamp, 5.0), 1e-9 * stamp + 1e-3)
+
+
 def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
     from benchmarks.faults.robot import oracle
 
