@@ -81,6 +81,7 @@ class BatchSimulation:
         errors: Errors = "raise",
         executor: Executor | None = None,
         parts: int | None = None,
+        out: Rollouts | None = None,
     ) -> Rollouts:
         """Let many states move for so many steps.
 
@@ -94,6 +95,8 @@ class BatchSimulation:
             executor: computes parts of the samples: a ThreadPoolExecutor (the compiled code runs beside other
                 threads), a ProcessPoolExecutor, or `client.get_executor()` of Dask; a law gets the samples of its part.
             parts: into how many, by default as there are processors for this process.
+            out: what an earlier call gave, for as many samples and states: its arrays get the new states. (Memory that
+                is new has to come from the operating system, which may take as long as the steps.)
 
         Raises ValueError for shapes that do not fit, and for starting states that are not finite.
         """
@@ -105,8 +108,9 @@ class BatchSimulation:
         start_q, start_v = _starts(self.model, q, v)
         count, steps, every = len(start_q), int(steps), int(every)
         wanted = efforts if callable(efforts) else _efforts(efforts, count, steps, self.model.nv)
+        kept = None if out is None else _kept(out, 1 + steps // every, start_q, start_v)
         if executor is None:
-            found = [self._roll(start_q, start_v, wanted, steps, every)]
+            found = [self._roll(start_q, start_v, wanted, steps, every, kept)]
         else:
             cuts = np.array_split(np.arange(count), max(1, min(count, parts or usable())))
             jobs = []
@@ -118,7 +122,9 @@ class BatchSimulation:
         if len(found) == 1:
             all_q, all_v, ended = found[0]
         else:
-            all_q, all_v = (np.concatenate([each[k] for each in found], axis=1) for k in range(2))
+            all_q, all_v = kept or _empty(1 + steps // every, start_q, start_v)
+            for k, array in enumerate((all_q, all_v)):
+                np.concatenate([each[k] for each in found], axis=1, out=array)
             ended = np.concatenate([each[2] for each in found])
         h, diverged = self.options.step, ended >= 0
         if errors == "raise" and diverged.any():
@@ -128,11 +134,20 @@ class BatchSimulation:
         return Rollouts(time, all_q.swapaxes(0, 1), all_v.swapaxes(0, 1), diverged)
 
     def _roll(
-        self, q: Array, v: Array, efforts: Array | Law, steps: int, every: int
+        self,
+        q: Array,
+        v: Array,
+        efforts: Array | Law,
+        steps: int,
+        every: int,
+        kept: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array, NDArray[np.int64]]:
-        """States (S + 1, N, ...), and the last step that each sample has done where it diverged, else -1."""
+        """States (S + 1, N, ...), and the last step that each sample has done where it diverged, else -1.
+
+        kept: arrays for them.
+        """
         count, samples = len(q), 1 + steps // every
-        all_q, all_v = (np.empty((samples, count, part.shape[1])) for part in (q, v))
+        all_q, all_v = kept or _empty(samples, q, v)
         ended = np.full(count, -1, dtype=np.int64)
         if not callable(efforts):
             efforts = np.broadcast_to(efforts, (count, steps, self.model.nv))
@@ -169,6 +184,25 @@ def _starts(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     _check_finite("q", start_q)
     _check_finite("v", start_v)
     return np.broadcast_to(start_q, (count, model.nq)), np.broadcast_to(start_v, (count, model.nv))
+
+
+def _empty(samples: int, q: Array, v: Array) -> tuple[Array, Array]:
+    """For states of so many times (samples, N, ...)."""
+    return np.empty((samples, *q.shape)), np.empty((samples, *v.shape))
+
+
+def _kept(out: Rollouts, samples: int, q: Array, v: Array) -> tuple[Array, Array]:
+    """Its arrays, (S + 1, N, ...). Raises ValueError where they are not of this size, or not such arrays."""
+    arrays = out.q.swapaxes(0, 1), out.v.swapaxes(0, 1)
+    for name, array, start in zip("qv", arrays, (q, v)):
+        if array.shape != (samples, *start.shape):
+            shape = (len(start), samples, start.shape[1])
+            raise ValueError(f"out has {name} of shape {array.swapaxes(0, 1).shape}, expected {shape}")
+        if not (array.flags.c_contiguous and array.flags.writeable and array.dtype == np.float64):
+            raise ValueError(f"out has another {name} than `run` gives")
+        if np.may_share_memory(array, start):
+            raise ValueError(f"{name} is a part of out, which would be overwritten: give a copy")
+    return arrays
 
 
 def _check_finite(name: str, array: Array) -> None:

@@ -90,6 +90,29 @@ def test_states_are_the_same_however_many_are_kept():
         np.testing.assert_array_equal(first.q, some.q[:, :1])
 
 
+@pytest.mark.parametrize("threads", [None, 2])
+def test_states_go_into_arrays_of_before(threads):
+    model = load_urdf(ARM)
+    batch = BatchSimulation(model)
+    q, v = states(model, 70)
+    with ThreadPoolExecutor(2) as pool:
+        given = {} if threads is None else {"executor": pool, "parts": threads}
+        out = batch.run(np.zeros(model.nq), v, np.zeros(model.nv), STEPS, **given)
+        found = batch.run(q, v, np.zeros(model.nv), STEPS, out=out, **given)
+    assert np.shares_memory(found.q, out.q) and np.shares_memory(found.v, out.v)
+    again = batch.run(q, v, np.zeros(model.nv), STEPS)
+    np.testing.assert_array_equal(found.q, again.q)
+    np.testing.assert_array_equal(found.v, again.v)
+    for wrong, message in (
+        ({"steps": STEPS + 1}, "expected"), ({"q": q[:1], "v": v[:1]}, "expected"), ({"q": out.q[:, -1]}, "a copy"),
+        ({"out": out._replace(q=np.ascontiguousarray(out.q))}, "another q"),
+        ({"out": out._replace(v=out.v[:, ::-1])}, "another v"),
+    ):  # fmt: skip
+        asked = {"q": q, "v": v, "efforts": np.zeros(model.nv), "steps": STEPS, "out": out} | wrong
+        with pytest.raises(ValueError, match=message):
+            batch.run(**asked)
+
+
 def test_efforts_may_be_a_law_of_time_and_state():
     model = load_urdf(ARM)
     q, v = states(model, 9)
