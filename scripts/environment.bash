@@ -4,7 +4,11 @@
 
 _rbd_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 if [ ! -f "$_rbd_root/.venv/stamps/package" ]; then
-    echo "not set up yet: run  make setup" >&2
+    if command -v flock >/dev/null && ! flock -n "$_rbd_root/scripts/setup_environment.py" true; then
+        echo "make is setting it up: wait until it has ended" >&2
+    else
+        echo "not set up yet: run  make setup" >&2
+    fi
     return 1 2>/dev/null || exit 1
 fi
 export VIRTUAL_ENV=$_rbd_root/.venv

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.excitation.options import Options
     from rbd_dynamics.replay.excitation.result import Excitation
 
+BASE = "Base parameters: combinations of those of several bodies, each named after one. They may be negative."
 EPILOG = """\
 Examples:
   rbd_dynamics excite robot.urdf --acceleration 5 -o excitation.yaml
@@ -194,7 +195,9 @@ def _show(found: Excitation, random: Excitation, limits: ExcitationLimits, outpu
     table.add_row("parameters that will be known", *known)
     console.print(table)
     console.print(_peaks_table(found, limits))
-    expected = Table(title="Intervals of 95 % to be expected", title_justify="left")
+    expected = Table(
+        title="Intervals of 95 % to be expected", title_justify="left", caption=BASE, caption_justify="left"
+    )
     for name in ("parameter", "description", "half interval", "unit"):
         expected.add_column(name, justify="left" if name in ("parameter", "unit") else "right", overflow="fold")
     for estimate in found.expected:
