@@ -19,9 +19,9 @@ def run_play(options: argparse.Namespace) -> int:
 
     with working(f"waiting for a subscriber of {options.topic}"):
         found = play(options.file, options.topic, patience=options.patience)
-    print(
-        f"sent to {options.topic}: {len(found.times)} points of {len(found.joint_names)} joints, {found.times[-1]:g} s"
-    )
+    joints = f"{len(found.times)} points of {len(found.joint_names)} joints"
+    print(f"sent to {options.topic}: {joints}, {found.times[-1]:g} s")
+    print("whether it is followed is said by the node's log and in /diagnostics")
     return 0
 
 
