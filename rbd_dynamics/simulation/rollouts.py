@@ -110,7 +110,7 @@ class BatchSimulation:
         wanted = efforts if callable(efforts) else _efforts(efforts, count, steps, self.model.nv)
         kept = None if out is None else _kept(out, 1 + steps // every, start_q, start_v)
         if executor is None:
-            found = [self._roll(start_q, start_v, wanted, steps, every, kept)]
+            all_q, all_v, ended = self._roll(start_q, start_v, wanted, steps, every, kept)
         else:
             cuts = np.array_split(np.arange(count), max(1, min(count, parts or usable())))
             jobs = []
@@ -119,9 +119,6 @@ class BatchSimulation:
                 own = wanted[part] if not callable(wanted) and wanted.ndim == 3 and len(wanted) > 1 else wanted
                 jobs.append(executor.submit(self._roll, start_q[part], start_v[part], own, steps, every))
             found = [job.result() for job in jobs]
-        if len(found) == 1:
-            all_q, all_v, ended = found[0]
-        else:
             all_q, all_v = kept or _empty(1 + steps // every, start_q, start_v)
             for k, array in enumerate((all_q, all_v)):
                 np.concatenate([each[k] for each in found], axis=1, out=array)
@@ -193,11 +190,14 @@ def _empty(samples: int, q: Array, v: Array) -> tuple[Array, Array]:
 
 def _kept(out: Rollouts, samples: int, q: Array, v: Array) -> tuple[Array, Array]:
     """Its arrays, (S + 1, N, ...). Raises ValueError where they are not of this size, or not such arrays."""
-    arrays = out.q.swapaxes(0, 1), out.v.swapaxes(0, 1)
+    if not isinstance(out, Rollouts):
+        raise ValueError(f"out is a {type(out).__name__}, not what `run` gives")
+    for name, given, start in zip("qv", (out.q, out.v), (q, v)):
+        shape = (len(start), samples, start.shape[1])
+        if np.shape(given) != shape:
+            raise ValueError(f"out has {name} of shape {np.shape(given)}, expected {shape}")
+    arrays = np.swapaxes(out.q, 0, 1), np.swapaxes(out.v, 0, 1)
     for name, array, start in zip("qv", arrays, (q, v)):
-        if array.shape != (samples, *start.shape):
-            shape = (len(start), samples, start.shape[1])
-            raise ValueError(f"out has {name} of shape {array.swapaxes(0, 1).shape}, expected {shape}")
         if not (array.flags.c_contiguous and array.flags.writeable and array.dtype == np.float64):
             raise ValueError(f"out has another {name} than `run` gives")
         if np.may_share_memory(array, start):

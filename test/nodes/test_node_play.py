@@ -68,7 +68,8 @@ def test_what_is_sent_is_what_the_file_says(ros, tmp_path):
     subscription = ros.node.create_subscription(JointTrajectory, "played", came.append, 10)
     output, errors = (played := begin(path, "--topic", "played")).communicate(timeout=PATIENCE)
     assert played.returncode == 0, errors
-    assert output.startswith("sent to played: 2 points of 2 joints, 3 s\nwhether it is followed is said by ")
+    followed = "whether it is followed is said by the node's log and in /diagnostics"
+    assert output == f"sent to played: 2 points of 2 joints, 3 s\n{followed}\n"
     wait_until(lambda: came, "the trajectory")
     ros.destroy(lambda: ros.node.destroy_subscription(subscription))
     (message,) = came

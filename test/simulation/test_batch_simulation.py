@@ -90,7 +90,7 @@ def test_states_are_the_same_however_many_are_kept():
         np.testing.assert_array_equal(first.q, some.q[:, :1])
 
 
-@pytest.mark.parametrize("threads", [None, 2])
+@pytest.mark.parametrize("threads", [None, 1, 2])
 def test_states_go_into_arrays_of_before(threads):
     model = load_urdf(ARM)
     batch = BatchSimulation(model)
@@ -106,7 +106,8 @@ def test_states_go_into_arrays_of_before(threads):
     for wrong, message in (
         ({"steps": STEPS + 1}, "expected"), ({"q": q[:1], "v": v[:1]}, "expected"), ({"q": out.q[:, -1]}, "a copy"),
         ({"out": out._replace(q=np.ascontiguousarray(out.q))}, "another q"),
-        ({"out": out._replace(v=out.v[:, ::-1])}, "another v"),
+        ({"out": out._replace(v=out.v[:, ::-1])}, "another v"), ({"out": out.q}, "out is a ndarray"),
+        ({"out": out._replace(q=out.q[0])}, "expected"),
     ):  # fmt: skip
         asked = {"q": q, "v": v, "efforts": np.zeros(model.nv), "steps": STEPS, "out": out} | wrong
         with pytest.raises(ValueError, match=message):
