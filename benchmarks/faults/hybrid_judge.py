@@ -29,7 +29,7 @@ MOST_BEYOND_GRAVITY = 60.0
 TASK_KP, TASK_KI, TASK_INTEGRAL_LIMIT = 100.0, 8.0, 20.0  # of the controlled directions; the last m/s^2 and rad/s^2
 DISENGAGED = 0.25  # s without a task state
 LONGEST_STEP = 0.05  # s, of the integral
-UNKNOWN = 1.2  # times the integral: when exactly it was engaged is not known
+MOST_OF_INTEGRAL = 1.2  # times what it is here: when exactly it was engaged is not known
 HOLDING = Settings(kp=(400.0,), kd=(40.0,), law="computed_torque")  # hold_stiffness, hold_damping
 
 
@@ -65,8 +65,8 @@ class HybridJudge(Judge):
         self._unsettled = max(time + FADING, self._unsettled)
         q, _ = self.motion.state(stamp)
         for robot, payload, _ in self._combinations():
-            beyond = np.abs(tau - oracle(robot, payload).gravity(q)) - MOST_BEYOND_GRAVITY
-            if (beyond <= 0.0).all() or (beyond <= self._of_integral(oracle(robot, payload), q)).all():
+            beyond = tau - oracle(robot, payload).gravity(q)
+            if (np.abs(beyond) <= MOST_BEYOND_GRAVITY).all() or self._by_integral(oracle(robot, payload), q, beyond):
                 self.counts.bounds += 1
                 return True
         return False
@@ -81,9 +81,12 @@ class HybridJudge(Judge):
         error = np.concatenate([turned, tool.translation - self._task.translation])
         self._integral += min(max(passed, 0.0), LONGEST_STEP) * error
 
-    def _of_integral(self, model: Oracle, q: Array) -> Array:
-        """Torques that the integral may add."""
+    def _by_integral(self, model: Oracle, q: Array, beyond: Array) -> bool:
+        """Whether a share of what the integral adds, which may be cut off, leaves no more than the bound."""
         J = model.jacobian(q)
         inertia = np.linalg.inv(J @ np.linalg.solve(model.mass_matrix(q), J.T))
-        added = np.minimum(UNKNOWN * TASK_KP * TASK_KI * np.abs(self._integral), TASK_INTEGRAL_LIMIT)
-        return np.abs(J.T @ inertia) @ added
+        limit = TASK_INTEGRAL_LIMIT
+        added = J.T @ inertia @ np.clip(-MOST_OF_INTEGRAL * TASK_KP * TASK_KI * self._integral, -limit, limit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.sort([(beyond - MOST_BEYOND_GRAVITY) / added, (beyond + MOST_BEYOND_GRAVITY) / added], axis=0)
+        return bool(max(0.0, ends[0].max()) <= min(1.0, ends[1].min()))

@@ -169,7 +169,7 @@ def test_what_a_child_uses_is_not_the_others():
             time.sleep(0.02)
         child.kill()
     assert used >= 0.2
-    assert own_time() - before >= used - 0.05  # the kernel counts it in ticks of 10 ms, and otherwise once it has ended
+    assert own_time() - before >= used
 
 
 def test_a_node_without_a_turn_leaves_the_others_theirs():

@@ -38,30 +38,6 @@ needs_ros = [
     pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"]),
 ]
 
-
-@contextmanager
-def in_this_process(ros: Any, kind: Any, values: dict[str, Any]) -> Iterator[Any]:
-    """A node of that class, active with these parameters, which spins only where its methods are called."""
-    node = kind(context=ros.context)
-    try:
-        change(node, **values)
-        node.trigger_configure()
-        wait_until(lambda: node.poll() or node.engine is not None, "a robot")
-        node.trigger_activate()
-        yield node
-    finally:
-        node.close_aside()
-        node.destroy_node()
-
-
-def change(node: Any, **values: Any) -> None:
-    """Parameters of a node in this process."""
-    from rclpy.parameter import Parameter
-
-    for result in node.set_parameters([Parameter(name, value=value) for name, value in values.items()]):
-        assert result.successful, result.reason
-
-
 OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
 PATIENCE = 60.0  # s, for discovery and a first compilation on a busy machine
 
@@ -330,3 +306,26 @@ def wait_until(condition: Callable[[], Any], what: str, timeout: float = PATIENC
     while not condition():
         assert time.monotonic() < end, f"waited {timeout:g} s in vain for {what}"
         time.sleep(0.005)
+
+
+@contextmanager
+def in_this_process(ros: Any, kind: Any, values: dict[str, Any]) -> Iterator[Any]:
+    """A node of that class, active with these parameters, which spins only where its methods are called."""
+    node = kind(context=ros.context)
+    try:
+        change(node, **values)
+        node.trigger_configure()
+        wait_until(lambda: node.poll() or node.engine is not None, "a robot")
+        node.trigger_activate()
+        yield node
+    finally:
+        node.close_aside()
+        node.destroy_node()
+
+
+def change(node: Any, **values: Any) -> None:
+    """Parameters of a node in this process."""
+    from rclpy.parameter import Parameter
+
+    for result in node.set_parameters([Parameter(name, value=value) for name, value in values.items()]):
+        assert result.successful, result.reason
