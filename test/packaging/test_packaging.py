@@ -232,8 +232,12 @@ def test_all_services_are_generated() -> None:
 
 @pytest.mark.parametrize(
     ("locks", "sets"),
-    [((distro,), ("library", "demo", "build", f"ros-{distro}")) for distro in ("jazzy", "kilted")]
-    + [((distro, f"{distro}-tests"), ("optional", "test", "compare")) for distro in ("jazzy", "kilted")]
+    [((f"{distro}-ros",), ("build", f"ros-{distro}")) for distro in ("jazzy", "kilted")]
+    + [((f"{distro}-ros", distro), ("library", "demo")) for distro in ("jazzy", "kilted")]
+    + [
+        ((f"{distro}-ros", distro, f"{distro}-tests"), ("optional", "test", "compare"))
+        for distro in ("jazzy", "kilted")
+    ]
     + [(("docs",), ("docs",))],
 )
 def test_lock_file_holds_every_pinned_requirement(locks: tuple[str, ...], sets: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from helpers.paths import ROOT
@@ -49,9 +50,26 @@ def test_pip_tells_every_20th_package_and_what_is_installed(setup, tmp_path, mon
     assert [line for line in said if line] == ["20 of 45 packages", "40 of 45 packages", "45 of 45 packages"]
     assert show("Installing collected packages: a, b\n") == "installing"
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
-    for name in ("a-1.dist-info", "b-2.dist-info", "b"):
+    for name in ("a-1.dist-info", "b_c-2.dist-info", "other-3.dist-info", "b"):
         (packages / name).mkdir(parents=True)
-    assert setup.installed() == 2
+    assert setup.installed({"a", "b-c", "d"}) == 2
+
+
+def test_what_is_done_beside_has_its_name_before_its_lines_and_its_error_is_raised(setup, capsys):
+    step = threading.Barrier(2, timeout=60.0)  # which only two at the same time get past
+
+    def aside():
+        step.wait()
+        setup.Screen().say("half")
+        raise setup.SetupError("no space left")
+
+    def work():
+        step.wait()
+        setup.Screen().say("all")
+
+    with pytest.raises(setup.SetupError, match="no space left"):
+        setup.beside("packages", aside, work)
+    assert sorted(capsys.readouterr().out.splitlines()) == ["   all", "   packages: half"]
 
 
 def test_what_python_compiles_is_kept_where_nothing_may_lie_beside_sources(setup, monkeypatch):
