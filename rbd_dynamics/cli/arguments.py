@@ -19,6 +19,7 @@ from rbd_dynamics.cli.sources import (
     load_model,
     name_and_position,
     names,
+    positive,
 )
 from rbd_dynamics.replay.command.arguments import add_replay
 from rbd_dynamics.replay.command.kinds import known_load
@@ -30,6 +31,7 @@ EXAMPLES = """\
 Examples:
   rbd_dynamics info robot.urdf             what the dynamics see
   rbd_dynamics check robot.urdf            what is wrong with it
+  rbd_dynamics torques robot.urdf          what its joints bear
   rbd_dynamics show robot.urdf             how it looks and moves, in a browser
   rbd_dynamics compile robot.urdf          so that nothing waits for a compiler
   rbd_dynamics export robot.urdf -o code   the same dynamics in C
@@ -67,10 +69,29 @@ Examples:
   rbd_dynamics export ur5_robot --friction --target aarch64 -o ur5_c
   rbd_dynamics export robot.urdf --single --target thumbv7em,wasm32 -o small
 """
+TORQUES_EXAMPLES = """\
+Examples:
+  rbd_dynamics torques ur5_robot
+  rbd_dynamics torques ur5_robot --q 0 -1.57 1.57 0 0 0 --a elbow_joint=2
+  rbd_dynamics torques robot.urdf --q elbow=1.2 --v elbow=0.5 --friction
+  rbd_dynamics torques robot.urdf --floating --json
+"""
 PLAY_EXAMPLES = """\
 Examples:
   rbd_dynamics play excitation.yaml
   rbd_dynamics play excitation.yaml --topic /left/feedforward/joint_trajectory
+  rbd_dynamics play motion.yaml --no-wait
+"""
+STATUS_EXAMPLES = """\
+Examples:
+  rbd_dynamics status
+  rbd_dynamics status --json
+"""
+ECHO_EXAMPLES = """\
+Examples:
+  rbd_dynamics echo
+  rbd_dynamics echo /feedforward/effort --count 1
+  rbd_dynamics echo /joint_states --rate
 """
 DEMO_EXAMPLES = """\
 Examples:
@@ -108,6 +129,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_info(commands)
     _add_check(commands)
+    _add_torques(commands)
     _add_show(commands)
     _add_compile(commands)
     _add_export(commands)
@@ -120,6 +142,8 @@ def make_parser() -> argparse.ArgumentParser:
     ):
         made.completer = complete_urdf  # type: ignore[attr-defined]
     _add_play(commands)
+    _add_status(commands)
+    _add_echo(commands)
     _add_demo(commands)
     return parser
 
@@ -170,6 +194,26 @@ def _add_check(commands: Any) -> None:
         help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
     check.set_defaults(run=_later("rbd_dynamics.cli.check", "run_check"))
+
+
+def _add_torques(commands: Any) -> None:
+    torques = _add(
+        commands,
+        "torques",
+        text="inverse dynamics of one state, term by term",
+        description="The torques that give the accelerations in a state, joint by joint: gravity, Coriolis and "
+        "centrifugal terms, inertia, their sum, and how much of the effort limit that is. Each of --q, --v, --a takes "
+        "all numbers in the order of `info`, or NAME=NUMBER for some joints; else positions are zero, or within the "
+        "limits, and velocities and accelerations are zero.",
+        examples=TORQUES_EXAMPLES,
+    )
+    add_urdf(torques)
+    add_model_options(torques)
+    for name, what in (("q", "positions, rad or m"), ("v", "velocities"), ("a", "accelerations")):
+        torques.add_argument(f"--{name}", metavar="NUMBER", nargs="+", default=[], help=what)
+    torques.add_argument("--friction", action="store_true", help="add the joints' damping and Coulomb friction")
+    torques.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    torques.set_defaults(run=_later("rbd_dynamics.cli.torques", "run_torques"))
 
 
 def _add_show(commands: Any) -> None:
@@ -288,8 +332,10 @@ def _add_play(commands: Any) -> None:
         commands,
         "play",
         text="send a motion to a node that follows it (needs ROS 2)",
-        description="Publish a JointTrajectory of a YAML file, as `excite` writes it, once somebody subscribes. The "
-        "robot moves as soon as it arrives; whether the node follows it, its diagnostics say.",
+        description="Publish a JointTrajectory of a YAML file, as `excite` writes it, once somebody subscribes, and "
+        "wait until it has ended, by what the node says in /diagnostics. The robot moves as soon as it arrives. Exit "
+        "code 1 where it is refused or ends early, with the node's reason. An interrupt ends the waiting, not the "
+        "motion.",
         examples=PLAY_EXAMPLES,
     )
     play.add_argument("file", metavar="FILE", type=Path, help="trajectory_msgs/JointTrajectory as YAML")
@@ -299,7 +345,38 @@ def _add_play(commands: Any) -> None:
         help="where to; default: that of feedforward, /feedforward/joint_trajectory",
     )
     play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
+    play.add_argument("--no-wait", action="store_true", help="for the end: until the node has taken it is enough")
     play.set_defaults(run=_later("rbd_dynamics.cli.ros", "run_play"))
+
+
+def _add_status(commands: Any) -> None:
+    status = _add(
+        commands,
+        "status",
+        text="what the running nodes say of themselves (needs ROS 2)",
+        description="Listen to /diagnostics for some seconds, and print what each node says: its state, rates, what it "
+        "refuses. Exit code 1 if any reports an error, or none reports.",
+        examples=STATUS_EXAMPLES,
+    )
+    status.add_argument("--json", action="store_true", help="print JSON in place of a list")
+    status.set_defaults(run=_later("rbd_dynamics.cli.listening", "run_status"))
+
+
+def _add_echo(commands: Any) -> None:
+    echo = _add(
+        commands,
+        "echo",
+        text="print the messages of a topic, or which topics there are (needs ROS 2)",
+        description="Print each message of a topic as YAML until it is interrupted; without a topic, list all. It is "
+        "what `ros2 topic` does, for where that is not installed.",
+        examples=ECHO_EXAMPLES,
+    )
+    echo.add_argument("topic", metavar="TOPIC", nargs="?", help="default: list all topics")
+    echo.add_argument("--count", metavar="N", type=positive, help="end after so many messages, or lines of --rate")
+    echo.add_argument("--rate", action="store_true", help="print how many come in a second instead")
+    echo.add_argument("--json", action="store_true", help="print JSON, a line for each message")
+    echo.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a publisher; default: 10")
+    echo.set_defaults(run=_later("rbd_dynamics.cli.listening", "run_echo"))
 
 
 def _add_demo(commands: Any) -> None:

@@ -4,24 +4,41 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rbd_dynamics.cli.usage_error import UsageError
 
 
-def run_play(options: argparse.Namespace) -> int:
+@contextmanager
+def needs_ros(command: str) -> Iterator[None]:
+    """Around what is imported. Raises UsageError."""
     try:
-        from rbd_dynamics.nodes.play import play
+        yield
     except ImportError as error:
+        if (error.name or "").startswith("rbd_dynamics."):
+            raise
         raise UsageError(
-            f"play needs ROS 2 (no module named {error.name!r}): source a ROS installation first"
+            f"{command} needs ROS 2 (no module named {error.name!r}): source a ROS installation first"
         ) from error
+
+
+def run_play(options: argparse.Namespace) -> int:
+    with needs_ros("play"):
+        from rbd_dynamics.nodes.play import NotFollowed, play
     from rbd_dynamics.replay.console import working
 
-    with working(f"waiting for a subscriber of {options.topic}"):
-        found = play(options.file, options.topic, patience=options.patience)
+    with working(f"reading {options.file}") as say:
+        try:
+            played = play(options.file, options.topic, patience=options.patience, wait=not options.no_wait, say=say)
+        except NotFollowed as error:
+            print(f"rbd_dynamics: {options.topic}: {error}", file=sys.stderr)
+            return 1
+    found = played.waypoints
     joints = f"{len(found.times)} points of {len(found.joint_names)} joints"
     print(f"sent to {options.topic}: {joints}, {found.times[-1]:g} s")
-    print("whether it is followed is said by the node's log and in /diagnostics")
+    print(played.end or "whether it is followed is said by the node's log and in /diagnostics")
     return 0
 
 

@@ -118,3 +118,10 @@ def name_and_position(text: str) -> tuple[str, float]:
 
 def names(text: str) -> Sequence[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return number

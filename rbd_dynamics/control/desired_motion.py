@@ -99,9 +99,14 @@ class DesiredMotion:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
         return state_of(self.motion, float(self.since[0]))
 
+    @property
+    def moving(self) -> bool:
+        """A trajectory is followed, or is about to be."""
+        return self.mode == "trajectory" or self._next is not None
+
     def release(self, *, why: str = "") -> None:
         """Forget everything: hold where the robot is when it is seen next. why: said of a motion that this ends."""
-        moving = self.mode == "trajectory" or self._next is not None
+        moving = self.moving
         self._conclude("ended", f"{why or 'the robot is not commanded any more'}: the motion is ended")
         self._begin("none")
         if moving and why:
@@ -128,7 +133,7 @@ class DesiredMotion:
 
     def revoke(self, q: Array, reason: str) -> None:
         """End a motion that is under way or about to be, and hold the robot at q, where it is measured."""
-        if self.mode in ("trajectory", "setpoint") or self._next is not None:
+        if self.moving or self.mode == "setpoint":
             self.end(q, reason)
 
     # --- trajectories -----------------------------------------------------------------------------
@@ -273,7 +278,7 @@ class DesiredMotion:
 
     def _after_gap(self, gap: float, q: Array) -> None:
         """States were silent; what the robot did meanwhile is not known."""
-        if self.mode == "trajectory" or self._next is not None:
+        if self.moving:
             self.end(
                 q, f"no joint states for {gap:.3g} s while a trajectory ran: it is ended, the robot held where it is"
             )

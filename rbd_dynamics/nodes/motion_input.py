@@ -173,7 +173,8 @@ class MotionInput:
         if answer.ticket != plan.job.ticket:
             return
         if plan.motion is not scene.motion:
-            self.abandon("the robot has changed")
+            self._plan = None
+            self._refuse_plan(plan, "the robot has changed", "ended")
             return
         self._plan = None
         trajectory, goal = answer.trajectory, plan.goal
@@ -199,7 +200,7 @@ class MotionInput:
             self._again(plan, answer, scene)
 
     def _refuse_plan(self, plan: _Plan, why: str, outcome: Outcome = "refused") -> None:
-        self._refuse(f"trajectory refused: {why}")
+        self._refuse(why)
         if plan.goal is not None:
             plan.goal.end(outcome, why)
 

@@ -23,6 +23,7 @@ from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.motion_input import MotionInput, Scene, most_bytes
+from rbd_dynamics.nodes.motion_record import MotionRecord
 from rbd_dynamics.nodes.watched_node import WatchedNode
 
 P = TypeVar("P", bound=TorqueParameters)
@@ -39,7 +40,8 @@ class MovingNode(WatchedNode[P, T]):
 
     def __init__(self, interface: Interface[P], **options: Any) -> None:
         super().__init__(interface, **options)
-        self._motions = MotionInput(self.get_logger().info, self.refuse)
+        self._record = MotionRecord(self.get_logger().info)
+        self._motions = MotionInput(self._record.take, self._refuse_trajectory)
         self._last_arrival = 0  # of a state that was answered, ns
         self._said = ""  # the problem of the motion
         self._action: follow_action.FollowAction | None = None
@@ -74,12 +76,13 @@ class MovingNode(WatchedNode[P, T]):
         self._motions.abandon()
 
     def silent(self, engine: T, reason: str) -> None:
-        self._motions.abandon(reason)
+        self._abandon(reason)
+        self._record.lose(reason)
 
     def time_source_changed(self, simulated: bool) -> None:
         if simulated != self._simulated_time:
             super().time_source_changed(simulated)
-            self._motions.abandon("the clock has changed")
+            self._abandon("the clock has changed")
             if self.engine is not None:
                 self.clock_was_set_back(self.engine)  # what was to come has no time any more
 
@@ -96,6 +99,7 @@ class MovingNode(WatchedNode[P, T]):
         super().report(status)
         if self.engine is None:
             return
+        self._record.report(status, self.engine.motion)
         if self.engine.motion.problem:
             status.error(self.engine.motion.problem)
         if self._motions.planning:
@@ -110,7 +114,17 @@ class MovingNode(WatchedNode[P, T]):
             decode = self.decoder(engine)
             self._motions.take(raw, self.scene(engine), self.params.largest_trajectory, now, fresh, decode=decode)
         except TrajectoryError as error:
-            self.refuse(f"trajectory refused: {message_of(error)}")
+            self._refuse_trajectory(message_of(error))
+
+    def _refuse_trajectory(self, why: str) -> None:
+        self._record.refuse(why)
+        self.refuse(f"trajectory refused: {why}")
+
+    def _abandon(self, why: str) -> None:
+        """What is being planned will not be followed."""
+        if self._motions.planning:
+            self._refuse_trajectory(why)
+        self._motions.abandon(why)
 
     def ready_to_move(self) -> tuple[T, int, bool]:
         """The engine, the time in ns, and whether the robot has been seen of late. Raises TrajectoryError."""
@@ -186,12 +200,12 @@ class MovingNode(WatchedNode[P, T]):
         try:
             self._motions.poll(self.scene(engine))
         except TrajectoryError as error:
-            self._motions.abandon(message_of(error))
-            self.refuse(f"trajectory refused: {message_of(error)}")
+            self._abandon(message_of(error))
 
     def _moved_on(self, engine: T, now: int) -> None:
         """A state was answered at `now` (ns): say what has become of the motion, take over what is planned."""
         self._last_arrival = now
+        self._record.look(engine.motion, lambda: self.moved(engine)[0])
         if engine.motion.problem != self._said:
             self._said = engine.motion.problem
             if self._said:

@@ -1,55 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send a trajectory from a file to a node that follows it."""
+"""Send a trajectory from a file to a node that follows it, and hear what becomes of it."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.nodes.listening import Spin, visitor
 from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.motion_record import AT_ITS_END, LATEST, REFUSAL, REFUSED, TAKEN, UNDER_WAY
 from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory
 
 LOOK_PERIOD = 0.02  # s
+HEARD = 2.5  # s in which a node that publishes diagnostics has done so
+QUIET = 10.0  # s without a word of a node that spoke before
 
 
-def play(path: str | os.PathLike[str], topic: str, *, patience: float = 10.0) -> Waypoints:
-    """Publish the trajectory of a YAML file once, and wait until whoever subscribes has it; it starts when it arrives.
+class NotFollowed(RuntimeError):
+    """The trajectory came, and was refused or not followed to its end; the message says why."""
 
-    Whether it is followed is the subscriber's to say. The trajectory is returned.
+
+@dataclass(frozen=True)
+class Played:
+    """What was sent, to which topic, and how it ended by the word of a node that subscribes; "": none says."""
+
+    waypoints: Waypoints
+    topic: str
+    end: str
+
+
+def play(
+    path: str | os.PathLike[str],
+    topic: str,
+    *,
+    patience: float = 10.0,
+    wait: bool = True,
+    say: Callable[[str], object] = lambda line: None,
+) -> Played:
+    """Publish the trajectory of a YAML file once; it starts when it arrives. Wait until it has ended.
 
     Parameters:
         patience: s to wait for a subscriber, and for its receipt.
+        wait: for the end, by the diagnostics of whoever subscribes; else until it is taken.
+        say: told what is waited for.
 
-    Raises ValueError for a file that is no trajectory, for a topic that nobody subscribes to, and where nobody says
-    that it has come; OSError.
+    Raises NotFollowed, with the node's reason; ValueError for a file that is no trajectory, for a topic that nobody
+    subscribes to, and where nobody says that it has come; OSError.
     """
     waypoints = read_trajectory(path)
-    with _node() as node:
+    with visitor("play") as (node, spin):
         try:
             publisher = node.create_publisher(JointTrajectory, topic, 1)
         except Exception as error:  # rclpy has a kind for every part of a name that may be wrong
             raise ValueError(f"topic {topic!r}: {error}") from error
+        topic = publisher.topic_name
+        say(f"waiting for a subscriber of {topic}")
         end = time.monotonic() + patience
         while not publisher.get_subscription_count():
             if time.monotonic() > end:
                 others = _topics(node)
                 hint = f"; subscribed are {', '.join(others)}" if others else ": is the node running?"
-                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {publisher.topic_name}{hint}")
+                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {topic}{hint}")
             time.sleep(LOOK_PERIOD)
+        words = Words(node, spin, topic)
+        before = words.first()
         publisher.publish(trajectory_message(waypoints))
         if not publisher.wait_for_all_acked(Duration(seconds=patience)):
-            raise ValueError(f"nobody says that the trajectory has come on {publisher.topic_name}")
-    return waypoints
+            raise ValueError(f"nobody says that the trajectory has come on {topic}")
+        if before is None:
+            return Played(waypoints, topic, "")
+        say("waiting for the node to take it")
+        latest = words.taken(before)
+        if wait:
+            say(f"waiting for its end, {waypoints.times[-1]:g} s")
+            latest = words.ended(latest)
+    return Played(waypoints, topic, latest)
+
+
+class Words:
+    """What the nodes that subscribe to a topic say of trajectories in /diagnostics."""
+
+    def __init__(self, node: Node, spin: Spin, topic: str) -> None:
+        self._node, self._spin, self._topic = node, spin, topic
+        self._latest: dict[str, dict[str, str]] = {}  # by node: the values of its last report
+        self._heard = 0  # reports
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+
+    def first(self) -> dict[str, str] | None:
+        """Of the first node that speaks, None where none does."""
+        end = time.monotonic() + HEARD
+        while not self._latest and time.monotonic() < end:
+            self._spin(LOOK_PERIOD)
+        return next(iter(self._latest.values()), None)
+
+    def taken(self, before: dict[str, str]) -> str:
+        """Wait until the trajectory is taken. Raises NotFollowed."""
+        while True:
+            now = self._next()
+            if now[REFUSED] != before[REFUSED]:
+                raise NotFollowed(f"refused: {now[REFUSAL]}")
+            if now[TAKEN] != before[TAKEN]:
+                return now[LATEST]
+
+    def ended(self, latest: str) -> str:
+        """Wait for the end. Raises NotFollowed where it comes early."""
+        while latest.startswith(UNDER_WAY):
+            latest = self._next()[LATEST]
+        if not latest.startswith(AT_ITS_END):
+            raise NotFollowed(latest)
+        return latest
+
+    def _next(self) -> dict[str, str]:
+        """The next report of the node. Raises NotFollowed where none comes."""
+        heard, end = self._heard, time.monotonic() + QUIET
+        while self._heard == heard:
+            if time.monotonic() > end:
+                raise NotFollowed(f"the node has said nothing in /diagnostics for {QUIET:g} s: is it running?")
+            self._spin(LOOK_PERIOD)
+        return next(iter(self._latest.values()))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        names = {
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"[1:]
+            for info in self._node.get_subscriptions_info_by_topic(self._topic)
+        }
+        for status in message.status:
+            name, values = status.name.split(":")[0], {each.key: each.value for each in status.values}
+            if name in names and TAKEN in values and (not self._latest or name in self._latest):
+                self._latest[name] = values
+                self._heard += 1
 
 
 def trajectory_message(waypoints: Waypoints) -> JointTrajectory:
@@ -69,15 +157,3 @@ def _topics(node: Node) -> list[str]:
     """Those of trajectories that somebody subscribes to."""
     kind = "trajectory_msgs/msg/JointTrajectory"
     return [name for name, kinds in node.get_topic_names_and_types() if kind in kinds and node.count_subscribers(name)]
-
-
-@contextmanager
-def _node() -> Iterator[Node]:
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node("play", context=context, start_parameter_services=False)
-    try:
-        yield node
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown(context=context)

@@ -20,17 +20,17 @@ from rclpy.logging import LoggingSeverity, get_logger_effective_level, set_logge
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from rclpy.utilities import remove_ros_args
 
 from rbd_dynamics.compiler import notice
 from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.nodes import allocator
 from rbd_dynamics.nodes.answering import one_line
 from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.own_arguments import OwnArguments
 from rbd_dynamics.nodes.parameter_files import readable
 from rbd_dynamics.nodes.rclpy_private import events_executor
 from rbd_dynamics.nodes.stopping import request_stop, stop_at_once, stop_requested
-from rbd_dynamics.nodes.usage import help_text, usage
+from rbd_dynamics.nodes.usage import help_text, reads_urdf, usage
 
 if TYPE_CHECKING:
     from rbd_dynamics.nodes.managed_node import ManagedNode
@@ -56,10 +56,11 @@ def run(
     started = False
     try:
         texts = [each.name for each in interface.parameters if each.kind == "string"]
-        with readable(sys.argv if args is None else args, texts) as arguments:
-            code = _own_arguments(interface, arguments)
-            if code is not None:
-                return code
+        given = sys.argv if args is None else args
+        code = _told(interface, given)
+        if code is not None:
+            return code
+        with readable(OwnArguments(given).for_ros(texts), texts) as arguments:
             _initialise(arguments)
         node = make_node()
         executor, spin = choose_executor(node, node.params.executor)
@@ -91,17 +92,20 @@ def run(
         rclpy.try_shutdown()
 
 
-def _own_arguments(interface: Interface[Any], args: Sequence[str]) -> int | None:
+def _told(interface: Interface[Any], args: Sequence[str]) -> int | None:
     """Look at what is not for ROS: the exit code where the process shall end, None where it shall go on."""
-    own = remove_ros_args(args=list(args))[1:]
-    if "--help" in own or "-h" in own:
+    try:
+        own = OwnArguments(args)
+    except ValueError as error:
+        return _refuse(f"{error}; {usage(interface)}", 2)
+    if own.wants_help:
         try:
             print(help_text(interface), flush=True)
         except BrokenPipeError:  # the reader has seen enough, as in `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if own:
-        return _refuse(f"unknown argument {excerpt(own[0])}; {usage(interface)}", 2)
+    if own.unknown or (own.urdf and not reads_urdf(interface)):
+        return _refuse(f"unknown argument {excerpt((own.unknown or ['--urdf'])[0])}; {usage(interface)}", 2)
     return None
 
 

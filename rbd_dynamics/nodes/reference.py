@@ -20,7 +20,9 @@ INTRODUCTION = """\
 Written by `python -m rbd_dynamics.nodes.reference`; tests compare it with the running nodes.
 
 Each node is started by its launch file or by `ros2 run rbd_dynamics NODE`. The executables come with a colcon build, in
-`lib/rbd_dynamics`; `pip install` alone installs none of them.
+`lib/rbd_dynamics`; `pip install` alone installs none of them. The robot comes by launch argument, by topic or parameter
+`robot_description`, or by `NODE --urdf FILE`, before `--ros-args`: a URDF or xacro file, or the name of a robot of
+example-robot-data.
 
 All are lifecycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
 robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
@@ -40,6 +42,11 @@ only the others. Mimic joints follow their leader and are neither expected nor c
 TF is neither read nor needed: the description and the joint states determine where frames are.
 
 ## See what they do
+
+`rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, rates, what it refuses. Nodes
+that follow trajectories count those that they took and refused there, with the reason of the last refusal, and say how
+the last motion ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
+topic prints its messages or, with `--rate`, how many come.
 
 `rbd_dynamics layouts robot.urdf --nodes feedforward,monitor,guard -o layouts` writes what PlotJuggler, Foxglove and
 rviz2 should show of these nodes, with the robot's joints by name: efforts, tracking errors, forces, contact and the

@@ -18,13 +18,20 @@ ROS_ARGUMENTS = (
     ("-r FROM:=TO", "another name for a topic or service, or for the node with __node and __ns"),
     ("--log-level LEVEL", "debug, info, warn, error or fatal"),
 )
+#: in place of parameter and topic robot_description
+URDF_ARGUMENT = ("--urdf FILE", "the robot: a URDF or xacro file, or the name of a robot of example-robot-data")
 
 
 def usage(interface: Interface[Any]) -> str:
     """One line: how it is called."""
-    return (
-        f"usage: {interface.executable} [--help] [--ros-args [-p NAME:=VALUE] [--params-file FILE] [-r FROM:=TO] ...]"
-    )
+    urdf = " [--urdf FILE]" if reads_urdf(interface) else ""
+    ros = "[--ros-args [-p NAME:=VALUE] [--params-file FILE] [-r FROM:=TO] ...]"
+    return f"usage: {interface.executable} [--help]{urdf} {ros}"
+
+
+def reads_urdf(interface: Interface[Any]) -> bool:
+    """It has a robot."""
+    return any(each.name == "robot_description" for each in interface.parameters)
 
 
 def help_text(interface: Interface[Any]) -> str:
@@ -48,6 +55,8 @@ def help_text(interface: Interface[Any]) -> str:
             for each in interface.parameters
         ],
     )
+    if reads_urdf(interface):
+        parts += _section("arguments of its own:", [URDF_ARGUMENT])
     if interface.examples:
         parts += ["", "examples:", *(_example(interface.executable, each) for each in interface.examples)]
     parts += _section("arguments of every ROS 2 node, after --ros-args:", ROS_ARGUMENTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -73,11 +73,14 @@ def progress_bar() -> Progress:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """What is done, and for how long, where nobody knows how much is left: on standard error, if it is a terminal."""
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """What is done, and for how long, where nobody knows how much is left: on standard error, if it is a terminal.
+
+    What is yielded takes another text.
+    """
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        progress.add_task(text, total=None)
-        yield
+        task = progress.add_task(text, total=None)
+        yield lambda text: progress.update(task, description=text)

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.torque_talk import Talk
 
@@ -24,7 +24,9 @@ pytestmark = needs_ros
 def talk(ros):
     patient = {"state_timeout": 60.0, "path_tolerance": 0.0, "plausible_velocity": 0.0}
     with ros.start("feedforward", {"robot_description": ARM, "kp": [1.0], **patient}) as node:
-        yield Talk(ros, node)
+        talk = Talk(ros, node)
+        talk.topic = f"{node.name}/joint_trajectory"
+        yield talk
 
 
 def begin(*arguments):
@@ -35,24 +37,77 @@ def begin(*arguments):
     )  # fmt: skip
 
 
-def test_a_designed_motion_is_sent_and_followed(talk, tmp_path):
+def one_point(seconds, names=JOINTS):
+    return (
+        f"joint_names: [{', '.join(names)}]\n"
+        f"points: [{{positions: {[0.1] * len(names)}, time_from_start: {{sec: {seconds}}}}}]\n"
+    )
+
+
+def until_it_ends(played, talk, q=(0.0, 0.0, 0.0)):
+    """Joint states of a robot that stands, until the command has ended: (its output, its errors, the efforts)."""
+    efforts = []
+
+    def ended():
+        efforts.append(talk.ask(q, np.zeros(3)))
+        return efforts[-1] is not None and played.poll() is not None
+
+    wait_until(ended, "the command's end")
+    return *played.communicate(), [each for each in efforts if each is not None]
+
+
+def test_a_designed_motion_is_sent_and_followed_to_its_end(talk, tmp_path):
     robot = Robot(load_urdf(ARM))
     limits = excitation.ExcitationLimits.of(robot.model, share=0.5, acceleration=2.0)
     motion = excitation.design(robot, limits, excitation.Fourier(period=3.0, harmonics=2))
     motion.save(tmp_path / "motion.yaml")
-    first = motion.waypoints.positions[0]
+    assert (motion.waypoints.positions[-1] == motion.waypoints.positions[0]).all()
+    first = motion.waypoints.positions[0] + [0.0, 0.02, 0.0]  # where the robot stands all the time
     at_rest = talk.ask(first, np.zeros(3))
-    played = begin(tmp_path / "motion.yaml", "--topic", f"{talk.node.name}/joint_trajectory")
-    wait_until(lambda: talk.ask(first, np.zeros(3)) is not None and played.poll() is not None, "the command's end")
-    output, errors = played.communicate()
+    played = begin(tmp_path / "motion.yaml", "--topic", talk.topic)
+    output, errors, efforts = until_it_ends(played, talk, first)
     assert played.returncode == 0, errors
     assert "points of 3 joints" in output
+    assert f"at its end; {JOINTS[1]!r} is farthest from it, by 0.02\n" in output
+    assert np.abs(np.array(efforts) - at_rest).max() > 0.05  # the torques of a motion
+    talk.node.says("trajectory at its end")
 
-    def moves():
-        found = talk.ask(first, np.zeros(3))
-        return found is not None and np.abs(found - at_rest).max() > 0.05
 
-    wait_until(moves, "the torques of a motion")
+def test_it_is_enough_that_it_is_taken_where_nobody_waits(talk, tmp_path):
+    (path := tmp_path / "motion.yaml").write_text(one_point(600))
+    talk.ask(np.zeros(3), np.zeros(3))
+    played = begin(path, "--topic", talk.topic, "--no-wait")
+    output, errors, _ = until_it_ends(played, talk)
+    assert played.returncode == 0, errors
+    assert output.endswith("under way: trajectory of 1 points, 600.000 s\n")
+
+
+def test_a_refusal_is_told_with_its_reason_and_an_exit_code(talk, tmp_path):
+    (path := tmp_path / "motion.yaml").write_text(one_point(600, (*JOINTS, "knee")))
+    played = begin(path, "--topic", talk.topic)
+    output, errors, _ = until_it_ends(played, talk)
+    assert played.returncode == 1 and output == ""
+    assert errors.startswith(f"rbd_dynamics: {talk.topic}: refused: ") and "'knee'" in errors
+    begun = len(talk.reports)
+    wait_until(lambda: len(talk.reports) > begun + 2, "later reports")
+    values = {each.key: each.value for each in talk.reports[-1].status[0].values}
+    assert "'knee'" in values["last refusal"] and values["trajectories refused"] == "1"
+
+
+def test_a_motion_that_another_ends_has_ended_early(talk, tmp_path):
+    (path := tmp_path / "motion.yaml").write_text(one_point(601))
+    talk.ask(np.zeros(3), np.zeros(3))
+    played = begin(path, "--topic", talk.topic)
+
+    def taken():
+        talk.ask(np.zeros(3), np.zeros(3))
+        return "601.000 s" in talk.node.log
+
+    wait_until(taken, "the motion")
+    talk.send([])  # hold
+    output, errors, _ = until_it_ends(played, talk)
+    assert played.returncode == 1 and output == ""
+    assert "ended before its end: another motion has taken its place" in errors
 
 
 def test_what_is_sent_is_what_the_file_says(ros, tmp_path):

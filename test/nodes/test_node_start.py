@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -38,6 +39,10 @@ def test_help_tells_the_whole_interface(ros, interface):
     ("arguments", "code", "reason"),
     [
         (["--foo"], 2, "unknown argument '--foo'"),
+        (["--urdf"], 2, "argument --urdf: expected one argument; usage: feedforward [--help] [--urdf FILE]"),
+        (["--urdf", "/there/is/none.urdf"], 1, "no such file: /there/is/none.urdf"),
+        (["--urdf", "ur55_robot"], 1, "'ur5_robot'"),
+        (["--urdf", __file__], 1, "test_node_start.py' is no URDF"),
         (["--ros-args", "--foo"], 2, "--foo"),
         (["--ros-args", "--params-file", "/there/is/none.yaml"], 1, "/there/is/none.yaml"),
         (["--ros-args", "-r", "__node:=a-b"], 1, "__node:=a-b"),
@@ -145,3 +150,22 @@ def change_state(ros, node, transition):
     request = ChangeState.Request()
     request.transition.id = transition
     return ros.client(ChangeState, f"{node}/change_state")(request).success
+
+
+@pytest.mark.parametrize("way", ["file", "parameter"])
+def test_a_description_with_a_colon_in_it_comes_as_it_is(ros, tmp_path, way):
+    """rcl reads the value of a parameter as YAML, where a colon makes a mapping."""
+    text = ARM.replace("<link", '<!-- note: "it\'s" a # \\ comment -->\n<link', 1)
+    (tmp_path / "arm.urdf").write_text(text)
+    own = ["--urdf", str(tmp_path / "arm.urdf"), "--ros-args"]
+    given = own if way == "file" else ["--ros-args", "-p", f"robot_description:={text}"]
+    command = [sys.executable, "-m", "rbd_dynamics.nodes.feedforward", *given, "-r", f"__node:=from_{way}"]
+    from rcl_interfaces.srv import GetParameters
+
+    with open(tmp_path / "log", "w") as log, subprocess.Popen(command, stderr=log, env=os.environ) as process:
+        try:
+            get = ros.client(GetParameters, f"from_{way}/get_parameters")
+            (value,) = get(names=["robot_description"]).values
+        finally:
+            process.send_signal(signal.SIGINT)
+    assert value.string_value == text, (tmp_path / "log").read_text()

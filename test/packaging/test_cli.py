@@ -6,9 +6,10 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from rbd_dynamics import Limits, Mimic, ModelBuilder, save_yaml
+from rbd_dynamics import Limits, Mimic, ModelBuilder, Robot, load_urdf, save_yaml
 from rbd_dynamics.cli import main
 from rbd_dynamics.cli.info import KERNELS
 from rbd_dynamics.example_robots import PACKAGE, robots
@@ -92,6 +93,48 @@ def test_info_shows_joints_in_order_with_limits_and_the_whole_mass(arm, capsys):
     assert {"3", "70", "0.7", "0.3"} <= set(shoulder)
     assert next(row for row in rows if "elbow" in row)[:3] == ["1", "elbow", "continuous"]
     assert "lower, tool" in text  # fixed to one another, one body
+
+
+@pytest.mark.parametrize("options", [[], ["--floating"], ["--friction"]])
+def test_torques_are_those_of_the_library_and_their_parts_add_up(arm, capsys, options):
+    whole = ["--q", "0.3", "-0.2", "--v", "1", "0.5", "--a", "elbow=2"]
+    state = ["--v", "elbow=1"] if "--floating" in options else whole
+    assert main(["torques", arm, *state, *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    parts = [np.array(found[name]) for name in ("gravity", "velocity", "inertia", "friction") if name in found]
+    assert ("friction" in found) == ("--friction" in options)
+    model = load_urdf(arm, base="floating" if "--floating" in options else "fixed")
+    robot = Robot(model, friction="--friction" in options)
+    wanted = robot.inverse_dynamics(found["q"], found["v"], found["a"])
+    assert len(found["rows"]) == model.nv and found["rows"][-2:] == ["shoulder", "elbow"]
+    for torque in (found["torque"], sum(parts)):
+        np.testing.assert_allclose(torque, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_torques_are_shown_with_their_share_of_the_limit(arm, capsys):
+    assert main(["torques", arm, "--a", "shoulder=100", "--q", "elbow=1.5"]) == 0
+    lines = shown(capsys)
+    shoulder = next(line.split() for line in lines if "shoulder" in line)
+    torque = float(shoulder[-2])
+    assert shoulder[1:4] == ["0", "0", "100"] and shoulder[-1] == f"{abs(torque) / 70:.0%}"
+    assert next(line.split() for line in lines if "elbow" in line)[1] == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--q", "1"], "--q: 1 numbers for 2; the joints are shoulder, elbow"),
+        (["--v", "1", "x"], "--v: 'x' is no finite number"),
+        (["--a", "nan", "1"], "--a: 'nan' is no finite number"),
+        (["--q", "knee=1"], "knee"),
+        (["--q", "elbow=1", "2"], "--q: '2' is not NAME=NUMBER"),
+        (["--floating", "--q", "root_joint=1"], "has 7 numbers, not one"),
+    ],
+)
+def test_a_state_that_is_none_is_one_line(arm, capsys, words, reason):
+    assert main(["torques", arm, *words]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and error.count("\n") == 1
 
 
 def shown(capsys):

@@ -28,6 +28,7 @@ from rbd_dynamics.replay import console
 COMMANDS = {
     "info": ["info"],
     "check": ["check"],
+    "torques": ["torques"],
     "compile": ["compile"],
     "show": ["show", "-o", "page.html"],
     "excite": ["excite"],

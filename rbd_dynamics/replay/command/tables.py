@@ -14,6 +14,8 @@ from rbd_dynamics.replay.console import output_console, print_table
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Result
 
+INTERVAL = "±: half of the interval of 95 %. Where it is wider than the value, the recording does not tell the value."
+
 
 def show(result: Result) -> None:
     from rbd_dynamics.replay.report.drives import HEADS, drive_rows, drive_sentence
@@ -27,7 +29,8 @@ def show(result: Result) -> None:
         f"{number(recording['duration'])} s, {recording['messages']} messages on {escape(recording['topic'])}"
     )
     for text in summary["warnings"]:
-        console.print(f"[yellow]! {escape(beginning(text))}[/]")
+        rest = "" if beginning(text) == text else " (all of it in report.html, of --output)"
+        console.print(f"[yellow]! {escape(beginning(text))}{rest}[/]")
     console.print(escape(headline(summary)))
     friction = {joint["joint"]: joint for joint in (summary["friction"] or {}).get("joints", ())}
     heads = "joint", "RMSE", "NRMSE", "correlation", "bias", "worst", "", "offset", "Coulomb", "viscous", "RMSE with it"
@@ -38,6 +41,8 @@ def show(result: Result) -> None:
         errors = [number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")]
         rows.append([joint["name"], *errors, joint["unit"], *three, number(found["rmse_after"]) if found else ""])
     print_table(console, heads, rows)
+    if friction:
+        console.print(f"[dim]{INTERVAL}[/]")
     if summary["drives"] is not None:
         print_table(console, HEADS, drive_rows(summary["drives"]))
         console.print(drive_sentence(summary["drives"]))

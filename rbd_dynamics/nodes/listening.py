@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes on in a ROS graph: topics, their messages, what nodes say of themselves. For where `ros2` is missing."""
+
+from __future__ import annotations
+
+import array
+import importlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+
+Spin = Callable[[float], None]
+DISCOVERY = (1.0, 5.0)  # s without anything new, after which all is taken to be found; s at most
+FIRST, OTHERS = 5.0, 1.5  # s for a first report, and for those of other nodes after it: each speaks once in one
+LEVELS = {DiagnosticStatus.OK: "ok", DiagnosticStatus.WARN: "warning", DiagnosticStatus.ERROR: "error"}
+STALE = "stale"  # any other level
+
+
+class Topic(NamedTuple):
+    name: str
+    kind: str  # as "sensor_msgs/msg/JointState"
+    publishers: int
+    subscriptions: int
+
+
+class Report(NamedTuple):
+    """The last that a node has said in /diagnostics."""
+
+    node: str
+    level: str  # ok, warning, error or stale
+    message: str
+    values: dict[str, str]
+
+
+@contextmanager
+def visitor(name: str) -> Iterator[tuple[Node, Spin]]:
+    """A node without services, and what spins it for some seconds. SIGINT stays Python's."""
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(name, context=context, start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+
+    def spin(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            executor.spin_once(timeout_sec=left)
+
+    try:
+        yield node, spin
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.try_shutdown(context=context)
+
+
+def topics(node: Node, spin: Spin) -> list[Topic]:
+    """All that others than this visitor publish or subscribe to."""
+    known: list[Any] = []
+    begun = changed = time.monotonic()
+    while (now := time.monotonic()) < min(changed + DISCOVERY[0], begun + DISCOVERY[1]):
+        if known != (known := _endpoints(node)):
+            changed = now
+        spin(0.05)
+    own = {name for name, _ in node.get_publisher_names_and_types_by_node(node.get_name(), node.get_namespace())}
+    found = [
+        Topic(name, ", ".join(kinds), node.count_publishers(name) - (name in own), node.count_subscribers(name))
+        for name, kinds in node.get_topic_names_and_types()
+    ]
+    return [each for each in found if each.publishers or each.subscriptions]
+
+
+def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[Any]:
+    """Those that come from now on, and what is latched. Raises ValueError for a topic without a publisher, or with
+    messages of a kind that is not installed."""
+    name = node.resolve_topic_name(topic)
+    end = time.monotonic() + patience
+    while not (publishers := node.get_publishers_info_by_topic(name)):
+        if time.monotonic() > end:
+            others = [each.name for each in topics(node, spin) if each.publishers]
+            raise ValueError(f"nobody publishes {name}; published are {', '.join(others)}")
+        spin(0.05)
+    came: list[Any] = []
+    profiles = [info.qos_profile for info in publishers]
+    reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in profiles)
+    latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in profiles)
+    qos = QoSProfile(
+        depth=100,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+    node.create_subscription(message_class(publishers[0].topic_type), name, came.append, qos)
+    while True:
+        spin(0.05)
+        yield from came
+        came.clear()
+
+
+def reports(node: Node, spin: Spin) -> list[Report]:
+    """Of all nodes that speak."""
+    found: dict[str, Report] = {}
+
+    def take(message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {each.key: each.value for each in status.values}
+            found[status.name] = Report(status.name, LEVELS.get(status.level, STALE), status.message, values)
+
+    node.create_subscription(DiagnosticArray, "/diagnostics", take, 100)
+    end = time.monotonic() + FIRST
+    while not found and time.monotonic() < end:
+        spin(0.05)
+    if found:
+        spin(OTHERS)
+    return [found[name] for name in sorted(found)]
+
+
+def message_class(kind: str) -> Any:
+    """By its name, "sensor_msgs/msg/JointState". Raises ValueError where it is not installed."""
+    package, _, name = kind.rpartition("/")
+    try:
+        return getattr(importlib.import_module(package.replace("/", ".")), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"messages of type {kind} are not known here: is its package sourced?") from error
+
+
+def plain(message: Any) -> Any:
+    """Dictionaries, lists, numbers and texts, as YAML and JSON have them."""
+    if hasattr(message, "get_fields_and_field_types"):
+        return {name: plain(getattr(message, name)) for name in message.get_fields_and_field_types()}
+    if isinstance(message, (np.ndarray, array.array)):
+        return message.tolist()
+    if isinstance(message, (list, tuple)):
+        return [plain(each) for each in message]
+    if isinstance(message, bytes):
+        return list(message) if len(message) != 1 else message[0]
+    return message
+
+
+def _endpoints(node: Node) -> list[tuple[str, int, int]]:
+    names = (name for name, _ in node.get_topic_names_and_types())
+    return [(name, node.count_publishers(name), node.count_subscribers(name)) for name in names]

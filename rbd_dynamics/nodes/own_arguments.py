@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an executable takes itself, before what every ROS 2 node does: --help, and the file of the robot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Collection, Sequence
+from typing import NoReturn
+
+from rbd_dynamics.model.excerpt import excerpt
+
+DESCRIPTION = "robot_description"
+BEGIN, END = "--ros-args", "--"
+PARAMETER = ("-p", "--param")
+
+
+class OwnArguments:
+    """The arguments of a process, its name first, in two parts.
+
+    own: not for ROS. wants_help: it shall only tell about itself. urdf: what stands for the robot, "" where nothing
+    does. unknown: none of these. Raises ValueError for an option without its value.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._ros: list[str] = list(arguments[:1])
+        own: list[str] = []
+        inside = False
+        for each in arguments[1:]:
+            before, inside = inside, each == BEGIN or (inside and each != END)
+            (self._ros if before or inside else own).append(each)
+        parser = _Parser(add_help=False, allow_abbrev=False)
+        parser.add_argument("--help", "-h", action="store_true")
+        parser.add_argument("--urdf", default="")
+        found, self.unknown = parser.parse_known_args(own)
+        self.wants_help: bool = found.help
+        self.urdf: str = found.urdf
+
+    def for_ros(self, texts: Collection[str]) -> list[str]:
+        """Arguments that rcl reads as they are meant. texts: names of the parameters that are texts.
+
+        The robot's file becomes the parameter robot_description. Raises ValueError for one that is no URDF.
+        """
+        result = list(self._ros)
+        for k in range(1, len(result)):
+            if result[k - 1] in PARAMETER:
+                result[k] = _as_text(result[k], texts)
+        if self.urdf:
+            from rbd_dynamics.formats.load import urdf_text
+
+            text = urdf_text(self.urdf)
+            if text is None:
+                raise ValueError(f"--urdf {excerpt(self.urdf)} is no URDF, which is what nodes read")
+            result += [BEGIN, PARAMETER[0], f"{DESCRIPTION}:={json.dumps(text, ensure_ascii=False)}"]
+        return result
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _as_text(rule: str, texts: Collection[str]) -> str:
+    """NAME:=VALUE whose value is XML, in quotes: a colon in it would make it a mapping for rcl, which reads YAML."""
+    name, assigned, value = rule.partition(":=")
+    if assigned and name.rpartition(":")[2] in texts and value.lstrip("\ufeff \t\r\n").startswith("<"):
+        return f"{name}:={json.dumps(value, ensure_ascii=False)}"
+    return rule
