@@ -20,6 +20,7 @@ from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.client import Client, DemoError
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.processes import Processes
+from rbd_dynamics.demo.recording import missing
 from rbd_dynamics_interfaces.msg import TaskState
 
 Array = NDArray[np.float64]
@@ -124,7 +125,7 @@ def draw_circle(client: Client, settle: float) -> Pressing:
     states = client.recording.since(mark, "/hybrid_controller/task_state")
     rows = np.array([(_seconds(m) - 1e-9 * start, *m.positions[3:5], m.forces[-1]) for m in states])
     rows = rows[(rows[:, 0] >= 0.0) & (rows[:, 0] <= SECONDS)]
-    if len(rows) < 0.9 * RATE * SECONDS:
+    if len(rows) < 0.9 * RATE * SECONDS or missing(rows[:, 0], RATE):
         raise ValueError(f"{len(rows)} states of the circle were recorded; {CONTROLLER}.log may say why")
     result = Pressing(rows[:, 0], rows[:, 1:3], np.array([_point(t) for t in rows[:, 0]]), rows[:, 3])
     if result.off.max() > RADIUS:

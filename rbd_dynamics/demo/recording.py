@@ -23,7 +23,6 @@ class Recording:
 
     types: dict[str, Any] = field(default_factory=dict)  # message class by topic
     messages: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)
-    lost: dict[str, int] = field(default_factory=dict)  # how many of a topic never arrived
 
     def add_topic(self, topic: str, ros_type: Any) -> None:
         self.types[topic] = ros_type
@@ -31,10 +30,6 @@ class Recording:
 
     def add(self, topic: str, message: bytes) -> None:
         self.messages[topic].append((time.time_ns(), message))
-
-    def lose(self, topic: str, total: int) -> None:
-        """So many messages of the topic were lost until now."""
-        self.lost[topic] = total
 
     def latest(self, topic: str) -> Any:
         """The last message of a topic, deserialised; None where there is none yet."""
@@ -58,6 +53,11 @@ class Recording:
 
         ros_type = self.types[topic]
         return [deserialize_message(data, ros_type) for _, data in self.messages[topic][mark[topic] :]]
+
+
+def missing(times: Array, rate: float) -> int:
+    """How many are missing between the first and the last of these times (N,), s, that come at this rate, per s."""
+    return round((times[-1] - times[0]) * rate) + 1 - len(times) if len(times) else 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.demo.motion import ARM, Motion
-from rbd_dynamics.demo.recording import JointSeries
+from rbd_dynamics.demo.panda import RATE
+from rbd_dynamics.demo.recording import JointSeries, missing
 
 Array = NDArray[np.float64]
 LEAST_TRAVEL = 0.7  # of what was wanted, of each joint: PD alone lags behind, and follows
@@ -50,6 +51,8 @@ def run_of(name: str, motion: Motion, start: int, states: JointSeries, efforts: 
     if len(times) < 10 or gaps.max() > 0.25:
         raise ValueError(f"{name}: the recording has a gap of {gaps.max():.2f} s; is this machine very busy?")
     desired, measured = motion.sample(times)[0], states.position[during]
+    if lost := missing(times, RATE):
+        raise ValueError(f"{name}: {lost} joint states are missing in the recording; is this machine very busy?")
     if (np.ptp(measured, axis=0) < LEAST_TRAVEL * np.ptp(desired, axis=0)).any():
         raise ValueError(f"{name}: the robot did not follow the motion; feedforward.log may say why")
     answered = float(np.isin(states.stamps[during], efforts.stamps).mean())

@@ -9,13 +9,18 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.paths import ROOT
 from helpers.ros_nodes import needs_ros
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
+from rbd_dynamics.demo import panda
+from rbd_dynamics.demo.motion import ARM, SHORT_VIA_POINTS, fastest
 from rbd_dynamics.demo.panda import LOCKED
+from rbd_dynamics.demo.recording import JointSeries, missing
+from rbd_dynamics.demo.tracking import run_of
 from rbd_dynamics.example_robots import robots
 from rbd_dynamics.replay import Questions, Recording, analyse
 
@@ -142,3 +147,22 @@ def test_without_ros_the_demo_says_what_is_missing(tmp_path, monkeypatch, capsys
     error = capsys.readouterr().err
     assert "rclpy" in error and "make setup" in error and "Traceback" not in error
     assert not (tmp_path / "demo").exists()
+
+
+@needs_robot
+def test_a_recording_that_lacks_states_is_no_result():
+    robot = Robot(load_urdf(panda.description(), locked=panda.LOCKED))
+    motion = fastest(robot, SHORT_VIA_POINTS)
+    start = 7_000_000_000
+    count = int((motion.duration + 0.2) * panda.RATE)
+    stamps = start + np.arange(count, dtype=np.int64) * round(1e9 / panda.RATE)
+    position, velocity, effort = motion.sample(1e-9 * (stamps - start))
+    whole = JointSeries(stamps, position, velocity, effort)
+    assert missing(1e-9 * stamps, panda.RATE) == 0
+    assert run_of("all", motion, start, whole, whole).answered == 1.0
+    for gone in ([100], [100, 101, 300]):
+        some = JointSeries(*(np.delete(array, gone, axis=0) for array in (stamps, position, velocity, effort)))
+        assert missing(1e-9 * some.stamps, panda.RATE) == len(gone)
+        with pytest.raises(ValueError, match=f"some: {len(gone)} joint states are missing"):
+            run_of("some", motion, start, some, whole)
+    assert len(ARM) == position.shape[1] and missing(np.zeros(0), panda.RATE) == 0
