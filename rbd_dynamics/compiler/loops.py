@@ -5,21 +5,23 @@ Kernels are straight lines of a known length; a solver that iterates over howeve
 function is written once, over plain numbers, and is either run by Python as it stands or translated by
 `emit_loops` (`loops_ir`):
 
-- arguments are annotated `int`, `float` or `Array`, an array of float64 that is indexed by one whole number; what
-  is called from outside takes no `float`;
+- arguments are annotated `int`, `float`, `Array`, an array of float64 that is indexed by one whole number, `Table`, the
+  same of int64, or `Kernel`, a kernel's function for batches; what is called from outside takes no `float`;
 - assignments, `if`, `while`, `for ... in range(...)`, `break`, `return`; + - * /, comparisons, `and`, `or`, `not`;
-- calls of `sqrt`, `abs`, `min` and `max` of two, and of other such functions of the same file.
+- calls of `sqrt`, `abs`, `min` and `max` of two, of `run_kernel`, and of other such functions of the same file.
 
 A name is of one type throughout. Functions return an int.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
+import inspect
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +31,19 @@ from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.identity import compiler_digest
 from rbd_dynamics.compiler.loops_ir import emit_loops
 
+if TYPE_CHECKING:
+    from rbd_dynamics.compiler.native import LoadedLoops
+
 Array = NDArray[np.float64]
+Table = NDArray[np.int64]
+Kernel = Callable[..., int]  # `BoundKernel.many`
+Argument = int | Array | Table | Kernel
 _log = logging.getLogger("rbd_dynamics")
+
+
+def run_kernel(kernel: Kernel, samples: int, places: Table, number: int) -> int:
+    """The kernel's status. places: of each of its `number` arrays, a constant, as `BoundKernel` has them."""
+    return int(kernel(samples, *places[: 2 * number].tolist()))
 
 
 class Loops:
@@ -43,34 +56,47 @@ class Loops:
 
     def __init__(self, *functions: Callable[..., int], machine_code: bool) -> None:
         self._function = functions[-1]
-        self._entry: Any = None
+        self._code: LoadedLoops | None = None
         if machine_code:
-            self._entry = _load(functions)
+            self._code = _load(functions)
 
-    def bind(self, *arguments: int | Array) -> Bound:
+    def bind(self, *arguments: Argument) -> Bound:
         """The call with these arguments; what arrays hold is read, and written, at each call.
 
-        Raises TypeError for an array that is not contiguous float64.
+        Raises TypeError for an array that is not contiguous float64, or int64 where a table is expected.
         """
-        for value in arguments:
-            if isinstance(value, np.ndarray) and not (value.dtype == np.float64 and value.flags.c_contiguous):
-                raise TypeError(f"{self._function.__name__}: an array is not contiguous float64")
-        return Bound(self._function, self._entry, arguments)
+        parameters = inspect.signature(self._function).parameters.values()
+        for value, parameter in zip(arguments, parameters):
+            wanted = np.int64 if parameter.annotation in ("Table", Table) else np.float64
+            if isinstance(value, np.ndarray) and not (value.dtype == wanted and value.flags.c_contiguous):
+                raise TypeError(f"{self._function.__name__}: an array is not contiguous {wanted.__name__}")
+        return Bound(self._function, self._code, arguments)
 
 
 class Bound:
     """A function with its arguments, which `run` keeps alive. `run()` is true where the result is not zero."""
 
-    def __init__(self, function: Callable[..., int], entry: Any, arguments: tuple[int | Array, ...]) -> None:
+    def __init__(self, function: Callable[..., int], code: LoadedLoops | None, arguments: tuple[Argument, ...]) -> None:
         self._plan = np.zeros(len(arguments) + 1, dtype=np.int64)  # what the machine code reads, and its result
         self._flat = [value.reshape(-1) if isinstance(value, np.ndarray) else value for value in arguments]
-        self._function = function
+        self._function, self._code = function, code
         self.run: Callable[[], bool] = self._run_python
-        if entry is not None:
-            self._plan[:-1] = [v.ctypes.data if isinstance(v, np.ndarray) else v for v in arguments]
-            call = functools.partial(entry, self._plan)
+        if code is not None:
+            self._plan[:-1] = list(map(_number, arguments))
+            call = functools.partial(code.entry, self._plan)
             vars(call)["keeps"] = arguments  # alive, also where only `run` is kept
             self.run = call
+
+    def set(self, position: int, value: int) -> None:
+        """Another whole number, for the argument there."""
+        self._flat[position] = self._plan[position] = value
+
+    def run_aside(self) -> int:
+        """The result; other Python threads run meanwhile."""
+        if self._code is None:
+            self._run_python()
+            return self.result
+        return int(self._code.plain(self._plan.ctypes.data))
 
     @property
     def result(self) -> int:
@@ -82,13 +108,22 @@ class Bound:
         return bool(self._plan[-1])
 
 
+def _number(argument: Argument) -> int:
+    """What stands for it in a plan: itself, or its address."""
+    if isinstance(argument, np.ndarray):
+        return argument.ctypes.data
+    if callable(argument):
+        return ctypes.cast(argument, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+    return argument
+
+
 @functools.cache
 def _warn(problem: str) -> None:
     """Once per process."""
     _log.warning("no machine code for loops, Python runs them: %s", problem)
 
 
-def _load(functions: tuple[Callable[..., int], ...]) -> Any:
+def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
     from rbd_dynamics.compiler import native
 
     source = "\n".join(emit_loops(functions))
@@ -105,4 +140,4 @@ def _load(functions: tuple[Callable[..., int], ...]) -> Any:
             about_to_compile(name)
             code = native.compile_text(source)
             cache.store(f"{name}.o", key, code)
-        return native.LoadedLoops(code).entry
+        return native.LoadedLoops(code)

@@ -18,8 +18,10 @@ from rbd_dynamics.compiler.loops_entry import emit_entry
 
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-_TYPES = {"int": "i64", "float": "double", "Array": "array"}
-_IR = {"i64": "i64", "double": "double", "array": "i64", "i1": "i1"}  # arrays are passed as addresses
+_TYPES = {"int": "i64", "float": "double", "Array": "array", "Table": "table", "Kernel": "kernel"}
+#: arrays and kernels are passed as addresses
+_IR = {"i64": "i64", "double": "double", "array": "i64", "table": "i64", "kernel": "i64", "i1": "i1"}
+_ELEMENTS = {"array": "double", "table": "i64"}
 
 Value = tuple[str, str]  # type, name
 
@@ -171,7 +173,12 @@ class _Emitter:
         if isinstance(target, ast.Name):
             self.store(target.id, value, target)
         elif isinstance(target, ast.Subscript):
-            self.lines.append(f"  store double {self.as_double(value)[1]}, ptr {self.element(target)}")
+            kind, place = self.element(target)
+            if kind == "double":
+                value = self.as_double(value)
+            if value[0] != kind:
+                raise self.error(target, "elements are whole numbers")
+            self.lines.append(f"  store {kind} {value[1]}, ptr {place}")
         else:
             raise self.error(target, "not understood")
 
@@ -194,11 +201,13 @@ class _Emitter:
     def as_double(self, value: Value) -> Value:
         return value if value[0] == "double" else ("double", self.let(f"sitofp i64 {value[1]} to double"))
 
-    def element(self, node: ast.Subscript) -> str:
+    def element(self, node: ast.Subscript) -> Value:
+        """The type of an element of an array, and where it is."""
         (kind, base), index = self.value(node.value), self.value(node.slice)
-        if kind != "array" or index[0] != "i64":
+        if kind not in _ELEMENTS or index[0] != "i64":
             raise self.error(node, "not an element of an array")
-        return self.let(f"getelementptr double, ptr {self.let(f'inttoptr i64 {base} to ptr')}, i64 {index[1]}")
+        of = _ELEMENTS[kind]
+        return of, self.let(f"getelementptr {of}, ptr {self.let(f'inttoptr i64 {base} to ptr')}, i64 {index[1]}")
 
     def value(self, node: ast.expr) -> Value:
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
@@ -206,7 +215,8 @@ class _Emitter:
         if isinstance(node, ast.Name):
             return self.load(node.id, node)
         if isinstance(node, ast.Subscript):
-            return "double", self.let(f"load double, ptr {self.element(node)}")
+            kind, place = self.element(node)
+            return kind, self.let(f"load {kind}, ptr {place}")
         if isinstance(node, ast.BinOp):
             return self.arithmetic(node.op, self.value(node.left), self.value(node.right), node)
         if isinstance(node, ast.UnaryOp):
@@ -224,6 +234,8 @@ class _Emitter:
             for part in found[1:]:
                 total = self.let(f"{name} i1 {total}, {part}")
             return "i1", total
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run_kernel":
+            return self.kernel(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self.call(node.func.id, [self.value(argument) for argument in node.args], node)
         raise self.error(node, "not understood")
@@ -243,6 +255,19 @@ class _Emitter:
             return "i1", self.let(f"icmp {signed} i64 {a[1]}, {b[1]}")
         a, b = self.as_double(a), self.as_double(b)
         return "i1", self.let(f"fcmp {'une' if name == 'ne' else f'o{name}'} double {a[1]}, {b[1]}")
+
+    def kernel(self, node: ast.Call) -> Value:
+        """A call of a kernel's code for batches, whose places stand in a table."""
+        (kernel, samples, places), number = map(self.value, node.args[:3]), self.value(node.args[3])[1]
+        if (kernel[0], samples[0], places[0]) != ("kernel", "i64", "table") or not number.isdecimal():
+            raise self.error(node, "not (kernel, samples, places, a constant)")
+        table, function = (self.let(f"inttoptr i64 {each[1]} to ptr") for each in (places, kernel))
+        given = [f"i64 {samples[1]}"]
+        for k in range(2 * int(number)):
+            place = self.let(f"getelementptr i64, ptr {table}, i64 {k}")
+            given.append(f"i64 {self.let(f'load i64, ptr {place}')}")
+        status = self.let(f"call i32 {function}({', '.join(given)})")
+        return "i64", self.let(f"sext i32 {status} to i64")
 
     def call(self, name: str, arguments: list[Value], node: ast.AST) -> Value:
         if name in self.functions:

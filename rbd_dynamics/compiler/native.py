@@ -99,6 +99,9 @@ class LoadedLoops(LoadedCode):
         super().__init__(object_file)
         self._put({"py_true": id(True), "py_false": id(False), "incref": _address("Py_IncRef")})
         self.entry = self._built_in("entry", _METH_O)
+        #: the same of the plan's address, while other Python threads run
+        self.plain = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._image.address("plain"))
+        vars(self.plain)["keeps"] = self._image
 
 
 def _address(name: str) -> int | None:
@@ -137,17 +140,17 @@ class _KernelCode(LoadedCode):
 
 
 class BoundKernel:
-    """`NativeKernel.many` of certain arrays. places: of each its address, and how far apart samples are."""
+    """`NativeKernel.many` of certain arrays.
+
+    many: the function. places: what it takes behind the number of samples, of each array, inputs before outputs, its
+    address, and how far apart samples are.
+    """
 
     def __init__(self, many: Callable[..., int], places: list[int]) -> None:
-        self._many, self._places = many, places
+        self.many, self.places = many, places
 
     def __call__(self, samples: int) -> int:
-        return int(self._many(samples, *self._places))
-
-    def move(self, argument: int, address: int) -> None:
-        """Another array in the place of one, inputs counted before outputs, with samples as far apart."""
-        self._places[2 * argument] = address
+        return int(self.many(samples, *self.places))
 
 
 class NativeKernel:

@@ -81,8 +81,8 @@ class Client:
     def record(self, topic: str, ros_type: Any) -> None:
         """Keep every message of a topic from now on, as it came over the wire.
 
-        What is missing shows by the stamps. (An event callback for lost messages may stop this process for ever: Fast DDS
-        reports one with a lock that whoever takes the event waits for, and the other way round.)
+        What is missing shows by the stamps. (An event callback for lost messages may stop this process for ever: Fast
+        DDS reports one with a lock that whoever takes the event waits for, and the other way round.)
         """
         self.recording.add_topic(topic, ros_type)
         self._node.create_subscription(

@@ -31,7 +31,7 @@ from rbd_dynamics.nodes.hybrid_engine import (
     task_of,
 )
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
-from rbd_dynamics.nodes.messages import LATEST, nanoseconds
+from rbd_dynamics.nodes.messages import LATEST, RECORDED, nanoseconds
 from rbd_dynamics.nodes.task_state import fill_task_state
 from rbd_dynamics.nodes.tool_messages import arrow
 from rbd_dynamics.nodes.tool_node import ToolNode
@@ -94,7 +94,7 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         except ImportError:  # the node works without it
             self.get_logger().warning("rbd_dynamics_interfaces is not built: no topic task_state")
         else:
-            self._task_state = self.publish_on(TaskState, "~/task_state")
+            self._task_state = self.publish_on(TaskState, "~/task_state", RECORDED)
 
     def activated(self) -> None:
         super().activated()

@@ -7,9 +7,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from helpers.arms import ARM
 from numpy.typing import NDArray
 
-from rbd_dynamics.compiler.loops import Loops
+from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.compiler.loops import Kernel, Loops, Table, run_kernel
 from rbd_dynamics.compiler.loops_ir import emit_loops
 
 Array = NDArray[np.float64]
@@ -64,6 +66,42 @@ def test_machine_code_does_what_python_does(values):
     assert compiled[0] is (compiled[1] != 0)
 
 
+def counted(count: int, kernel: Kernel, places: Table, found: Table) -> int:
+    """A kernel runs on samples 0 to count, then on half of them again; whole numbers."""
+    found[0] = run_kernel(kernel, count, places, 3)
+    places[4] = found[1]
+    found[1] = 3 * found[0] - count
+    return run_kernel(kernel, 2, places, 3)
+
+
+@pytest.mark.parametrize("machine_code", [True, False])
+def test_kernels_run_on_the_arrays_of_a_table(machine_code):
+    robot = Robot(load_urdf(ARM))
+    rng = np.random.default_rng(3)
+    q = rng.normal(size=(5, 3))
+    kernel, first, other = robot.evaluation("gravity").kernel, np.zeros((5, 3)), np.zeros((5, 3))
+    inputs = (q, np.array(robot.inertia_input))
+    bound = kernel.bound(inputs, (first,))
+    places, found = np.array(bound.places), np.zeros(2, dtype=np.int64)
+    call = Loops(counted, machine_code=machine_code).bind(4, bound.many, places, found)
+    call.set(0, 5)
+
+    def begin():
+        first[:], other[:] = 0.0, 0.0
+        places[:], found[:] = bound.places, (7, other.ctypes.data)
+
+    for run in (call.run, call.run_aside):
+        begin()
+        assert not run() and found.tolist() == [0, -5] and call.result == 0
+        np.testing.assert_array_equal(first, robot.gravity(q))
+        np.testing.assert_array_equal(other[:2], robot.gravity(q[:2]))
+        assert not other[2:].any()
+    q[0] = np.nan
+    for run in (call.run, call.run_aside):
+        begin()
+        assert run() and call.result != 0  # refused
+
+
 def test_it_reads_and_writes_the_arrays_at_each_call():
     values, found = np.array([1.0, 2.0]), np.zeros(3)
     bound = Loops(clipped, everything, machine_code=True).bind(2, values, found)
@@ -87,6 +125,8 @@ def test_arrays_of_another_kind_are_refused():
         loops.bind(2, np.zeros((2, 2)).T[0], np.zeros(3))
     with pytest.raises(TypeError, match="not contiguous float64"):
         loops.bind(2, np.zeros(2, dtype=int), np.zeros(3))
+    with pytest.raises(TypeError, match="not contiguous int64"):
+        Loops(counted, machine_code=True).bind(2, len, np.zeros(3), np.zeros(2, dtype=int))
 
 
 def unknown_name(count: int) -> int:
@@ -109,9 +149,25 @@ def a_power(count: int) -> int:
     return 0
 
 
+def a_fraction(places: Table) -> int:
+    places[0] = 0.5
+    return 0
+
+
+def a_number_that_varies(kernel: Kernel, places: Table, number: int) -> int:
+    return run_kernel(kernel, 1, places, number)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(unknown_name, "nowhere is unknown"), (two_types, "two types"), (no_range, "not a range"), (a_power, "operation")],
+    [
+        (a_fraction, "whole numbers"),
+        (a_number_that_varies, "a constant"),
+        (unknown_name, "nowhere is unknown"),
+        (two_types, "two types"),
+        (no_range, "not a range"),
+        (a_power, "operation"),
+    ],
 )
 def test_what_is_no_such_function_is_refused(function, message):
     with pytest.raises(SyntaxError, match=f"{function.__name__}: .*{message}"):

@@ -12,10 +12,18 @@ from helpers.arms import ARM, FLOATING_ARM
 from helpers.built import robot_of
 
 import rbd_dynamics as rbd
+from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.urdf import load_urdf
-from rbd_dynamics.simulation import BatchSimulation, Simulation, SimulationDiverged, SimulationOptions
+from rbd_dynamics.simulation import (
+    BatchSimulation,
+    Simulation,
+    SimulationDiverged,
+    SimulationOptions,
+    march,
+    rollout_block,
+)
 
 STEPS, EVERY = 60, 20
 
@@ -222,3 +230,22 @@ def test_no_samples_and_no_steps():
     assert none.q.shape == (0, 11, 3)
     still = batch.run(np.zeros(3), np.ones(3), np.zeros(3), 0)
     np.testing.assert_array_equal(still.v, np.ones((1, 1, 3)))
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("kind", ["lasting", "of each step", "law"])
+def test_python_does_the_same_where_loops_have_no_machine_code(monkeypatch, every, kind):
+    """As with an llvmlite that is too old for them."""
+    model = load_urdf(ARM)
+    rng = np.random.default_rng(4)
+    q, v = rng.uniform(-2.0, 2.0, (4, model.nv)), 3.0 * rng.normal(size=(4, model.nv))
+    steps = 30
+    efforts = {"lasting": rng.normal(size=model.nv), "of each step": rng.normal(size=(4, steps, model.nv)),
+               "law": lambda time, q, v: -q - v}[kind]  # fmt: skip
+    batch = BatchSimulation(model)
+    found = batch.run(q, v, efforts, steps, every=every)
+    plain = Loops(march.copied, march.limited, march.march, machine_code=False)
+    monkeypatch.setattr(rollout_block, "_loops", lambda: plain)
+    again = batch.run(q, v, efforts, steps, every=every)
+    np.testing.assert_array_equal(again.q, found.q)
+    np.testing.assert_array_equal(again.v, found.v)
