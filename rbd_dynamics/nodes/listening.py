@@ -19,7 +19,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 Spin = Callable[[float], None]
-DISCOVERY = (1.0, 5.0)  # s without anything new, after which all is taken to be found; s at most
+DISCOVERY = (1.5, 6.0)  # s without anything new, after which all is taken to be found; s at most
 FIRST, OTHERS = 5.0, 1.5  # s for a first report, and for those of other nodes after it: each speaks once in one
 LEVELS = {DiagnosticStatus.OK: "ok", DiagnosticStatus.WARN: "warning", DiagnosticStatus.ERROR: "error"}
 STALE = "stale"  # any other level

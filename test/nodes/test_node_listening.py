@@ -88,10 +88,17 @@ def test_how_many_come_in_a_second(fed):
 
 
 def test_topics_are_listed_with_who_is_there(fed):
-    code, out, _ = called("echo", "--json")
-    found = {each["name"]: each for each in json.loads(out)}
-    assert code == 0 and found["/joint_states"]["kind"] == "sensor_msgs/msg/JointState"
-    assert found["/joint_states"]["publishers"] == 1 and found["/joint_states"]["subscriptions"] >= 1
+    found = {}
+
+    def both_are_there():
+        """On a busy machine who is there is found little by little."""
+        code, out, _ = called("echo", "--json")
+        found.update({each["name"]: each for each in json.loads(out)})
+        states = found.get("/joint_states", {})
+        return code == 0 and states.get("publishers") == 1 and states.get("subscriptions", 0) >= 1
+
+    wait_until(both_are_there, "joint_states with both ends")
+    assert found["/joint_states"]["kind"] == "sensor_msgs/msg/JointState"
     code, out, _ = called("echo")
     assert code == 0 and "/joint_states" in out and "sensor_msgs/msg/JointState" in out
 
