@@ -294,7 +294,7 @@ def pip_progress(total: int) -> Show:
     return show
 
 
-def installed(names: set[str]) -> int:
+def count_installed(names: set[str]) -> int:
     """How many of these packages are in the virtual environment."""
     found = (path.name.split("-")[0] for path in VENV.glob("lib/python*/site-packages/*.dist-info"))
     return sum(re.sub(r"[-_.]+", "-", name).lower() in names for name in found)
@@ -307,7 +307,7 @@ def pip(*arguments: str, names: Iterable[str] = ()) -> None:
     wanted = set(names)
 
     def waiting() -> str:
-        return f"{installed(wanted)} of {len(wanted)} installed" if wanted else "..."
+        return f"{count_installed(wanted)} of {len(wanted)} installed" if wanted else "..."
 
     run(
         [str(VENV_PYTHON), "-m", "pip", "install", *options, *arguments],
@@ -494,8 +494,11 @@ def main(*, tests: bool) -> None:
         names = ("optional", "test", "compare")
         tests_key = digest(packages_key, digest_files(ROOT / "requirements" / f"{name}.txt" for name in names))
     # An installation that was interrupted or is of another lock file starts again from an empty environment.
-    whole = all(is_done(name, packages_key) for name in (["ros"] if distro is None else []) + ["packages"])
-    if VENV.exists() and not whole:
+
+    def complete() -> bool:
+        return all(is_done(name, packages_key) for name in (["ros"] if distro is None else []) + ["packages"])
+
+    if VENV.exists() and not complete():
         (STAMPS / "venv").unlink(missing_ok=True)
     key = digest(mode, ROOT, about)
     step("venv", key, "virtual environment in .venv", lambda: make_venv(python, distro is not None))
@@ -511,7 +514,7 @@ def main(*, tests: bool) -> None:
     if distro is not None:
         packages("packages that are not ROS", lambda: install_beside_ros(ros_lock))
         interfaces()
-    elif whole:
+    elif complete():
         interfaces()
     else:
         install_builder(ros_lock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -52,7 +53,7 @@ def test_pip_tells_every_20th_package_and_what_is_installed(setup, tmp_path, mon
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     for name in ("a-1.dist-info", "b_c-2.dist-info", "other-3.dist-info", "b"):
         (packages / name).mkdir(parents=True)
-    assert setup.installed({"a", "b-c", "d"}) == 2
+    assert setup.count_installed({"a", "b-c", "d"}) == 2
 
 
 def test_what_is_done_beside_has_its_name_before_its_lines_and_its_error_is_raised(setup, capsys):
@@ -70,6 +71,46 @@ def test_what_is_done_beside_has_its_name_before_its_lines_and_its_error_is_rais
     with pytest.raises(setup.SetupError, match="no space left"):
         setup.beside("packages", aside, work)
     assert sorted(capsys.readouterr().out.splitlines()) == ["   all", "   packages: half"]
+
+
+def test_what_is_done_is_what_has_changed_since(setup, tmp_path, monkeypatch):
+    done = []
+
+    def make_venv(python, with_system):
+        shutil.rmtree(setup.VENV, ignore_errors=True)
+        setup.VENV.mkdir()
+        done.append("venv")
+
+    (tmp_path / "requirements").mkdir()
+    for name in ("-ros", "", "-tests"):
+        (tmp_path / "requirements" / f"lock-jazzy{name}.txt").write_text(f"package{name}==1\n")
+    python = "of this machine"
+    for name, answer in {
+        "VENV": tmp_path / ".venv", "STAMPS": tmp_path / ".venv" / "stamps", "make_venv": make_venv,
+        "sourced_distro": lambda: None, "choose_python": lambda distro: sys.executable, "stand_ins": list,
+        "check_machine": lambda distro, python: None, "ask": lambda python_, code: python,
+        "interface_inputs": list, "package_inputs": lambda: "", "keep_compiled": lambda: None,
+        "install_builder": lambda lock: None, "install_ros": lambda lock: done.append("ros"),
+        "install_locked": lambda lock: done.append("tests" if "tests" in lock.name else "packages"),
+        "build_interfaces": lambda distro: done.append("interfaces"),
+        "build_package": lambda distro: done.append("package"),
+    }.items():  # fmt: skip
+        monkeypatch.setattr(setup, name, answer)
+
+    def again(tests=False):
+        done.clear()
+        setup.main(tests=tests)
+        return sorted(done)
+
+    everything = ["interfaces", "package", "packages", "ros", "venv"]
+    assert again() == everything and again() == []
+    assert again(tests=True) == ["tests"] and again(tests=True) == []
+    python = "another"
+    assert again(tests=True) == sorted([*everything, "tests"])
+    (tmp_path / "requirements" / "lock-jazzy.txt").write_text("package==2\n")
+    assert again() == everything
+    (setup.STAMPS / "packages").unlink()  # it was interrupted
+    assert again() == everything and again() == []
 
 
 def test_what_python_compiles_is_kept_where_nothing_may_lie_beside_sources(setup, monkeypatch):

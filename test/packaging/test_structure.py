@@ -52,6 +52,7 @@ ONLY = {
     "scene": {"spatial", "model"},
     "compiler": {"spatial"},
     "joint_states": set(),
+    "joints": {"model"},
     "on_demand": set(),
     "early_signals": set(),
     "extras": set(),
