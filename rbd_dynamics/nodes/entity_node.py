@@ -128,11 +128,13 @@ class EntityNode(LifecycleNode, Generic[P]):
         self._entities.clear()
 
     def report_refused(self, status: Status) -> None:
-        """For the diagnostics: what was refused since the last report."""
+        """For the diagnostics: what was refused since the last report, and what was the last."""
         found = self._refused.take()
         for reason, count in found:
             status.warn(f"{reason} ({count} times)")
         status.values["refused inputs"] = sum(count for _, count in found)
+        if self._refused.last:
+            status.values["last refusal"] = self._refused.last
 
     # --- what the executor does not take ----------------------------------------------------------
 

@@ -14,7 +14,8 @@ from rbd_dynamics.nodes.diagnostics import Status
 
 Array = NDArray[np.float64]
 #: keys of the diagnostics
-TAKEN, REFUSED, REFUSAL, LATEST = "trajectories taken", "trajectories refused", "last refusal", "last trajectory"
+TAKEN, REFUSED, LATEST = "trajectories taken", "trajectories refused", "last trajectory"
+REFUSAL = "last refusal of a trajectory"
 #: how the latest one begins, by how it is doing
 UNDER_WAY, AT_ITS_END, EARLY = "under way", "at its end", "ended before its end"
 

@@ -43,9 +43,9 @@ TF is neither read nor needed: the description and the joint states determine wh
 
 ## See what they do
 
-`rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, rates, what it refuses. Nodes
-that follow trajectories count those that they took and refused there, with the reason of the last refusal, and say how
-the last motion ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
+`rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, rates, what it refuses now, and
+what it refused last. Nodes that follow trajectories count there those that they took and refused, and say how the last
+one ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
 topic prints its messages or, with `--rate`, how many come.
 
 `rbd_dynamics layouts robot.urdf --nodes feedforward,monitor,guard -o layouts` writes what PlotJuggler, Foxglove and

@@ -27,12 +27,14 @@ class Refusals:
         self._say, self._clock = say, clock
         self._found: dict[str, tuple[str, int]] = {}  # by kind: the last reason, how often
         self._said: dict[str, float] = {}  # by kind, s
+        self._last = (0.0, "")  # s, reason; however long ago
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
     def add(self, reason: str) -> None:
         now, kind = self._clock(), kind_of(reason)
+        self._last = now, reason
         if kind not in self._found and len(self._found) >= MOST_KINDS:
             kind, reason = OTHERS, OTHERS
         self._found[kind] = reason, self._found.get(kind, (reason, 0))[1] + 1
@@ -40,6 +42,12 @@ class Refusals:
             self._said = {each: when for each, when in self._said.items() if now - when < PERIOD}
             self._said[kind] = now
             self._say(reason)
+
+    @property
+    def last(self) -> str:
+        """The last reason and how long ago it was, "" where there was none."""
+        when, reason = self._last
+        return f"{self._clock() - when:.0f} s ago: {reason}" if reason else ""
 
     def take(self) -> list[tuple[str, int]]:
         """(the last reason of a kind, how often it was refused)."""

@@ -91,7 +91,9 @@ def test_a_refusal_is_told_with_its_reason_and_an_exit_code(talk, tmp_path):
     begun = len(talk.reports)
     wait_until(lambda: len(talk.reports) > begun + 2, "later reports")
     values = {each.key: each.value for each in talk.reports[-1].status[0].values}
-    assert "'knee'" in values["last refusal"] and values["trajectories refused"] == "1"
+    assert "'knee'" in values["last refusal of a trajectory"] and values["trajectories refused"] == "1"
+    ago, reason = values["last refusal"].split(" s ago: ")
+    assert int(ago) >= 2 and reason.startswith("trajectory refused: ") and "'knee'" in reason
 
 
 def test_a_motion_that_another_ends_has_ended_early(talk, tmp_path):

@@ -38,6 +38,16 @@ def test_each_second_one_line_of_a_kind(log):
     assert log.refusals
 
 
+def test_the_last_is_told_with_its_age_however_long_ago(log):
+    assert log.refusals.last == ""
+    log.refusals.add("joint state has 3 efforts")
+    log.now = 61.4
+    log.refusals.take()
+    assert log.refusals.last == "61 s ago: joint state has 3 efforts"
+    log.refusals.add("trajectory refused: it is over")
+    assert log.refusals.last == "0 s ago: trajectory refused: it is over"
+
+
 def test_kinds_are_bounded(log):
     """Texts of others may be anything."""
     for k in range(1000):
