@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,21 @@ def run_echo(options: argparse.Namespace) -> int:
 
 def _print_message(message: Any, *, json_wanted: bool) -> None:
     if json_wanted:
-        print(json.dumps(message), flush=True)
+        print(json.dumps(_without_nan(message), allow_nan=False), flush=True)
         return
     import yaml
 
     text = yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True)
     print(f"{text}---", flush=True)
+
+
+def _without_nan(message: Any) -> Any:
+    """JSON has no number that is none, nor infinite ones: null."""
+    if isinstance(message, dict):
+        return {name: _without_nan(each) for name, each in message.items()}
+    if isinstance(message, list):
+        return [_without_nan(each) for each in message]
+    return None if isinstance(message, float) and not math.isfinite(message) else message
 
 
 def _print_rate(coming: Any, count: int | None) -> int:

@@ -60,8 +60,9 @@ class MotionRecord:
         if self._latest.startswith(UNDER_WAY):
             self._end(f"{EARLY}: {why}")
 
-    def report(self, status: Status, motion: DesiredMotion) -> None:
-        if not motion.moving and self._followed is None:
+    def report(self, status: Status, motion: DesiredMotion | None) -> None:
+        """motion: None without a robot."""
+        if motion is None or (not motion.moving and self._followed is None):
             self.lose("another motion has taken its place before it began")
         status.values[TAKEN], status.values[REFUSED] = self._taken, self._refused
         if self._refusal:

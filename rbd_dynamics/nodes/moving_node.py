@@ -97,9 +97,9 @@ class MovingNode(WatchedNode[P, T]):
 
     def report(self, status: Status) -> None:
         super().report(status)
+        self._record.report(status, self.engine.motion if self.engine is not None else None)
         if self.engine is None:
             return
-        self._record.report(status, self.engine.motion)
         if self.engine.motion.problem:
             status.error(self.engine.motion.problem)
         if self._motions.planning:

@@ -23,6 +23,7 @@ from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory
 LOOK_PERIOD = 0.02  # s
 HEARD = 2.5  # s in which a node that publishes diagnostics has done so
 QUIET = 10.0  # s without a word of a node that spoke before
+NEW = "the node has begun anew"
 
 
 class NotFollowed(RuntimeError):
@@ -107,14 +108,14 @@ class Words:
         while True:
             now = self._next()
             if now[REFUSED] != before[REFUSED]:
-                raise NotFollowed(f"refused: {now[REFUSAL]}")
+                raise NotFollowed(f"refused: {now.get(REFUSAL, NEW)}")
             if now[TAKEN] != before[TAKEN]:
-                return now[LATEST]
+                return now.get(LATEST, NEW)
 
     def ended(self, latest: str) -> str:
         """Wait for the end. Raises NotFollowed where it comes early."""
         while latest.startswith(UNDER_WAY):
-            latest = self._next()[LATEST]
+            latest = self._next().get(LATEST, NEW)
         if not latest.startswith(AT_ITS_END):
             raise NotFollowed(latest)
         return latest

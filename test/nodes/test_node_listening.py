@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ import yaml
 from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.torque_talk import Talk
+
+from rbd_dynamics.cli.listening import _without_nan
 
 pytestmark = needs_ros
 
@@ -116,6 +119,13 @@ def test_a_kind_of_message_that_is_not_installed_is_told():
         message_class("no_msgs/msg/Nothing")
     with pytest.raises(ValueError, match="messages of type std_msgs/msg/Nothing are not known here"):
         message_class("std_msgs/msg/Nothing")
+
+
+def test_json_has_null_for_what_is_no_number():
+    assert _without_nan({"a": [1.0, math.nan, {"b": -math.inf}], "c": "nan"}) == {
+        "a": [1.0, None, {"b": None}],
+        "c": "nan",
+    }
 
 
 def test_all_kinds_of_fields_become_plain_ones():

@@ -96,6 +96,16 @@ def test_a_refusal_is_told_with_its_reason_and_an_exit_code(talk, tmp_path):
     assert int(ago) >= 2 and reason.startswith("trajectory refused: ") and "'knee'" in reason
 
 
+def test_a_node_without_a_robot_refuses(ros, tmp_path):
+    (path := tmp_path / "motion.yaml").write_text(one_point(600))
+    with ros.start("feedforward", {}, name="robotless"):
+        output, errors = (played := begin(path, "--topic", "robotless/joint_trajectory")).communicate(timeout=PATIENCE)
+    assert played.returncode == 1 and output == ""
+    assert errors.startswith(
+        "rbd_dynamics: robotless/joint_trajectory: refused: the node is not active or has no robot"
+    )
+
+
 def test_a_motion_that_another_ends_has_ended_early(talk, tmp_path):
     (path := tmp_path / "motion.yaml").write_text(one_point(601))
     talk.ask(np.zeros(3), np.zeros(3))
