@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
-from rbd_dynamics.model.joints import Revolute
+from rbd_dynamics.joints import Revolute
 
 Array = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ import numpy as np
 from picture import new_figure, output_path, save
 
 from rbd_dynamics import ModelBuilder
+from rbd_dynamics.joints import Revolute
 from rbd_dynamics.model import Limits, Model
-from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay import excitation, rehearsal
 
 WANTED = 1.2  # times the error with the truth

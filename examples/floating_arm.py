@@ -21,7 +21,7 @@ from scipy.interpolate import CubicSpline
 
 import rbd_dynamics as rbd
 from rbd_dynamics.closed_forms import hamel_equations
-from rbd_dynamics.model.joints import Floating, Revolute
+from rbd_dynamics.joints import Floating, Revolute
 from rbd_dynamics.spatial import rotation_from_quaternion
 
 Array = NDArray[np.float64]

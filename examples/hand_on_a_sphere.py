@@ -19,7 +19,7 @@ import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet, RollingBall, Sphere, SurfaceConstraint
 from rbd_dynamics.constraints.montana import ContactSphere, contact_pose, contact_rates
-from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.joints import Floating
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, DistanceConstraint
-from rbd_dynamics.model.joints import Prismatic
+from rbd_dynamics.joints import Prismatic
 
 Array = NDArray[np.float64]
 

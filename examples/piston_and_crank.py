@@ -15,7 +15,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
-from rbd_dynamics.model.joints import Prismatic, Revolute
+from rbd_dynamics.joints import Prismatic, Revolute
 
 Array = NDArray[np.float64]
 

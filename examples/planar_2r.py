@@ -23,7 +23,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics.closed_forms import christoffel_symbols
-from rbd_dynamics.model.joints import Revolute
+from rbd_dynamics.joints import Revolute
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.model.joints import Floating, Spherical
+from rbd_dynamics.joints import Floating, Spherical
 
 Array = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet, PfaffianRows, RollingDisk
-from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
+from rbd_dynamics.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.spatial.scalar import cos, sin
 
 Array = NDArray[np.float64]

@@ -24,7 +24,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics.analysis.operational_space import effective_inertia, effective_mass
-from rbd_dynamics.model.joints import Prismatic, Revolute
+from rbd_dynamics.joints import Prismatic, Revolute
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
-from rbd_dynamics.model.joints import Revolute, Spherical
+from rbd_dynamics.joints import Revolute, Spherical
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from roll_out import roll_out
 
 import rbd_dynamics as rbd
 from rbd_dynamics import screws, spatial
-from rbd_dynamics.model.joints import Spherical
+from rbd_dynamics.joints import Spherical
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY

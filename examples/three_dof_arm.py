@@ -23,7 +23,7 @@ from picture import new_figure, output_path, save
 
 import rbd_dynamics as rbd
 from rbd_dynamics.closed_forms import christoffel_symbols
-from rbd_dynamics.model.joints import Revolute
+from rbd_dynamics.joints import Revolute
 
 Array = NDArray[np.float64]
 
