@@ -86,8 +86,11 @@ def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[An
     end = time.monotonic() + patience
     while not (publishers := node.get_publishers_info_by_topic(name)):
         if time.monotonic() > end:
-            others = [each.name for each in topics(node, spin) if each.publishers]
-            raise ValueError(f"nobody publishes {name}; published are {', '.join(others)}")
+            others = ", ".join(each.name for each in topics(node, spin) if each.publishers)
+            raise ValueError(
+                f"nobody publishes {name}"
+                + (f"; published are {others}" if others else ", nor anything else in this ROS_DOMAIN_ID")
+            )
         spin(0.05)
     came: list[Any] = []
     profiles = [info.qos_profile for info in publishers]

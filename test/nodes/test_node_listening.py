@@ -148,11 +148,19 @@ import os, sys
 from rbd_dynamics.cli import main
 from rbd_dynamics.demo.ros_domain import own_domain
 os.environ["ROS_DOMAIN_ID"] = str(own_domain())
-sys.exit(main(["status"]))
+sys.exit(main(sys.argv[1:]))
 """
 
 
 def test_where_nobody_speaks_status_says_so():
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=3.0 * PATIENCE)
+    command = [sys.executable, "-c", ALONE, "status"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3.0 * PATIENCE)
     assert done.returncode == 1 and done.stderr == ""
     assert done.stdout.startswith("no node says anything in /diagnostics")
+
+
+def test_where_nobody_publishes_echo_says_so():
+    command = [sys.executable, "-c", ALONE, "echo", "/effort", "--patience", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3.0 * PATIENCE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "rbd_dynamics: nobody publishes /effort, nor anything else in this ROS_DOMAIN_ID\n"
