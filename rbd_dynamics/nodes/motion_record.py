@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 #: keys of the diagnostics
 TAKEN, REFUSED, LATEST = "trajectories taken", "trajectories refused", "last trajectory"
 REFUSAL = "last refusal of a trajectory"
+MOTION, PLANNED = "desired motion", "a trajectory is being planned"
 #: how the latest one begins, by how it is doing
 UNDER_WAY, AT_ITS_END, EARLY = "under way", "at its end", "ended before its end"
 

@@ -23,7 +23,7 @@ from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.motion_input import MotionInput, Scene, most_bytes
-from rbd_dynamics.nodes.motion_record import MotionRecord
+from rbd_dynamics.nodes.motion_record import MOTION, PLANNED, MotionRecord
 from rbd_dynamics.nodes.watched_node import WatchedNode
 
 P = TypeVar("P", bound=TorqueParameters)
@@ -103,7 +103,7 @@ class MovingNode(WatchedNode[P, T]):
         if self.engine.motion.problem:
             status.error(self.engine.motion.problem)
         if self._motions.planning:
-            status.values["desired motion"] = "a trajectory is being planned"
+            status.values[MOTION] = PLANNED
 
     # --- motions ----------------------------------------------------------------------------------
 

@@ -17,12 +17,13 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics.control.trajectory import Waypoints
 from rbd_dynamics.nodes.listening import Spin, visitor
 from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.motion_record import AT_ITS_END, LATEST, REFUSAL, REFUSED, TAKEN, UNDER_WAY
+from rbd_dynamics.nodes.motion_record import AT_ITS_END, LATEST, MOTION, PLANNED, REFUSAL, REFUSED, TAKEN, UNDER_WAY
 from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory
 
 LOOK_PERIOD = 0.02  # s
 HEARD = 2.5  # s in which a node that publishes diagnostics has done so
 QUIET = 10.0  # s without a word of a node that spoke before
+IDLE = 3  # reports of a node that plans nothing, and has neither taken nor refused what came
 NEW = "the node has begun anew"
 
 
@@ -81,7 +82,7 @@ def play(
             return Played(waypoints, topic, "")
         say("waiting for the node to take it")
         latest = words.taken(before)
-        if wait:
+        if wait and latest:
             say(f"waiting for its end, {waypoints.times[-1]:g} s")
             latest = words.ended(latest)
     return Played(waypoints, topic, latest)
@@ -104,13 +105,16 @@ class Words:
         return next(iter(self._latest.values()), None)
 
     def taken(self, before: dict[str, str]) -> str:
-        """Wait until the trajectory is taken. Raises NotFollowed."""
-        while True:
+        """Wait until the trajectory is taken; "" where it is not counted, as a set-point. Raises NotFollowed."""
+        idle = 0
+        while idle < IDLE:
             now = self._next()
+            idle += now.get(MOTION) != PLANNED
             if now[REFUSED] != before[REFUSED]:
                 raise NotFollowed(f"refused: {now.get(REFUSAL, NEW)}")
             if now[TAKEN] != before[TAKEN]:
                 return now.get(LATEST, NEW)
+        return ""
 
     def ended(self, latest: str) -> str:
         """Wait for the end. Raises NotFollowed where it comes early."""

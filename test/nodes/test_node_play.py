@@ -96,6 +96,16 @@ def test_a_refusal_is_told_with_its_reason_and_an_exit_code(talk, tmp_path):
     assert int(ago) >= 2 and reason.startswith("trajectory refused: ") and "'knee'" in reason
 
 
+def test_a_set_point_is_not_waited_for(talk, tmp_path):
+    """A single point that is due at once: it is no trajectory, and nobody counts it."""
+    (path := tmp_path / "motion.yaml").write_text(one_point(0).replace("0.1", "0.001"))
+    talk.ask(np.zeros(3), np.zeros(3))
+    played = begin(path, "--topic", talk.topic)
+    output, errors, _ = until_it_ends(played, talk)
+    assert played.returncode == 0, errors
+    assert output.endswith("whether it is followed is said by the node's log and in /diagnostics\n")
+
+
 def test_a_node_without_a_robot_refuses(ros, tmp_path):
     (path := tmp_path / "motion.yaml").write_text(one_point(600))
     with ros.start("feedforward", {}, name="robotless"):
