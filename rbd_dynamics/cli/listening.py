@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.cli.ros import needs_ros
@@ -47,7 +46,7 @@ def run_echo(options: argparse.Namespace) -> int:
         coming = messages(node, spin, options.topic, options.patience)
         if options.rate:
             return _print_rate(coming, options.count)
-        for k, message in enumerate(coming, 1):
+        for k, (_, message) in enumerate(coming, 1):
             _print_message(plain(message), json_wanted=options.json)
             if k == options.count:
                 return 0
@@ -75,11 +74,9 @@ def _without_nan(message: Any) -> Any:
 
 def _print_rate(coming: Any, count: int | None) -> int:
     """A line for each second in which messages come: how many, and the longest time between two."""
-    next(coming)
-    begun = last = time.monotonic()
+    begun = last = next(coming)[0]
     number, longest, lines = 0, 0.0, 0
-    for _ in coming:
-        now = time.monotonic()
+    for now, _ in coming:
         number, longest, last = number + 1, max(longest, now - last), now
         if now - begun >= 1.0:
             print(f"{number / (now - begun):.1f} per second, at most {1e3 * longest:.1f} ms apart", flush=True)

@@ -79,9 +79,11 @@ def topics(node: Node, spin: Spin) -> list[Topic]:
     return [each for each in found if each.publishers or each.subscriptions]
 
 
-def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[Any]:
-    """Those that come from now on, and what is latched. Raises ValueError for a topic without a publisher, or with
-    messages of a kind that is not installed."""
+def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[tuple[float, Any]]:
+    """Those that come from now on, and what is latched, each with the time when it came, s of the monotonic clock.
+
+    Raises ValueError for a topic without a publisher, or with messages of a kind that is not installed.
+    """
     name = node.resolve_topic_name(topic)
     end = time.monotonic() + patience
     while not (publishers := node.get_publishers_info_by_topic(name)):
@@ -92,7 +94,7 @@ def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[An
                 + (f"; published are {others}" if others else ", nor anything else in this ROS_DOMAIN_ID")
             )
         spin(0.05)
-    came: list[Any] = []
+    came: list[tuple[float, Any]] = []
     profiles = [info.qos_profile for info in publishers]
     reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in profiles)
     latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in profiles)
@@ -101,7 +103,8 @@ def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[An
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )
-    node.create_subscription(message_class(publishers[0].topic_type), name, came.append, qos)
+    kind = message_class(publishers[0].topic_type)
+    node.create_subscription(kind, name, lambda message: came.append((time.monotonic(), message)), qos)
     while True:
         spin(0.05)
         yield from came

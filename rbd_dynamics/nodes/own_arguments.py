@@ -18,8 +18,8 @@ PARAMETER = ("-p", "--param")
 class OwnArguments:
     """The arguments of a process, its name first, in two parts.
 
-    own: not for ROS. wants_help: it shall only tell about itself. urdf: what stands for the robot, "" where nothing
-    does. unknown: none of these. Raises ValueError for an option without its value.
+    Of those that are not for ROS: wants_help: it shall only tell about itself. urdf: what stands for the robot, None
+    where nothing does. unknown: none of these. Raises ValueError for an option without its value.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -31,10 +31,10 @@ class OwnArguments:
             (self._ros if before or inside else own).append(each)
         parser = _Parser(add_help=False, allow_abbrev=False)
         parser.add_argument("--help", "-h", action="store_true")
-        parser.add_argument("--urdf", default="")
+        parser.add_argument("--urdf")
         found, self.unknown = parser.parse_known_args(own)
         self.wants_help: bool = found.help
-        self.urdf: str = found.urdf
+        self.urdf: str | None = found.urdf
 
     def for_ros(self, texts: Collection[str]) -> list[str]:
         """Arguments that rcl reads as they are meant. texts: names of the parameters that are texts.
@@ -45,7 +45,7 @@ class OwnArguments:
         for k in range(1, len(result)):
             if result[k - 1] in PARAMETER:
                 result[k] = _as_text(result[k], texts)
-        if self.urdf:
+        if self.urdf is not None:
             from rbd_dynamics.formats.load import urdf_text
 
             text = urdf_text(self.urdf)

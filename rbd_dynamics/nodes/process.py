@@ -104,7 +104,7 @@ def _told(interface: Interface[Any], args: Sequence[str]) -> int | None:
         except BrokenPipeError:  # the reader has seen enough, as in `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if own.unknown or (own.urdf and not reads_urdf(interface)):
+    if own.unknown or (own.urdf is not None and not reads_urdf(interface)):
         return _refuse(f"unknown argument {excerpt((own.unknown or ['--urdf'])[0])}; {usage(interface)}", 2)
     return None
 

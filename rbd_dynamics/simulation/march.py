@@ -15,7 +15,7 @@ from rbd_dynamics.compiler.loops import Kernel, Table, run_kernel
 Array = NDArray[np.float64]
 #: the kernel's arrays: q, v, a, tau, step, lower, upper, side, counts, inertia; what becomes of q, v, a, side, counts
 NUMBER = 15
-Q, V, A, TAU, SIDE, COUNTS = 0, 2, 4, 6, 14, 16  # where the addresses of inputs stand in a table of places
+Q, V, A, SIDE, COUNTS = 0, 2, 4, 14, 16  # where the addresses of inputs stand in a table of places
 NEXT = 20  # the same of the first output; then as many more
 DOUBLE = 8  # bytes
 REFUSED, ENDED = 1, 2  # why it ends early

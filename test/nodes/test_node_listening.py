@@ -16,7 +16,7 @@ from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.torque_talk import Talk
 
-from rbd_dynamics.cli.listening import _without_nan
+from rbd_dynamics.cli.listening import _print_rate, _without_nan
 
 pytestmark = needs_ros
 
@@ -90,6 +90,13 @@ def test_how_many_come_in_a_second(fed):
     assert code == 0 and 0.0 < rate <= 51.0 and longest >= 1e3 / rate - 0.2
 
 
+def test_the_rate_is_of_the_times_at_which_they_came(capsys):
+    coming = iter([(2.0, ""), (2.3, ""), (2.5, ""), (3.0, ""), (3.4, ""), (4.0, "")])
+    assert _print_rate(coming, None) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["3.0 per second, at most 500.0 ms apart", "2.0 per second, at most 600.0 ms apart"]
+
+
 def test_topics_are_listed_with_who_is_there(fed):
     found = {}
 
@@ -107,7 +114,7 @@ def test_topics_are_listed_with_who_is_there(fed):
 
 
 def test_a_topic_that_nobody_publishes_is_told_with_those_that_somebody_does(fed):
-    code, out, err = called("echo", "joint_state", "--patience", 0.1)
+    code, out, err = called("echo", "joint_state", "--patience", 5)
     assert (code, out) == (2, "")
     assert err.startswith("rbd_dynamics: nobody publishes /joint_state; published are ") and "/joint_states" in err
 

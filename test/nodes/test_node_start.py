@@ -40,6 +40,7 @@ def test_help_tells_the_whole_interface(ros, interface):
     [
         (["--foo"], 2, "unknown argument '--foo'"),
         (["--urdf"], 2, "argument --urdf: expected one argument; usage: feedforward [--help] [--urdf FILE]"),
+        (["--urdf", ""], 1, "robot description: is empty"),
         (["--urdf", "/there/is/none.urdf"], 1, "no such file: /there/is/none.urdf"),
         (["--urdf", "ur55_robot"], 1, "'ur5_robot'"),
         (["--urdf", __file__], 1, "test_node_start.py' is no URDF"),
