@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.constraints.bound import Constraints
+from rbd_dynamics.constraints.bound import Constraints, Objective
 from rbd_dynamics.constraints.constrained import Constrained
 from rbd_dynamics.constraints.results import (
     ConstrainedDerivatives,
@@ -21,7 +20,7 @@ from rbd_dynamics.constraints.results import (
     ConstraintRows,
     ImpulseDerivatives,
 )
-from rbd_dynamics.contacts.dynamics import ContactDynamics, Contacts
+from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Contacts
 from rbd_dynamics.contacts.found import ContactFinder, FinderDynamics
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.kernels.derivatives import Derivatives
@@ -283,46 +282,52 @@ class Robot(Derivatives):
         """`Constrained.compile`."""
         self.constrained(constraints).compile(*names)
 
-    def constraint_rows(self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any) -> ConstraintRows:
-        """h, A and Adot v: `Constrained.rows`."""
-        return self.constrained(constraints).rows(q, v, **options)
+    def constraint_rows(
+        self, q: ArrayLike, v: ArrayLike, constraints: Constraints, *, out: tuple[Array, ...] | None = None
+    ) -> ConstraintRows:
+        """h (m), A (m, nv) and Adot v (m) of the m rows: h(q) = 0, A v = 0, A a + Adot v = 0.
+
+        out: (h, A, Adot_v). Source: theory.md section 7.
+        """
+        return self.constrained(constraints).rows(q, v, out=out)
 
     def constrained_forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Constraints, **options: Any
-    ) -> ConstrainedMotion:
-        """Acceleration and multipliers under a torque: `Constrained.forward_dynamics`; options f_ext, target, out."""
-        return self.constrained(constraints).forward_dynamics(q, v, tau, **options)
-
-    def constrained_forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Constraints, **options: Any
-    ) -> ConstrainedDerivatives:
-        """By q, v and tau: `Constrained.forward_dynamics_derivatives`; options f_ext, target, out."""
-        return self.constrained(constraints).forward_dynamics_derivatives(q, v, tau, **options)
-
-    def constrained_hybrid_dynamics_derivatives(
         self,
         q: ArrayLike,
         v: ArrayLike,
-        a: ArrayLike,
         tau: ArrayLike,
-        prescribed: ArrayLike,
         constraints: Constraints,
-        **options: Any,
-    ) -> ConstrainedHybridDerivatives:
-        """By q, v and inputs: `Constrained.hybrid_dynamics_derivatives`; options f_ext, target."""
-        return self.constrained(constraints).hybrid_dynamics_derivatives(q, v, a, tau, prescribed, **options)
+        *,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
+    ) -> ConstrainedMotion:
+        """Acceleration (nv) and multipliers (m) under tau (nv): M a + b = tau + A^T lambda, A a = target - Adot v.
 
-    def constrained_inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, constraints: Constraints, **options: Any
-    ) -> ConstrainedTorqueDerivatives:
-        """By q, v, a and tau: `Constrained.inverse_dynamics_derivatives`; options as for inverse dynamics, but out."""
-        return self.constrained(constraints).inverse_dynamics_derivatives(q, v, a, **options)
+        f_ext: {frame name: wrench (m, f) on the robot, in that frame}. target (m): what A a + Adot v has to be, zero
+        unless given; for surfaces that move. out: (a, multipliers, rank, residual). Redundant rows are no error, see
+        `ConstrainedMotion`. Source: theory.md section 7.
+        """
+        return self.constrained(constraints).forward_dynamics(q, v, tau, f_ext=f_ext, target=target, out=out)
 
-    def constraint_impulse_derivatives(
-        self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any
-    ) -> ImpulseDerivatives:
-        """By q, v and the velocity after: `Constrained.impulse_derivatives`; options restitution, after."""
-        return self.constrained(constraints).impulse_derivatives(q, v, **options)
+    def constrained_forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: Constraints,
+        *,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
+    ) -> ConstrainedDerivatives:
+        """Derivatives of acceleration (nv, nv) and multipliers (m, nv) by q (along the tangent), v and tau.
+
+        f_ext, target: as for `constrained_forward_dynamics`; wrenches are constant in their frames. out: an array for
+        each field of the result. Source: theory.md sections 6 and 7.
+        """
+        bound = self.constrained(constraints)
+        return bound.forward_dynamics_derivatives(q, v, tau, f_ext=f_ext, target=target, out=out)
 
     def constrained_hybrid_dynamics(
         self,
@@ -332,33 +337,143 @@ class Robot(Derivatives):
         tau: ArrayLike,
         prescribed: ArrayLike,
         constraints: Constraints,
-        **options: Any,
+        *,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
     ) -> ConstrainedHybridMotion:
-        """Complete (a, tau): `Constrained.hybrid_dynamics`; options f_ext, target, out."""
-        return self.constrained(constraints).hybrid_dynamics(q, v, a, tau, prescribed, **options)
+        """Complete (a, tau), both (nv), and the multipliers (m).
+
+        prescribed (nv) bool: where true `a` is given and the torque is found, elsewhere the reverse. f_ext, target: as
+        for `constrained_forward_dynamics`. out: (a, tau, multipliers, rank, residual). Source: theory.md section 7;
+        Kim 2012, section 3.
+        """
+        bound = self.constrained(constraints)
+        return bound.hybrid_dynamics(q, v, a, tau, prescribed, f_ext=f_ext, target=target, out=out)
+
+    def constrained_hybrid_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike,
+        constraints: Constraints,
+        *,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+    ) -> ConstrainedHybridDerivatives:
+        """Derivatives of acceleration, torque and multipliers by q (along the tangent), v and what is given.
+
+        f_ext, target: as for `constrained_forward_dynamics`. Source: theory.md sections 6 and 7.
+        """
+        bound = self.constrained(constraints)
+        return bound.hybrid_dynamics_derivatives(q, v, a, tau, prescribed, f_ext=f_ext, target=target)
 
     def constrained_inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, constraints: Constraints, **options: Any
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        constraints: Constraints,
+        *,
+        actuated: ArrayLike | None = None,
+        objective: Objective = "torque",
+        tau: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
     ) -> ConstrainedTorque:
-        """Actuator torques: `Constrained.inverse_dynamics`; options actuated, objective, tau, f_ext, target, out."""
-        return self.constrained(constraints).inverse_dynamics(q, v, a, **options)
+        """Actuator torques (nv) and multipliers (m) for the acceleration a, which the constraints must allow.
 
-    def force_projection(self, q: ArrayLike, constraints: Constraints, **options: Any) -> tuple[Array, Array]:
-        """(P_w, rank): `Constrained.force_projection`; option out."""
-        return self.constrained(constraints).force_projection(q, **options)
+        actuated (nv) bool: joints with an actuator, by default all. objective: of many solutions the one with the
+        least norm of the actuators' torques ("torque") or of the multipliers ("constraint_force"). tau (nv): torque at
+        joints without actuator, by default zero. f_ext, target: as for `constrained_forward_dynamics`.
+        out: (tau, multipliers, rank, lacking, residual). Raises ValueError for an unknown objective; an infeasible
+        motion is no error: see `ConstrainedTorque`. Source: theory.md section 7.
+        """
+        return self.constrained(constraints).inverse_dynamics(
+            q, v, a, actuated=actuated, objective=objective, tau=tau, f_ext=f_ext, target=target, out=out
+        )
+
+    def constrained_inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        constraints: Constraints,
+        *,
+        actuated: ArrayLike | None = None,
+        objective: Objective = "torque",
+        tau: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
+        target: ArrayLike | None = None,
+    ) -> ConstrainedTorqueDerivatives:
+        """Derivatives of torques and multipliers by q (along the tangent), v, a and the torque of passive joints.
+
+        Options as for `constrained_inverse_dynamics`. Raises ValueError for an unknown objective. Source: theory.md
+        sections 6 and 7.
+        """
+        return self.constrained(constraints).inverse_dynamics_derivatives(
+            q, v, a, actuated=actuated, objective=objective, tau=tau, f_ext=f_ext, target=target
+        )
 
     def constraint_impulse(
-        self, q: ArrayLike, v: ArrayLike, constraints: Constraints, **options: Any
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        constraints: Constraints,
+        *,
+        restitution: float = 0.0,
+        after: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(v+, impulses, rank): `Constrained.impulse`; options restitution, after, out."""
-        return self.constrained(constraints).impulse(q, v, **options)
+        """(v+ (nv), impulses (m), rank) when the constraints suddenly hold: M (v+ - v) = A^T impulses.
 
-    def project_configuration(self, q: ArrayLike, constraints: Constraints, **options: Any) -> Array:
-        """The configuration near q that obeys h(q) = 0: `Constrained.project_configuration`."""
-        return self.constrained(constraints).project_configuration(q, **options)
+        A v+ = -restitution A v, or `after` (m) if given. Source: theory.md section 7.
+        """
+        return self.constrained(constraints).impulse(q, v, restitution=restitution, after=after, out=out)
+
+    def constraint_impulse_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        constraints: Constraints,
+        *,
+        restitution: float = 0.0,
+        after: ArrayLike | None = None,
+    ) -> ImpulseDerivatives:
+        """Derivatives of the velocity after and of the impulses by q (along the tangent), v and `after`.
+
+        restitution, after: as for `constraint_impulse`; with a restitution `after` changes with q and v. Source:
+        theory.md sections 6 and 7.
+        """
+        return self.constrained(constraints).impulse_derivatives(q, v, restitution=restitution, after=after)
+
+    def force_projection(
+        self, q: ArrayLike, constraints: Constraints, *, out: tuple[Array, ...] | None = None
+    ) -> tuple[Array, Array]:
+        """(P_w (nv, nv), rank): P_w tau is what of a torque moves the robot, the rest loads the constraints.
+
+        P_w^T projects velocities on those that the constraints allow. out: (P_w, rank). Source: theory.md section 7.
+        """
+        return self.constrained(constraints).force_projection(q, out=out)
+
+    def project_configuration(
+        self, q: ArrayLike, constraints: Constraints, *, tolerance: float = 1e-12, iterations: int = 50
+    ) -> Array:
+        """The configuration (nq,) near q that obeys h(q) = 0: Newton steps, the smallest in the metric of M.
+
+        tolerance: the largest |h| that counts as zero. Raises ArithmeticError, naming the worst row, where h stays
+        above it after so many `iterations`.
+        """
+        return self.constrained(constraints).project_configuration(q, tolerance=tolerance, iterations=iterations)
 
     def constraint_wrenches(self, q: ArrayLike, constraints: Constraints, multipliers: ArrayLike) -> dict[str, Array]:
-        """{constraint: wrench on its frame}: `Constrained.wrenches`."""
+        """{constraint: wrench (m, f) (6,)} of each constraint between frames on its frame, in that frame.
+
+        multipliers (m): of constrained dynamics at this q. Its reference gets the opposite. For one sample.
+        """
         return self.constrained(constraints).wrenches(q, multipliers)
 
     # --- in contact -------------------------------------------------------------------------------
@@ -376,19 +491,51 @@ class Robot(Derivatives):
         return self._contact_last[1]
 
     def contact_forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        contacts: Contacts | ContactFinder,
+        *,
+        f_ext: Wrenches | None = None,
+        touching: float = TOUCHING,
+        still: float = STILL,
     ) -> ContactMotion:
-        """Acceleration and forces: `ContactDynamics.forward_dynamics`; options f_ext, touching, still."""
-        return self.in_contact(contacts).forward_dynamics(q, v, tau, **options)
+        """Acceleration (nv) and contact forces (n, 3) under the torque tau.
+
+        A contact acts where its gap is at most `touching` (m) and it does not leave faster than `still` (m/s); it
+        slides where it is faster than that along the surface. f_ext: {frame name: wrench (m, f) on the robot, in that
+        frame}. Source: theory.md section 10.
+        """
+        bound = self.in_contact(contacts)
+        return bound.forward_dynamics(q, v, tau, f_ext=f_ext, touching=touching, still=still)
 
     def contact_inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        contacts: Contacts | ContactFinder,
+        *,
+        actuated: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
+        touching: float = TOUCHING,
+        still: float = STILL,
     ) -> ContactTorque:
-        """Torques and forces: `ContactDynamics.inverse_dynamics`; options actuated, f_ext, touching, still."""
-        return self.in_contact(contacts).inverse_dynamics(q, v, a, **options)
+        """Torques (nv) and contact forces (n, 3) for the acceleration a: the shortest forces in their cones.
+
+        actuated (nv) bool: joints with an actuator, by default all but floating ones. f_ext, touching, still: as for
+        `contact_forward_dynamics`. An infeasible motion is no error: see `ContactTorque`. Source: theory.md section 10.
+        """
+        return self.in_contact(contacts).inverse_dynamics(
+            q, v, a, actuated=actuated, f_ext=f_ext, touching=touching, still=still
+        )
 
     def contact_impulse(
-        self, q: ArrayLike, v: ArrayLike, contacts: Contacts | ContactFinder, **options: Any
+        self, q: ArrayLike, v: ArrayLike, contacts: Contacts | ContactFinder, *, touching: float = TOUCHING
     ) -> ContactImpulse:
-        """Velocity after impacts: `ContactDynamics.impulse`; option touching."""
-        return self.in_contact(contacts).impulse(q, v, **options)
+        """Velocity (nv) after the impacts of what touches, to `touching` (m), and approaches; and the impulses (n, 3).
+
+        Source: theory.md section 10.
+        """
+        return self.in_contact(contacts).impulse(q, v, touching=touching)

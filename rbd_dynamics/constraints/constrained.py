@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -97,7 +95,7 @@ class Constrained(DerivativesUnderConstraints):
         inputs = (q, v, a, *self._actuators(tau, actuated))
         return ConstrainedTorque(*self._run(inverse_kernel(objective), inputs, f_ext, target, out))
 
-    def force_projection(self, q: ArrayLike, *, out: Any = None) -> tuple[Array, Array]:
+    def force_projection(self, q: ArrayLike, *, out: tuple[Array, ...] | None = None) -> tuple[Array, Array]:
         """(P_w (nv, nv), rank): P_w tau is what of a torque moves the robot, the rest loads the constraints.
 
         P_T = P_w^T projects velocities on those that the constraints allow. Source: theory.md section 7.
@@ -112,7 +110,7 @@ class Constrained(DerivativesUnderConstraints):
         *,
         restitution: float = 0.0,
         after: ArrayLike | None = None,
-        out: Any = None,
+        out: tuple[Array, ...] | None = None,
     ) -> tuple[Array, Array, Array]:
         """(v+ (nv), impulses (m), rank) when the constraints suddenly hold: M (v+ - v) = A^T impulses.
 

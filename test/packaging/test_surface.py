@@ -210,3 +210,77 @@ def test_options_are_keyword_only():
             wrong += [] if exceptions else [f"{name}: {', '.join(names)}"]
     assert not wrong
     assert used == set(POSITIONAL), "an exception that nothing needs"
+
+
+#: what may take any keyword: {name: why}
+OPEN = {
+    "ConstraintSet.changed": "the fields of whatever constraint it is, as of dataclasses.replace",
+    "Motor.of_voltage": "other fields of the motor",
+    "BoundModel.show": "options of `show`",
+}
+
+
+def test_options_have_names_and_types():
+    """`**options: Any` is no signature: an editor completes nothing, a type checker sees nothing."""
+    wrong, used = [], set()
+    for name, function, short in public_callables():
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        if any(p.kind is p.VAR_KEYWORD for p in parameters) and not getattr(function, "_is_protocol", False):
+            exceptions = set(OPEN) & short
+            used |= exceptions
+            wrong += [] if exceptions else [name]
+    assert not wrong
+    assert used == set(OPEN), "an exception that nothing needs"
+
+
+#: methods of `Robot` that stand for those of the robot under constraints or in contact
+STANDS_FOR = {
+    **{name: (rbd.Robot.constrained, rest) for name, rest in {
+        "constraint_rows": "rows",
+        "constrained_forward_dynamics": "forward_dynamics",
+        "constrained_forward_dynamics_derivatives": "forward_dynamics_derivatives",
+        "constrained_hybrid_dynamics": "hybrid_dynamics",
+        "constrained_hybrid_dynamics_derivatives": "hybrid_dynamics_derivatives",
+        "constrained_inverse_dynamics": "inverse_dynamics",
+        "constrained_inverse_dynamics_derivatives": "inverse_dynamics_derivatives",
+        "constraint_impulse": "impulse",
+        "constraint_impulse_derivatives": "impulse_derivatives",
+        "force_projection": "force_projection",
+        "project_configuration": "project_configuration",
+        "constraint_wrenches": "wrenches",
+    }.items()},
+    **{f"contact_{rest}": (rbd.Robot.in_contact, rest) for rest in ("forward_dynamics", "inverse_dynamics", "impulse")},
+}  # fmt: skip
+
+
+def of_sets() -> list[str]:
+    """Methods of `Robot` that take constraints or contacts and compute something."""
+    methods = inspect.getmembers(rbd.Robot, inspect.isfunction)
+    about = {name for name, f in methods if {"constraints", "contacts"} & set(inspect.signature(f).parameters)}
+    return sorted(about - {"constrained", "compile_constrained", "constrained_kernel", "in_contact"})
+
+
+@pytest.mark.parametrize("name", of_sets())
+def test_a_method_for_sets_passes_all_its_options_on(name):
+    bind, rest = STANDS_FOR[name]
+    what = "constraints" if bind is rbd.Robot.constrained else "contacts"
+    bound = importlib.import_module(inspect.getmodule(bind).__name__)
+    cls = bound.Constrained if what == "constraints" else bound.ContactDynamics
+    own, theirs = (inspect.signature(f).parameters for f in (getattr(rbd.Robot, name), getattr(cls, rest)))
+    assert {k: (p.kind, p.default, p.annotation) for k, p in own.items() if k != what} == {
+        k: (p.kind, p.default, p.annotation) for k, p in theirs.items()
+    }
+
+    class Bound:
+        def __getattr__(self, method):
+            return lambda *args, **options: (method, args, options)
+
+    robot, bound = rbd.Robot.__new__(rbd.Robot), Bound()
+    setattr(robot, bind.__name__, lambda given: bound)
+    values = {k: object() for k in own if k != "self"}
+    positional = [v for k, v in values.items() if own[k].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and k != what]
+    options = {k: v for k, v in values.items() if own[k].kind is inspect.Parameter.KEYWORD_ONLY}
+    assert getattr(robot, name)(**values) == (rest, tuple(positional), options)
