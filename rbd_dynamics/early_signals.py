@@ -16,7 +16,7 @@ COMMAND = "rbd_dynamics"
 
 
 def heed_early_signals() -> None:
-    """In a process that is one of the nodes, or the command, and in no other: a library leaves users' signals alone."""
+    """Let SIGINT and SIGTERM end a process that is one of the nodes or the command, quietly, while it still imports."""
     if threading.current_thread() is not threading.main_thread():
         return
     name = _executable()
@@ -28,13 +28,13 @@ def heed_early_signals() -> None:
 
 
 def leave_command(*_: object) -> None:
-    """As the command says it later."""
+    """End with the exit code that the command has for a signal once it runs."""
     os.write(2, b"interrupted\n")
     os._exit(130)
 
 
 def _executable() -> str:
-    """Of this package, as `ros2 run` or `python -m` start it; empty where it is none."""
+    """Name of the executable of this package that runs, as `ros2 run` or `python -m` start it; else empty."""
     started = Path(sys.argv[0]) if getattr(sys, "argv", None) else Path()
     if started.name == COMMAND and started.is_file():  # in whatever folder pip puts it
         return COMMAND

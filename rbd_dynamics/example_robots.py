@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the robot descriptions of the package example-robot-data are, if it is installed."""
+"""The robot descriptions of the package example-robot-data: where they are, if it is installed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shares() -> list[Path]:
 
 
 def _folders() -> Iterator[Path]:
-    """From PyPI (whose wheel keeps a prefix of its own inside site-packages), from ROS, from the system."""
+    """Candidate folders: of PyPI (whose wheel keeps a prefix inside site-packages), of ROS, of the system."""
     import importlib.metadata  # slow to import
 
     try:

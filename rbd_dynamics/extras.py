@@ -46,7 +46,7 @@ def needed(module: str, *, note: str = "") -> str:
 
 
 def require(*modules: str) -> None:
-    """For work that is to end before it begins where an optional module is missing. Raises ValueError."""
+    """Raise ValueError where an optional module is missing, before work begins that would end without it."""
     for module in modules:
         try:
             import_module(module)

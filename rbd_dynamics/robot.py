@@ -235,7 +235,7 @@ class Robot(Derivatives):
         return self._run("kinetic_energy", (q, v, self._inertia), out)
 
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """In J, zero with all mass at the height of the world's origin: a 0-d array, (...) for a batch."""
+        """Potential energy (J), zero with all mass at the height of the world's origin: 0-d, (...) for a batch."""
         return self._run("potential_energy", (q, self._inertia, self._fixed), out)
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:

@@ -85,7 +85,7 @@ class DrivenRobot:
         self._kernels: dict[str, Evaluation] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes: without kernels, which they find in the cache when they need them."""
+        """State for copies and other processes, without kernels: they find them in the cache when they need them."""
         return {**vars(self), "_kernels": {}}
 
     def compile(self, *names: str) -> None:
@@ -172,7 +172,7 @@ class DrivenRobot:
         theta_velocity: ArrayLike,
         theta_acceleration: ArrayLike,
     ) -> tuple[Array, Array]:
-        """Of any motion of links and motors: (nv) torques that joints pass on to links, (m) what motors need besides.
+        """Torques (nv) that joints pass on to links, and (m) that motors need besides, for any motion of both.
 
         It is a motion of the robot if the springs' torque (`spring_torque`) is the former at each elastic joint; the
         motor's torque is then the sum of both.

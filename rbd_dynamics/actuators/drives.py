@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the drives of a model's joints to what the algorithms of elastic joints and rotors take."""
+"""Drives of a model's joints, in the form that the algorithms of elastic joints and rotors take."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def drives_of(model: Model, *, gyroscopics: bool) -> Drives:
 
 
 def _rotor(model: Model, body: Body, drive: Drive) -> Rotor:
-    """Where it is in the expanded tree, that the algorithms see."""
+    """The rotor, placed in the expanded tree that the algorithms see."""
     joint = body.joint
     carrier, axis = body.parent, drive.rotor_axis
     if drive.rotor_frame is not None:
@@ -107,7 +107,7 @@ def _rotor(model: Model, body: Body, drive: Drive) -> Rotor:
 
 
 def _own_axis(body: Body) -> Vec3:
-    """About which the joint turns, or along which it slides, at zero in its frame."""
+    """Axis about which the joint turns, or along which it slides, at zero, in its frame."""
     column = body.joint.kind.columns(body.joint.kind.neutral().tolist())[0]
     for x, y, z in (column[:3], column[3:]):
         length = math.hypot(x, y, z)

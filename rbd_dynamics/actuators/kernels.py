@@ -16,7 +16,7 @@ from rbd_dynamics.spatial.row_sweeps import flat
 
 
 class Entry(NamedTuple):
-    """As in `kernels.catalog`, with the robot's drives."""
+    """An entry as in `kernels.catalog`, with the robot's drives."""
 
     inputs: str
     outputs: str
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
 
 def arguments_of(model: Model, motors: int, names: str) -> tuple[Argument, ...]:
-    """Of these names; those of motors have a number for each elastic joint."""
+    """Arguments of these names; those of motors have a number for each elastic joint."""
     by_motor = ("theta", "theta_velocity", "theta_acceleration", "own", "spring")
     own = {name: Argument(name, (motors,)) for name in by_motor}
     own |= {name: Argument(name, (model.nv,)) for name in ("jerk", "snap", "on_links")}

@@ -28,7 +28,7 @@ PRIORITY = (3, 4, 5, 0, 1, 2)
 
 
 class ToolMotion(NamedTuple):
-    """Of a point and axes on a frame: rotation R, place p, rows of J and of its rate (6, nv)."""
+    """Motion of a point and axes on a frame: rotation R, place p, rows of J and of its rate (6, nv)."""
 
     R: Mat3
     p: Vec3
@@ -37,7 +37,7 @@ class ToolMotion(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, q: Vector, v: Vector, frame: Frame) -> ToolMotion:
-        """Of a frame that is the tool's."""
+        """Motion of a frame that is the tool's."""
         pose = frame_pose(model, q, frame)
         R = pose.rotation
         columns, rates = frame_jacobian(model, q, frame), frame_jacobian_dot(model, q, v, frame)
@@ -57,7 +57,7 @@ def tool_frame(frame: Frame, placement: Transform) -> Frame:
 
 
 class WantedMotion(NamedTuple):
-    """Where the tool is wanted, and how it moves: w, wdot in its own axes, pdot and pddot in the root's."""
+    """Wanted pose of the tool and its motion: w, wdot in its own axes, pdot and pddot in the root's."""
 
     R: Mat3
     p: Vec3
@@ -68,7 +68,7 @@ class WantedMotion(NamedTuple):
 
     @classmethod
     def of(cls, base: Mat3, theta: Vector, rate: Vector, acceleration: Vector) -> WantedMotion:
-        """Of theta = (phi, p) with R = base exp(phi), and its two derivatives (6 each)."""
+        """Wanted motion from theta = (phi, p) with R = base exp(phi), and its two derivatives (6 each)."""
         moved = moving([*theta[:3], *rate[:3]], [*rate[:3], *acceleration[:3]])
         level = moved[0].level
         w = right_jacobian_so3((moved[0], moved[1], moved[2]), (moved[3], moved[4], moved[5]))

@@ -38,7 +38,7 @@ def spring_wrench(K: Matrix, error: Vector, with_tool: Scalar) -> list[Scalar]:
 
 
 def damping_of(given: Vector, ratios: Vector, K: Matrix, mobilities: Vector) -> list[Scalar]:
-    """Of each axis: as given, or where that is negative 2 ratio sqrt(k m) for the mass 1 / mobility that it moves."""
+    """Damping of each axis: as given, or where negative 2 ratio sqrt(k m) for the mass 1 / mobility that it moves."""
     return [
         where(less(d, 0.0), 2.0 * ratio * sqrt(K[k][k] * reciprocal(mobility) + TINY), d)
         for k, (d, ratio, mobility) in enumerate(zip(given, ratios, mobilities))
@@ -65,7 +65,7 @@ class Stiffening(NamedTuple):
 def stiffen(
     now: Matrix, wanted: Matrix, error: Vector, tank: Scalar, most: Scalar, gained: Scalar, share: Scalar
 ) -> Stiffening:
-    """From `now` a share of the way to `wanted`, as far as the tank pays for the energy that this adds.
+    """Move stiffness a share of the way from `now` to `wanted`, as far as the tank pays for the energy that this adds.
 
     gained: what has been dissipated into the tank meanwhile, J. most: the tank's size, J; 0: there is none, the way
     is always gone. What a spring that becomes softer sets free is the tank's.

@@ -31,7 +31,7 @@ RowsAt = Callable[[Vector, Vector], Rows]
 
 
 class ConstrainedDerivatives(NamedTuple):
-    """Of the acceleration (nv, nv) and of the multipliers (m, nv), by q (along the tangent), v and tau."""
+    """Derivatives of acceleration (nv, nv) and multipliers (m, nv) by q (along the tangent), v and tau."""
 
     a_dq: Matrix
     a_dv: Matrix
@@ -54,7 +54,7 @@ def constrained_forward_dynamics_derivatives(
     friction: bool = False,
     massless: bool = False,
 ) -> ConstrainedDerivatives:
-    """At the solution of constrained forward dynamics.
+    """Derivatives of constrained forward dynamics at its solution.
 
     rows_at: of (q, v), over generic scalars. massless: as for
     `constrained_hybrid_dynamics`. A a is to be target - Adot v - gains[0] A v - gains[1] h.

@@ -117,7 +117,7 @@ def orthonormal_basis(
 
 
 def constraint_basis(W: MassFactor, A: Sequence[Vector]) -> Basis:
-    """Of W^-1 A^T, without rows that are zero but for rounding."""
+    """Basis of W^-1 A^T, without rows that are zero but for rounding."""
     columns = []
     for row in A:
         holds = less(ZERO_ROW * ZERO_ROW, dot(row, row))

@@ -27,7 +27,7 @@ class ContactResponse(NamedTuple):
 
 
 def contact_response(M: Sequence[Vector], bias: Vector, rows: Rows, v: Vector, tau: Vector) -> ContactResponse:
-    """Of A M^-1 A^T = X^T X with X = W^-1 A^T, M = W W^T."""
+    """Delassus' matrix A M^-1 A^T = X^T X with X = W^-1 A^T, M = W W^T, and the free motion."""
     W = MassFactor.of(M)
     X = [W.solve(row) for row in rows.matrix]
     free = W.solve([t - b for t, b in zip(tau, bias)])

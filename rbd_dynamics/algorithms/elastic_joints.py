@@ -44,7 +44,7 @@ class Spring(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Of one robot: its elastic joints (m), their rotors (m, or none) and those of rigid joints, where they count."""
+    """Drives of one robot: elastic joints (m), their rotors (m, or none) and those of rigid joints, if they count."""
 
     springs: tuple[Spring, ...]
     rotors: tuple[Rotor, ...] = ()

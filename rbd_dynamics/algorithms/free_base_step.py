@@ -42,7 +42,7 @@ def free_base_step(
     velocity_torque: Vector,
     h: Scalar,
 ) -> FreeBaseStep:
-    """Of a model whose first joint floats and whose other positions have v as their rate.
+    """One step of a model whose first joint floats and whose other positions have v as their rate.
 
     reached_velocity: v + h a. velocity_torque: C v, which is not a force on the base: its turning says the same.
     """

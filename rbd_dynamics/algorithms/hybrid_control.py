@@ -128,5 +128,5 @@ def multipliers_of(map_: Sequence[Vector], wrench: Vector) -> list[Scalar]:
 
 
 def clamped(value: Scalar, limit: Scalar) -> Scalar:
-    """Within plus and minus limit."""
+    """The value, held within plus and minus the limit."""
     return where(less(limit, value), limit, where(less(value, -limit), -limit, value))

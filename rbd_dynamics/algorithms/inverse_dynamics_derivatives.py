@@ -43,7 +43,7 @@ def inverse_dynamics_derivatives(
 
 
 class WrenchChanges(NamedTuple):
-    """Of a subtree's wrench per unit of a joint's position, velocity and acceleration.
+    """Changes of a subtree's wrench per unit of a joint's position, velocity and acceleration.
 
     by_q is seen from the subtree, as it turns along; turned: by_q, seen from the world.
     """
@@ -55,7 +55,7 @@ class WrenchChanges(NamedTuple):
 
 
 def subtree_wrench_changes(own: Column, subtree: Subtree) -> WrenchChanges:
-    """As the joint of the subtree itself, or one towards the base, moves along its column."""
+    """Changes of the wrench as the subtree's own joint, or one towards the base, moves along its column."""
     inertia, coriolis, wrench = subtree
     by_q = add6(inertia * own.gained_acceleration, scale6(2.0, coriolis * own.gained_velocity))
     by_v = add6(inertia * add6(own.rate, own.gained_velocity), scale6(2.0, coriolis * own.s))

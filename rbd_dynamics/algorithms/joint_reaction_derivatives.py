@@ -22,7 +22,7 @@ def joint_reaction_derivatives(
     a: Sequence[Scalar],
     f_ext: Sequence[Vec6] | None = None,
 ) -> tuple[list[list[Vec6]], list[list[Vec6]], list[list[Vec6]]]:
-    """For each body the columns (nv) of dF/dq, dF/dv and dF/da of `joint_reactions`, in the body's frame.
+    """Columns (nv) of dF/dq, dF/dv and dF/da of `joint_reactions` for each body, in its frame.
 
     A joint between the base and the body carries the body along, which sees its subtree's wrench change as it
     turns too; one behind the body turns a part of that subtree.

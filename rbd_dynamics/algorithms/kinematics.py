@@ -44,7 +44,7 @@ class JointVariation(NamedTuple):
 
 
 def joint_variation(body: Body, q: Sequence[Scalar], v: Sequence[Scalar]) -> JointVariation | None:
-    """Of one body's joint; None where S is constant."""
+    """Variation of one body's joint with q and v; None where S is constant."""
     joint, kind = body.joint, body.joint.kind
     if kind.has_constant_columns:
         return None

@@ -37,7 +37,7 @@ def centroidal_momentum_derivatives(
     v: Sequence[Scalar],
     a: Sequence[Scalar],
 ) -> MomentumDerivatives:
-    """Of h = A v about `center_of_mass` and hdot = A a + Adot v, world axes; by q along the tangent."""
+    """Derivatives of h = A v about `center_of_mass` and hdot = A a + Adot v, world axes; by q along the tangent."""
     world = world_frame(model.with_gravity((0.0, 0.0, 0.0)), inertias, q, v, a)
     found = _about_the_origin(model, world, v)
     mass, c = center(model, world, fixed)
@@ -87,7 +87,7 @@ def _about_the_origin(model: Model, world: WorldFrame, v: Sequence[Scalar]) -> M
 
 
 def _momenta(model: Model, world: WorldFrame, v: Sequence[Scalar]) -> list[Vec6]:
-    """Of every subtree: what it has as one rigid body, and what the joints inside it add."""
+    """Momentum of every subtree: what it has as one rigid body, and what the joints inside it add."""
     inside: list[Vec6] = [ZERO6] * len(model.bodies)
     for index in reversed(range(len(model.bodies))):
         parent = model.bodies[index].parent
@@ -100,7 +100,7 @@ def _momenta(model: Model, world: WorldFrame, v: Sequence[Scalar]) -> list[Vec6]
 
 
 def _whole(model: Model, of_subtrees: Sequence[Vec6]) -> Vec6:
-    """Of the whole robot."""
+    """Sum of the subtrees on the world: the whole robot's."""
     total: Vec6 = ZERO6
     for body, value in zip(model.bodies, of_subtrees):
         if body.parent == WORLD:

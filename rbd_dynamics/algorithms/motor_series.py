@@ -29,7 +29,7 @@ def needed_derivatives(model: Model, drives: Drives) -> int:
     felt = {rotor.dof: _turning(model, rotor.body) & set(elastic) for rotor in drives.rotors}
 
     def order(dof: int, above: tuple[int, ...]) -> int:
-        """Of tau_link at this joint, so that its own motor and those of the joints that feel it are known."""
+        """How many derivatives of tau_link at this joint its own motor, and those of joints that feel it, need."""
         if dof in above:
             raise ValueError(_names(model, dof))
         return 2 + max((order(other, (*above, dof)) for other in felt.get(dof, ())), default=0)

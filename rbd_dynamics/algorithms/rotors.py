@@ -47,7 +47,7 @@ def rotor_wrenches(
 
 
 def along_axis(rotor: Rotor, vectors: Sequence[Vec6]) -> Scalar:
-    """Of the twists, or their rates, of all bodies, the angular part of the carrier's along the rotor's axis."""
+    """Angular part of the carrier's twist, or rate of it, along the rotor's axis, from those of all bodies."""
     return 0.0 if rotor.body == WORLD else dot3(rotor.axis, vectors[rotor.body][:3])
 
 

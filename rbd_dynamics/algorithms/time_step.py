@@ -71,7 +71,7 @@ def time_step(
     *,
     friction: bool,
 ) -> TimeStep:
-    """Of a model that `is_plain`.
+    """One semi-implicit step of a model that `is_plain`.
 
     last: acceleration of the step before. limits: lowest and highest positions (nv), of those degrees of freedom that
     have some in the model; very large where there is none. count: as `counts` in `TimeStep`; nothing moves where no
@@ -135,7 +135,7 @@ class _Stop(NamedTuple):
 def _stops(
     model: Model, q: Vector, v: Vector, h: Scalar, limits: tuple[Vector, Vector], side: Vector
 ) -> dict[int, _Stop]:
-    """By degree of freedom."""
+    """Limits that a degree of freedom may meet in this step, by its index."""
     found = {}
     rate = 1.0 / h
     for i in limited(model):
@@ -190,7 +190,7 @@ def _accelerations(
 
 
 def _side(stop: _Stop, h: Scalar, speed: Scalar, force: Scalar) -> Scalar:
-    """At which limit it stands after an evaluation. force: of the limit; one pushes, it does not pull."""
+    """Limit at which a joint stands after an evaluation, -1, 0 or 1. force: of the limit; it pushes, never pulls."""
     reached = stop.position + h * speed
     tolerance = 1e-12 + 1e-9 * absolute(reached)
     over, under = less(stop.upper + tolerance, reached), less(reached, stop.lower - tolerance)

@@ -52,7 +52,7 @@ class TreeFactor(NamedTuple):
         return [[columns[k][i] for k in n] for i in n]
 
     def sweeps(self, up: int, down: int, sign: float = 1.0) -> list[Sweep]:
-        """Over the rows of the first so many matrices: U^-1 X is made of X, and sign * M^-1 X of that."""
+        """Sweeps over the first `up` and `down` matrices: U^-1 X is made of X, and sign * M^-1 X of that."""
         n = len(self.D)
         upward = [
             Step(i, 1.0, terms_of((self.U[i][k], k) for k in reversed(range(i + 1, n)))) for i in reversed(range(n))

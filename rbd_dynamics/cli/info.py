@@ -109,7 +109,7 @@ def _columns(title: str, columns: dict[str, list[str]]) -> Table:
 
 
 def _index(joint: Joint) -> str:
-    """Where its numbers are in v."""
+    """The joint's places in v, as text."""
     first, count = joint.v_index, joint.kind.nv
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 

@@ -63,7 +63,7 @@ def load_model(options: argparse.Namespace) -> Model:
 
 
 def load_and_warn(options: argparse.Namespace) -> Model:
-    """As `load_model`; what it warns of is one line each on standard error."""
+    """Load as `load_model` does; what it warns of goes to standard error, a line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = load_model(options)

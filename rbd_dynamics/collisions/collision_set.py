@@ -195,7 +195,7 @@ class CollisionSet(ContactFinder):
         return LinkMotions(Robot(self.model), self._frames)
 
     def _moved(self, q: Array, v: Array) -> _Moved:
-        """Where all shapes are, and how their frames move."""
+        """Places of all shapes, and how their frames move."""
         frames = self._motions(q, v)
         R = frames.R[self._frame_of]
         return _Moved(frames, R @ self._own_R, frames.p[self._frame_of] + times(R, self._own_p))
@@ -214,7 +214,7 @@ class CollisionSet(ContactFinder):
         return found
 
     def _near(self, moved: _Moved, margin: float) -> list[tuple[list[Touch], int, int]]:
-        """Of each pair that is near its touches, and the numbers of its shapes."""
+        """Touches of each pair that is near, and the numbers of its shapes."""
         found = ((self._pairs[k].touches(margin), *self._index[k].tolist()) for k in self._close(moved, margin))
         return [near for near in found if near[0]]
 
@@ -276,7 +276,7 @@ class CollisionSet(ContactFinder):
         return body
 
     def _placement(self, shape: CollisionShape) -> tuple[Array, Array]:
-        """In its frame, or in the world for what does not move."""
+        """Placement of the shape in its frame, or in the world for what does not move."""
         pose = shape.placement
         if shape.frame != WORLD_FRAME and self.model.frame(shape.frame).body == WORLD:
             pose = self.model.frame(shape.frame).placement @ pose

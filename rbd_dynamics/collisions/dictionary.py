@@ -82,7 +82,7 @@ def _shape(data: Any, index: int, finder: MeshFinder) -> CollisionShape:
 
 
 def _described(file: Any, model: Model, folder: Path) -> list[CollisionShape]:
-    """Of the robot's own description."""
+    """Shapes of the robot's own description."""
     where = "collisions: description"
     path = folder / value_of(str, file, where)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With what a shape touches: the corner, edge or face that lies furthest in a direction, and how it is rounded."""
+"""Features of shapes that touch: the corner, edge or face furthest in a direction, and how it is rounded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RIM_POINTS = np.array([(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)])
 
 
 class Feature(NamedTuple):
-    """In the world.
+    """The corner, edge or face of a shape that lies furthest in a direction, in the world.
 
     points (k, 3): corners of what lies furthest. rounding: radius of balls about them, m. rank: 0 a corner, 1 an edge,
     2 a face. radius: of the edge itself in its own direction, m, for the rim of a cylinder.
@@ -61,7 +61,7 @@ class Feature(NamedTuple):
 
 
 def length(vector: Array) -> float:
-    """Of one vector, sooner than `np.linalg.norm`."""
+    """Length of one vector, faster than `np.linalg.norm`."""
     return math.sqrt(vector @ vector)
 
 

@@ -45,7 +45,7 @@ class MovedFrames(NamedTuple):
 
 
 class LinkMotions:
-    """Of frames of a robot, by one compiled function.
+    """Motions of a robot's frames, by one compiled function.
 
     frames: names of links or joints.
     """
@@ -77,7 +77,7 @@ class LinkMotions:
         self._nv = model.nv
 
     def __call__(self, q: Array, v: Array) -> MovedFrames:
-        """At one state."""
+        """Motions of the frames at one state."""
         n = self._count
         poses, twists, jacobians = self._kernel((q, v))
         R, p = np.empty((n + 1, 3, 3)), np.zeros((n + 1, 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two convex shapes touch: points, normals, gaps, and how they are curved there.
+"""Contact between two convex shapes: points, normals, gaps, and how they are curved there.
 
 `coal` says whether they are near, the normal, and of edges and faces the polygon in which they meet. Gaps are those
 between the edges and faces themselves: each corner has its own, so a box that is tilted by a hair stands on it.
@@ -29,7 +29,7 @@ PARALLEL = 0.05  # sine of the angle between edges that count as parallel
 
 
 class Curvature(NamedTuple):
-    """Of two surfaces that touch, with the radii H (2, 2) of the one that carries the contact and K of the other:
+    """Curvature of two touching surfaces: radii H (2, 2) of the one that carries the contact and K of the other:
     compliance (H + K)^-1, share H (H + K)^-1, radius H (H + K)^-1 K. None of them is large where one is flat."""
 
     compliance: Array
@@ -63,7 +63,7 @@ class Side:
         self.R, self.p = np.eye(3), np.zeros(3)
 
     def move(self, R: Array, p: Array) -> None:
-        """To a pose in the world."""
+        """Move the shape to a pose in the world."""
         self.R, self.p = R, p
         self.pose.setRotation(R)
         self.pose.setTranslation(p)
@@ -115,7 +115,7 @@ class Pair:
         return [touch for touch in touches if touch.gap <= margin]
 
     def _on_plane(self, above: Feature, margin: float) -> list[Touch]:
-        """Of corners that lie furthest down, each with a gap of its own; nothing has to be searched."""
+        """Touches at the corners that lie furthest down, each with its own gap; nothing has to be searched."""
         normal = self.lower.R[:, 2]
         tangents = tangents_of(normal)
         corners = above.points
@@ -137,7 +137,7 @@ class Pair:
         return float(library.distance(*sides, library.DistanceRequest(), library.DistanceResult()))
 
     def depth(self) -> float:
-        """By how much they overlap (m), and 0 where they do not."""
+        """Depth by which the shapes overlap (m), 0 where they do not."""
         result = self._collided(self.upper.geometry, 0.0)
         return 0.0 if result is None else max(0.0, -float(result.getContact(0).penetration_depth))
 
@@ -192,7 +192,7 @@ def tangents_of(normal: Array) -> Array:
 
 
 def curvature_of(above: Feature, below: Feature, tangents: Array, *, corners: bool) -> Curvature:
-    """Of two features. corners: they meet in several points, each a corner of one of them on the other.
+    """Curvature of two features. corners: they meet in several points, each a corner of one of them on the other.
 
     Edges that are parallel, and faces, cannot both be taken as such: one point of the one stands for it.
     """

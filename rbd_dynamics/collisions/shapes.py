@@ -100,7 +100,7 @@ class CollisionShape:
         return float(np.linalg.norm(self.corners, axis=1).max()) + self.rounding
 
     def scaled(self, factor: float) -> CollisionShape:
-        """About its middle."""
+        """The shape scaled about its middle."""
         middle = self.corners.mean(axis=0)
         points = middle + factor * (self.corners - middle) if self.kind == "mesh" else ()
         return replace(self, size=tuple(factor * x for x in self.size), points=points)

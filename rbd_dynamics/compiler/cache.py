@@ -74,7 +74,7 @@ def keeps() -> bool:
 
 
 def folder() -> Path | None:
-    """Where `store` writes to, made if it was not there; None: nowhere."""
+    """Folder that `store` writes to, made if it was not there; None where there is none."""
     with contextlib.suppress(OSError), contextlib.closing(_folders(create=True)) as folders:
         for each in folders:
             if _writable(each):
@@ -103,7 +103,7 @@ def _folders(*, create: bool) -> Generator[int, None, None]:
 
 
 def _places() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Where kernels may be kept, best first: a path, and the folders in it that are this cache's own."""
+    """Places for kernels, best first: a path, and the folders in it that are this cache's own."""
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen is not None:
         if chosen:

@@ -34,7 +34,7 @@ _DAY = 86400.0
 
 
 class Entry:
-    """Where the data of one key are, in any folder.
+    """Files of one key, in any folder.
 
     Parameters:
         name: what a reader of the folder sees, such as "inverse_dynamics.o".

@@ -59,7 +59,7 @@ def _warn(message: str) -> None:
 
 
 def keep_within_limit(folder: int, stored: str, size: int) -> None:
-    """To be called after `size` bytes were stored as file `stored`, which stays. Raises OSError."""
+    """Remove old kernels after `size` bytes were stored as file `stored`, which stays. Raises OSError."""
     limit = size_limit()
     status = os.fstat(folder)
     place = status.st_dev, status.st_ino, limit

@@ -16,7 +16,7 @@ class NotCached(Exception):
 
 @contextlib.contextmanager
 def cached_only() -> Iterator[None]:
-    """In this thread, raise NotCached where a kernel is not in the cache."""
+    """Raise NotCached, in this thread, where a kernel is not in the cache."""
     before = getattr(_here, "on", False)
     _here.on = True
     try:

@@ -17,7 +17,7 @@ _FIELDS = {
 
 
 def description(code: str) -> str:
-    """Of the machine and the file of LLVM's library, with the digest of the code that asks it; "" where unknown."""
+    """Description of the machine and LLVM's library, with the digest of the code that asks it; "" where unknown."""
     spec = importlib.util.find_spec("llvmlite")
     if spec is None or not spec.origin:
         return ""

@@ -156,7 +156,7 @@ class _Entry:
             self._require(self._let(f"icmp eq i64 {self._load('i64', shape, 8 * axis)}, {extent}"))
 
     def _data(self, array: str, argument: Argument) -> str:
-        """Where its numbers are, with the type."""
+        """Pointer to the numbers of an array, with the type."""
         target = "ptr" if self._opaque else ("i8*" if argument.boolean else f"{self._real.scalar}*")
         start = self._load("i64", array, _DATA)
         return f"{target} {self._let(f'inttoptr i64 {start} to {target}')}"

@@ -23,7 +23,7 @@ class Arithmetic(Code):
         self._tests: dict[str, str] = {}  # conditions that were evaluated already, by their values
 
     def operand(self, node: int, which: int) -> str:
-        """Of an operation; it was computed before."""
+        """Register of an operand of an operation; it was computed before."""
         return self.values[self.program.nodes[node][1 + which]]
 
     def compute(self, nodes: Iterable[int]) -> None:

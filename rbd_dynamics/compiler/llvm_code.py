@@ -92,16 +92,16 @@ class Code:
 
     @property
     def integers(self) -> str:
-        """Of a pointer to i32."""
+        """Type of a pointer to i32."""
         return "ptr" if self.pointer == "ptr" else "i32*"
 
     @property
     def vectors(self) -> str:
-        """Of a pointer to values of the type."""
+        """Type of a pointer to values of the type."""
         return "ptr" if self.pointer == "ptr" else f"{self.type}*"
 
     def entry(self, table: str, offset: str | int) -> str:
-        """Of a table of i32, which are not negative; as i64."""
+        """Entry of a table of i32, which are not negative; as i64."""
         at = self.let(f"getelementptr i32, {self.integers} {table}, i64 {offset}")
         return self.let(f"zext i32 {self.let(f'load i32, {self.integers} {at}, align 4')} to i64")
 
@@ -157,7 +157,7 @@ class Code:
         return self.let(f"shufflevector {self.type} {one}, {self.type} undef, {zeros}")
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
-        """Of a square of registers: entry j of row i becomes entry i of row j."""
+        """Transpose of a square of registers: entry j of row i becomes entry i of row j."""
         rows, width, step = list(rows), self.lanes, 1
         while step < width:
             low = [lane if not lane & step else width + lane - step for lane in range(width)]
@@ -232,7 +232,7 @@ class Table:
         return self._length
 
     def at(self, start: int = 0) -> str:
-        """As an argument: a pointer to what begins there."""
+        """Pointer to what begins there, as an argument."""
         return f"{self._kind} getelementptr ({self._array}, {self._whole} @{self._name}, i64 0, i64 {start})"
 
 

@@ -44,7 +44,7 @@ class Function(Framed):
         raise NotImplementedError
 
     def offsets(self, argument: Argument) -> list[str]:
-        """Where the samples begin in an input, if there is more than one."""
+        """Offsets at which the samples begin in an input, if there is more than one."""
         return []
 
     def early(self) -> list[int]:
@@ -59,7 +59,7 @@ class Function(Framed):
         """The same for a short program, into `trig`; absolute values into `angles`."""
 
     def sum(self, outputs: int) -> list[str]:
-        """Of the outputs in the frame, unless that is made elsewhere."""
+        """Sum of the outputs in the frame, unless that is made elsewhere."""
         return []
 
     # --- all operations ---------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Function(Framed):
         return True, sweeps
 
     def place(self, node: int | None, parts: Parts) -> int:
-        """Of the node in the frame, as numbers; where nobody looks, if it is not needed."""
+        """Place of the node in the frame, as numbers; where nobody looks, if it is not needed."""
         slots = parts.slots.get(node, ()) if node is not None else ()
         return (slots[0] if slots else parts.unused) * self.lanes
 
@@ -179,7 +179,7 @@ class Function(Framed):
                         self.keep(self.values[node], "%frame", slot)
 
     def _keep_again(self, node: int, parts: Parts) -> None:
-        """In the other slots, what a loop has put into the first."""
+        """Put into the other slots what a loop has put into the first."""
         first, *others = parts.slots.get(node) or (0,)
         if node not in self.values and others:
             value = self.kept("%frame", first)

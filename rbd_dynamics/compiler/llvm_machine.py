@@ -145,7 +145,7 @@ class MachineImage:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Of a function or a variable."""
+        """Address of a function or a variable."""
         with llvm_lock:
             return int(self._engine.get_function_address(name) or self._engine.get_global_value_address(name))
 

@@ -157,7 +157,7 @@ class Many(Function):
         self.lines.append(f"  br i1 {more}, label %each{k}, label %scatter{k + 1}")
 
     def _step(self, k: int, argument: Argument) -> str:
-        """To the next block: after the first only so far that each store fills a line of the cache.
+        """Step to the next block: after the first only so far that each store fills a line of the cache.
 
         The rows of matrices of 32 and more lie where they drive each other out of the nearest cache, lines half full.
         """
@@ -167,7 +167,7 @@ class Many(Function):
         return self.let(f"sub i64 {self.width}, {self.let(f'select i1 {first}, i64 {beyond}, i64 0')}")
 
     def _table(self, k: int, places: Sequence[int]) -> Table | None:
-        """Where each element is in its tile, in memory; None where they are in order."""
+        """Table of each element's place in its tile, in memory; None where they are in order."""
         if list(places) == list(range(len(places))):
             return None
         table = Table(f"many.scatter{k}", "i32", places, self.pointer)

@@ -71,7 +71,7 @@ class _PartFunction(Framed):
         return self.entry("%slots", self._column[k])
 
     def row(self, number: int) -> tuple[list[int], list[float]]:
-        """Of the tables, for one of the pieces."""
+        """Row of the tables for one of the pieces."""
         return [self._columns[k][number] for k in self._column], [self._values[k][number] for k in self._value]
 
     def emit(self, name: str) -> list[str]:

@@ -110,7 +110,7 @@ class RowsCode:
         return found
 
     def _table(self, steps: list[tuple[Step, bool]]) -> str:
-        """In memory, as an argument: of each step row, scale, whether the row is new, how many terms, and these.
+        """Table in memory, as an argument: of each step row, scale, whether the row is new, how many terms, and these.
 
         Places are in numbers. A new row is zero, whatever is in memory.
         """

@@ -100,7 +100,7 @@ class Bound:
 
     @property
     def result(self) -> int:
-        """Of the last run."""
+        """Result of the last run."""
         return int(self._plan[-1])
 
     def _run_python(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From functions with loops, in the part of Python that `loops` names, to LLVM IR.
+"""Writes functions with loops, in the part of Python that `loops` names, as LLVM IR.
 
 Every name gets a place on the stack; LLVM's own passes put them into registers. Both sides of `and` and `or` are
 evaluated: nothing here has side effects.

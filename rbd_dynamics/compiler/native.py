@@ -57,7 +57,7 @@ class Image(Protocol):
     """An object file in memory, for as long as this lives."""
 
     def address(self, name: str) -> int:
-        """Of a function or a variable."""
+        """Address of a function or a variable."""
         ...
 
 
@@ -105,7 +105,7 @@ class LoadedLoops(LoadedCode):
 
 
 def _address(name: str) -> int | None:
-    """Of a function of Python's own."""
+    """Address of a function of Python's own."""
     return ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value
 
 

@@ -29,7 +29,7 @@ def estimate(operations: int) -> float:
 
 
 def compiling(name: str, operations: int) -> None:
-    """To be called before a kernel is compiled: says so where that takes long, and nothing was said before."""
+    """Say that a kernel is being compiled, where that takes long and nothing was said before."""
     seconds = estimate(operations)
     if seconds < LONG or getattr(_here, "silent", False) or _said:
         return
@@ -43,13 +43,13 @@ def compiling(name: str, operations: int) -> None:
 
 
 def turn_off() -> None:
-    """In this process, nothing is said."""
+    """Say nothing from now on, in this process."""
     _said.add("")
 
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """In this thread, nothing is said: users see what is done in another way."""
+    """Say nothing in this thread: users see what is done in another way."""
     before = getattr(_here, "silent", False)
     _here.silent = True
     try:

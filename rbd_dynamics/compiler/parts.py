@@ -30,7 +30,7 @@ def stays_whole(program: Program) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where sweeps find an element: at the sum of what belongs to its row, to its block and to its column.
+    """Places of elements in sweeps: the sum of what belongs to the row, the block and the column.
 
     size: of a row in a block, with what it is filled up by. mirrored: of what is symmetric, the half left of the
     diagonal is in the place of the other.
@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def stride(self) -> int:
-        """From one row of a matrix to the next."""
+        """Distance from one row of a matrix to the next."""
         return self.rows[1] if len(self.rows) > 1 else 0
 
     @classmethod
@@ -58,7 +58,7 @@ class Layout:
         return cls(at, [k * area for k in range(beside)], size, rows.symmetric is not None)
 
     def places(self, rows: RowSweeps) -> tuple[list[list[int]], int]:
-        """Of the elements of all outputs, and how many places there are."""
+        """Places of the elements of all outputs, and how many places there are."""
         found = [
             [
                 self.rows[k // rows.beside * rows.width + i] + self.blocks[k % rows.beside] + j

@@ -120,7 +120,7 @@ def _indexed(graph: Graph, outputs: Unfinished) -> RowSweeps:
 
 
 def _mapped(rows: RowSweeps, number: Callable[[Any], int]) -> RowSweeps:
-    """With other numbers for scales and coefficients."""
+    """The rows with other numbers for scales and coefficients."""
     sweeps = [
         Sweep(
             [

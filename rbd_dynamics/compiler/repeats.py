@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a long program repeats itself, as limbs, bodies of a chain and columns of derivatives do: it is cut so that
+"""Finds where a program repeats itself, as limbs, bodies of a chain and columns of derivatives do: it is cut so that
 pieces that do the same with other values can share their code.
 
 Where to cut is decided by the operations around a place alone, so that what repeats is cut alike (content-defined
@@ -118,7 +118,7 @@ def _rank(nodes: Sequence[Node], node: int, inside: dict[int, int], taken: dict[
 
 
 def _joined(nodes: Sequence[Node], pieces: list[Piece], longest: int, shapes: Shapes) -> list[Piece]:
-    """With what is always followed by the same as one piece, as long as that is not too long."""
+    """The pieces, with what is always followed by the same as one piece, as long as that is not too long."""
     unlike: set[int] = set()  # shapes of which two take different values from what follows
     while True:
         count = Counter(piece.shape for piece in pieces)

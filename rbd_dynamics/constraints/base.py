@@ -75,7 +75,7 @@ class Constraint(OpenKind, ABC):
         return ()
 
     def renamed(self, rename: Callable[[str], str]) -> Constraint:
-        """With `rename` applied to every frame and joint that it names, as for a prefix of a robot among others."""
+        """The constraint with `rename` applied to each frame and joint it names, as for a robot's prefix."""
         return self
 
     @abstractmethod

@@ -97,7 +97,7 @@ class ConstraintSet:
         raise KeyError(f"no constraint named {name!r}; there are: {', '.join(c.name for c in self.constraints)}")
 
     def slice_of(self, name: str) -> slice:
-        """Where a constraint's rows are."""
+        """The rows of one constraint, as a slice of all rows."""
         self[name]
         start = 0
         for constraint in self.constraints:
@@ -108,13 +108,13 @@ class ConstraintSet:
         return slice(start, stop)
 
     def changed(self, name: str, **fields: Any) -> ConstraintSet:
-        """With other fields of one constraint: another placement or radius needs no other kernel."""
+        """A set with other fields of one constraint: another placement or radius needs no other kernel."""
         self[name]
         changed = [replace(c, **fields) if c.name == name else c for c in self.constraints]
         return ConstraintSet(self.model, changed, stabilization=self.stabilization)
 
     def placed(self, reference: Transform) -> ConstraintSet:
-        """With that reference placement of every pair of frames. Quickly: nothing is traced anew.
+        """A set with this reference placement of every pair of frames. It is quick: nothing is traced anew.
 
         Raises ValueError where a pair had none before, which needs other kernels, or for what is no placement.
         """

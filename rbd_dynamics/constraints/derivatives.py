@@ -22,7 +22,7 @@ from rbd_dynamics.model.real_numbers import real_array
 
 
 class DerivativesUnderConstraints(BoundConstraints):
-    """By q: along the tangent, as in `Robot`. External wrenches are constant in their frames, which turn along.
+    """Derivatives under constraints; by q: along the tangent, as in `Robot`. External wrenches turn with frames.
 
     Where rows are redundant, or an objective chooses among solutions, the derivatives are those of the solution that
     is returned, as long as the ranks do not change.

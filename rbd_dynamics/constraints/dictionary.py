@@ -55,7 +55,7 @@ def _constraint(entry: Any, index: int) -> Constraint:
 
 
 def named(entry: Any, what: str, index: int) -> str:
-    """As in: constraint 'table'. Raises ValueError for an entry that is no dictionary or has no name."""
+    """The entry as messages name it: constraint 'table'. Raises ValueError for no dictionary, or one without a name."""
     if not isinstance(entry, Mapping):
         raise ValueError(f"{what} {index}: expected a dictionary, got {excerpt(entry)}")
     name = entry.get("name")

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Geometry(NamedTuple):
-    """At one point of a surface."""
+    """Metric, curvature and torsion of a surface at one point."""
 
     point: Array  # (3,) in the body
     frame: Array  # (3, 3) columns x, y, z: the Gauss frame in the body
@@ -39,7 +39,7 @@ class ContactSurface(Protocol):
     """A surface in orthogonal coordinates."""
 
     def geometry(self, a: ArrayLike) -> Geometry:
-        """At the coordinates a = (u, v)."""
+        """Geometry at the coordinates a = (u, v)."""
         ...
 
 
@@ -48,19 +48,19 @@ class ContactPlane:
     """z = 0 of the body, normal +z; a = (x, y) in m."""
 
     def geometry(self, a: ArrayLike) -> Geometry:
-        """At (x, y)."""
+        """Geometry at (x, y)."""
         x, y = np.asarray(a, dtype=float)
         return Geometry(np.array([x, y, 0.0]), np.eye(3), np.eye(2), np.zeros((2, 2)), np.zeros(2))
 
 
 @dataclass(frozen=True)
 class ContactSphere:
-    """About the body's origin; a = (longitude, latitude) in rad, singular at the poles. radius in m."""
+    """A sphere about the body's origin; a = (longitude, latitude) in rad, singular at the poles. radius in m."""
 
     radius: float
 
     def geometry(self, a: ArrayLike) -> Geometry:
-        """At (longitude, latitude)."""
+        """Geometry at (longitude, latitude)."""
         u, v = np.asarray(a, dtype=float)
         cu, su, cv, sv = np.cos(u), np.sin(u), np.cos(v), np.sin(v)
         normal = np.array([cv * cu, cv * su, sv])
@@ -76,12 +76,12 @@ class ContactSphere:
 
 @dataclass(frozen=True)
 class ContactCylinder:
-    """About the body's z axis; a = (angle in rad, height in m). radius in m."""
+    """A cylinder about the body's z axis; a = (angle in rad, height in m). radius in m."""
 
     radius: float
 
     def geometry(self, a: ArrayLike) -> Geometry:
-        """At (angle, height)."""
+        """Geometry at (angle, height)."""
         u, z = np.asarray(a, dtype=float)
         normal = np.array([np.cos(u), np.sin(u), 0.0])
         around = np.array([-np.sin(u), np.cos(u), 0.0])

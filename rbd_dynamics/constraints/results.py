@@ -75,7 +75,7 @@ class ConstrainedTorque(NamedTuple):
 
 
 class ConstrainedDerivatives(NamedTuple):
-    """Of constrained forward dynamics: a by q (along the tangent), v and tau, each (nv, nv); the multipliers (m, nv).
+    """Derivatives of constrained forward dynamics: a by q (tangent), v, tau (nv, nv); the multipliers (m, nv).
 
     Where rows are redundant those of a are right as long as the rank does not change; the multipliers' are those
     of least norm in each column.
@@ -90,7 +90,7 @@ class ConstrainedDerivatives(NamedTuple):
 
 
 class ConstrainedHybridDerivatives(NamedTuple):
-    """Of constrained hybrid dynamics: a and tau (nv, nv) and multipliers (m, nv) by q (along the tangent), v and input.
+    """Derivatives of constrained hybrid dynamics: a, tau (nv, nv), multipliers (m, nv) by q (tangent), v and input.
 
     The input is the prescribed acceleration or the given torque, whichever it is for that degree of freedom.
     """
@@ -107,7 +107,7 @@ class ConstrainedHybridDerivatives(NamedTuple):
 
 
 class ConstrainedTorqueDerivatives(NamedTuple):
-    """Of constrained inverse dynamics: tau (nv, nv) and multipliers (m, nv) by q (along the tangent), v, a and the
+    """Derivatives of constrained inverse dynamics: tau (nv, nv), multipliers (m, nv) by q (tangent), v, a and the
     torque of joints without actuator.
 
     Where the motion violates the constraints, as it does beside the given one, these are the derivatives of what the
@@ -125,7 +125,7 @@ class ConstrainedTorqueDerivatives(NamedTuple):
 
 
 class ImpulseDerivatives(NamedTuple):
-    """Of v+ (nv, ...) and impulses (m, ...) by q (along the tangent), v, and the velocity of the rows after."""
+    """Derivatives of v+ (nv, ...) and impulses (m, ...) by q (along the tangent), v, and the rows' velocity after."""
 
     v_dq: Array
     v_dv: Array

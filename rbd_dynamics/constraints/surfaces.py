@@ -43,7 +43,7 @@ class Surface(OpenKind, ABC):
         """Zero on the surface, positive outside."""
 
     def gradient(self, point: Vec3, numbers: Sequence[Scalar]) -> Vec3:
-        """Of `value`, exact."""
+        """Exact gradient of `value` at a point (3)."""
         level = level_above(*point, *numbers)
         along = []
         for k in range(3):
@@ -81,7 +81,7 @@ class RoundSurface(Surface):
 
     @abstractmethod
     def outward(self, point: Vec3) -> tuple[Scalar, ...]:
-        """From the nearest point of the middle to this one."""
+        """Vector from the nearest point of the middle (centre or axis) to this one."""
 
     def value(self, point: Vec3, numbers: Sequence[Scalar]) -> Scalar:
         height = sqrt(dot(self.outward(point), self.outward(point))) - numbers[0]
@@ -90,7 +90,7 @@ class RoundSurface(Surface):
 
 @dataclass(frozen=True)
 class Sphere(RoundSurface):
-    """About the origin of the surface's frame; radius in m. A hollow one is touched from within."""
+    """A sphere about the origin of the surface's frame; radius in m. A hollow one is touched from within."""
 
     kind: ClassVar[str] = "sphere"
 
@@ -100,7 +100,7 @@ class Sphere(RoundSurface):
 
 @dataclass(frozen=True)
 class Cylinder(RoundSurface):
-    """About the z axis of the surface's frame; radius in m. A hollow one is touched from within."""
+    """A cylinder about the z axis of the surface's frame; radius in m. A hollow one is touched from within."""
 
     kind: ClassVar[str] = "cylinder"
 

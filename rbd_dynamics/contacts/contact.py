@@ -76,7 +76,7 @@ class Contact:
             raise ValueError(str(error).replace(f"constraint {self.name!r}", where, 1)) from None
 
     def renamed(self, rename: Callable[[str], str]) -> Contact:
-        """With `rename` applied to the frames that it names, as for a prefix of a robot among others."""
+        """The contact with `rename` applied to the frames that it names, as for a prefix of a robot among others."""
         return replace(self, frame=rename(self.frame), reference=rename(self.reference))
 
     def rows(self) -> RollingBall:
@@ -104,7 +104,7 @@ class ContactLaws:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the contacts."""
+        """Names of the contacts, in order."""
         return tuple(contact.name for contact in self.contacts)
 
 

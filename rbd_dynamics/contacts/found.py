@@ -164,7 +164,7 @@ class FinderDynamics(ContactDynamics):
 
 
 class _FoundDynamics(ContactDynamics):
-    """With rows that are known already."""
+    """Contact dynamics whose rows are known already."""
 
     def __init__(self, robot: BoundModel, found: FoundContacts) -> None:
         self.robot, self.count = robot, len(found)
@@ -218,7 +218,7 @@ def _each_part(change: Callable[[Array], Array], result: Any) -> Any:
 
 
 def _stacked(samples: Sequence[Any], lead: tuple[int, ...]) -> Any:
-    """Of results one with leading axes, filled up with zeros to the most contacts."""
+    """One result with leading axes from results of samples, filled up with zeros to the most contacts."""
     if isinstance(samples[0], tuple):
         return type(samples[0])(*(_stacked(parts, lead) for parts in zip(*samples)))
     arrays = [np.asarray(sample) for sample in samples]

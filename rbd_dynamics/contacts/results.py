@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 class ContactResiduals(NamedTuple):
-    """By how much the laws of contact fail; all are rounding where the problem has a solution.
+    """Violation of each law of contact; all are rounding where the problem has a solution.
 
     cone: |f_t| - mu f_n or -f_n of the worst contact, over the largest force. motion: the worst u_n < 0 (m/s, or
     m/s^2). complementarity: the worst |f . (u + mu |u_t| n)|, over the largest force times the largest motion that

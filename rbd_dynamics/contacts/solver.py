@@ -99,7 +99,7 @@ class ContactSolver:
         return moved > LOST * float(np.abs(self.free).max(initial=0.0))
 
     def law(self) -> Law:
-        """Of the problem as it is now."""
+        """The law of the problem as it stands now."""
         return Law(self.delassus, self.free, self.friction, pyramid=self.cone == "pyramidal")
 
 

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class ContactStates:
-    """Of one sample.
+    """States of the contacts of one sample: which touch, slide, stick.
 
     Parameters:
         gap (n): m. velocity (n, 3). touching: a larger gap, m, is open. still: what is slower, m/s, is at rest.

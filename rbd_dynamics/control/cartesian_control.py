@@ -66,7 +66,7 @@ class Compliance:
     orientation: ArrayLike = ()
 
     def numbers(self) -> tuple[Array, Array]:
-        """As the law takes them. Raises ValueError."""
+        """Stiffness and damping as the law takes them. Raises ValueError."""
         if self.carrier not in CARRIERS:
             raise ValueError(f"the axes of stiffness turn with {self.carrier!r}, expected one of {', '.join(CARRIERS)}")
         turned = np.asarray(self.orientation, dtype=float)
@@ -185,7 +185,7 @@ class CartesianController:
         return Tuning(gains, chosen, compliance, stiffness, vectors, limits)
 
     def use(self, tuning: Tuning) -> None:
-        """From the next step on; the stiffness is approached in `stiffness_time`, as far as the tank lets it.
+        """Use this tuning from the next step on; the stiffness is approached in `stiffness_time`, as the tank lets it.
 
         Where the axes are others, it begins with what acts, seen from them.
         """
@@ -210,7 +210,7 @@ class CartesianController:
         return self._wanted_stiffness.reshape(6, 6)
 
     def _axes(self, compliance: Compliance) -> Array:
-        """Of stiffness (3, 3), where the tool was and was wanted at the last step."""
+        """Axes of stiffness (3, 3), where the tool was and was wanted at the last step."""
         own = compliance.numbers()[1].reshape(3, 3)
         if compliance.carrier == "root" or self._wanted is None:
             return own

@@ -97,7 +97,7 @@ class CartesianGains:
         return np.array([*_axes("rotational_damping", about, -1.0), *_axes("damping", along, -1.0)])
 
     def numbers(self) -> Array:
-        """As `GainNumbers`. Raises ValueError for what is no gain or limit."""
+        """The gains as `GainNumbers`. Raises ValueError for what is no gain or limit."""
         for name in (
             "damping_ratio", "stiffness_time", "tank_size", "tank_share", "posture_kp", "posture_kd",
             "joint_limit_margin", "least_manipulability", "singularity_stiffness",

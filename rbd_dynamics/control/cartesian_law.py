@@ -62,7 +62,7 @@ class CartesianLaw:
     free: bool
 
     def __call__(self, x: Inputs) -> list[Vector]:
-        """In the order of `CartesianOutput`."""
+        """Outputs of the law, in the order of `CartesianOutput`."""
         gains, impedance = GainNumbers(*x.gains), self.law == "impedance"
         model, q, v = x.model, x.q, x.v
         frame = tool_frame(x.frame, Transform((tuple(x.tool[:9]),), tuple(x.tool[9:])))

@@ -77,7 +77,7 @@ class CartesianMotion(DesiredMotion):
             self._show(self._seen)
 
     def come_along(self) -> None:
-        """Where a pose or twist has turned the tool far, the base of the chart comes along.
+        """Move the base of the chart along where a pose or twist has turned the tool far.
 
         Half a turn away one orientation has two coordinates, and a tool where it is wanted may be measured a whole turn
         off. Not while a trajectory is planned, which is in the chart that there was.
@@ -88,7 +88,7 @@ class CartesianMotion(DesiredMotion):
                 self.recentre(self.chart.pose(theta))
 
     def update(self, now: int, q: Array, v: Array) -> None:
-        """As `DesiredMotion.update`; q, v: measured coordinates and rates (6) in `chart`."""
+        """Update as `DesiredMotion.update`; q, v: measured coordinates and rates (6) in `chart`."""
         if self.mode not in ("pose", "twist"):
             super().update(now, q, v)
             return
@@ -160,6 +160,6 @@ class CartesianMotion(DesiredMotion):
 
 
 def _moving(state: Array) -> Moving:
-    """Of rows (3, 3)."""
+    """The motion in rows (3, 3) as `Moving`."""
     x, v, a = (tuple(row) for row in state.tolist())
     return Moving(x, v, a)

@@ -85,6 +85,6 @@ class CommandGate:
         return not self.shut and time - self._since >= self.options.resume_after
 
     def reset(self) -> None:
-        """On request: what was is forgotten."""
+        """Forget what was, on request."""
         self.shut = False
         self._silences.clear()

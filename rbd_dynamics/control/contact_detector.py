@@ -178,7 +178,7 @@ class ContactDetector:
         return beyond[:count], moving[:count]
 
     def _gain(self, followed: Array, dt: float) -> Array:
-        """Of a mean of all that was seen in motion at first, of the last seconds then."""
+        """Gain of a mean of all that was seen in motion at first, of the last seconds then."""
         return np.asarray(-np.expm1(-dt / np.clip(followed, dt, self.follows)))
 
     def _begin(self, external: Array, known: Mask) -> None:
@@ -189,7 +189,7 @@ class ContactDetector:
         self._seen = self._seen | there
 
     def _follow(self, which: Mask, known: Mask, dt: float) -> None:
-        """In motion a mean, at rest of what is beyond friction only; before the first motion of all that was watched.
+        """Follow the residual: in motion its mean, at rest what is beyond friction; before any motion the mean of all.
 
         which: joints (nv,) that nothing touches; known: that had moved before.
         """

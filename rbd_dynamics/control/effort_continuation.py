@@ -12,7 +12,7 @@ DONE = 20.0  # of these times: less is rounding
 
 
 class EffortContinuation:
-    """Of efforts (n). Times are integer nanoseconds of one clock."""
+    """Continues efforts (n) over a silence. Times are integer nanoseconds of one clock."""
 
     def __init__(self, count: int) -> None:
         self._rest = np.zeros(count)

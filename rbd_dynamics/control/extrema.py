@@ -32,7 +32,7 @@ def hull(polynomials: Array, order: int) -> tuple[Array, Array]:
 
 
 def extrema(polynomials: Array) -> tuple[tuple[Array, Array], ...]:
-    """Where and how large position, velocity and acceleration are at their extrema on [0, 1] and at its ends.
+    """Places and values of the extrema of position, velocity and acceleration on [0, 1], its ends included.
 
     polynomials: (n, 6), constant first. For each of the three: arguments (n, k) and values (n, k); where there are
     fewer extrema than k - 2, arguments are repeated.
@@ -66,7 +66,7 @@ def _roots(polynomials: Array, knots: Array) -> Array:
 
 
 def _values(polynomials: Array, arguments: Array) -> Array:
-    """Of polynomials (n, m), constant first, at arguments (n, k): (n, k)."""
+    """Values of polynomials (n, m), constant first, at arguments (n, k): (n, k)."""
     value = np.repeat(polynomials[:, -1:], arguments.shape[1], axis=1)
     for power in range(polynomials.shape[1] - 2, -1, -1):
         value *= arguments

@@ -152,7 +152,7 @@ class Feedforward:
         return Tuning(chosen, evaluate_at, law, (weights, gains, self._offsets(effort_offsets or {}, limits), limits))
 
     def use(self, tuning: Tuning) -> None:
-        """From the next call on."""
+        """Use this tuning from the next call on."""
         self.terms, self.evaluate_at, self.law, self._tuning = tuning
         self.effort_limits = self._tuning[3]
 
@@ -190,7 +190,7 @@ class Feedforward:
         return efforts
 
     def _offsets(self, given: Mapping[str, float], limits: Array) -> Array:
-        """Of the controlled joints. Raises ValueError for a joint that there is not, or that could not give it."""
+        """Offsets of the controlled joints. Raises ValueError for an unknown joint, or one that could not give it."""
         for name, offset in given.items():
             if name not in self.robot.model.joint_names:
                 raise ValueError(f"effort_offsets: {unknown('joint', name, list(self.robot.model.joint_names))}")
@@ -262,7 +262,7 @@ def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequ
 
 
 def single_freedom_indices(robot: Robot, joints: Sequence[str]) -> NDArray[np.intp]:
-    """Where `joints` are in q and in v. Raises ValueError for an unknown or repeated one.
+    """Places of `joints` in q and in v. Raises ValueError for an unknown or repeated one.
 
     All joints of the robot must have one degree of freedom, as in sensor_msgs/JointState. Raises TypeError for a robot
     in single precision: who asks controls it, or plans motions for it.

@@ -35,7 +35,7 @@ class HybridChecks:
 
     @staticmethod
     def sensor(limits: HybridLimits, now: int, measured: Array | None, sensed: int) -> str:
-        """Of a reading at time `sensed`, at the time `now` (ns); None: there is none."""
+        """Problem of a reading at time `sensed`, at the time `now` (ns); measured None: there is none."""
         if measured is None:
             return "no wrench received"
         age = 1e-9 * (now - sensed)
@@ -52,7 +52,7 @@ class HybridChecks:
         return SINGULAR if least < NEARLY_SINGULAR else ""
 
     def step(self, out: HybridOutput, felt: Array, limits: HybridLimits, *, approaching: bool) -> str:
-        """Of what a step found, and the multipliers (m) that are felt."""
+        """Problem of what a step found, and of the multipliers (m) that are felt."""
         controller = self.controller
         names, tasks = controller.constraints.row_names, controller.task.row_names
         if np.abs(felt).max() > limits.largest_force:

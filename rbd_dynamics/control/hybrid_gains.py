@@ -47,7 +47,7 @@ class HybridGains:
     task_integral_limit: float = 20.0
 
     def of_law(self, law: Law) -> HybridGains:
-        """With kp and kd filled in."""
+        """The gains with kp and kd filled in."""
         kp, kd = TASK_GAINS[law]
         return replace(self, kp=kp if self.kp is None else self.kp, kd=kd if self.kd is None else self.kd)
 

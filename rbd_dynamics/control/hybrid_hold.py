@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class HybridHold:
-    """Of a robot whose joints have one degree of freedom each.
+    """Holds a robot whose joints have one degree of freedom each.
 
     Attributes:
         at (nq): where it is held; None: where it is seen next.

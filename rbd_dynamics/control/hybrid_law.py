@@ -42,7 +42,7 @@ class HybridLaw:
     rows: ConstraintSet
 
     def __call__(self, x: Inputs) -> list[Vector]:
-        """In the order of `HybridOutput`."""
+        """Outputs of the law, in the order of `HybridOutput`."""
         m, k = self.m, self.k
         kp, kd = x.gains[:k], x.gains[k : 2 * k]
         ki, limit, damping, posture_kp, posture_kd, task_ki, task_limit, has_posture, dt = x.gains[2 * k :]

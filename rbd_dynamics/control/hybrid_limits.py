@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When hybrid position/force control has to stop, and how gently it begins."""
+"""Limits at which hybrid position/force control has to stop, and how gently it begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 
 @dataclass(frozen=True)
 class HybridLimits:
-    """When to stop, and how gently to begin.
+    """Limits at which to stop, and how gently to begin.
 
     sensor_timeout, state_timeout: s without a wrench or a joint state. contact_force: N; a reading that has risen by it
     for contact_debounce s is contact, less than it for contact_timeout s is lost contact. largest_force: N or N m, of

@@ -90,7 +90,7 @@ class NormalEstimator:
         self._since, self._mode = 0.0, "hold"
 
     def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
-        """After a step at (q, v) with the sensor's wrench (m, f) on the robot; whether the task frame was turned."""
+        """Update after a step at (q, v) with the wrench (m, f) on the robot; whether the task frame was turned."""
         mode, before = self.supervisor.mode, self._mode
         if self._surface_now().reference_placement is not self._placement:
             self.forget()  # another place was given
@@ -189,7 +189,7 @@ class NormalEstimator:
         return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._surface_now().placement.p)
 
     def _velocity(self, q: Array, v: Array) -> Array:
-        """Of the point that touches, in the world."""
+        """Velocity of the point that touches, in the world."""
         twist = self._robot.jacobian(q, self._surface.frame) @ v
         rotation = self._robot.pose(q, self._surface.frame)[:3, :3]
         return np.asarray(rotation @ (twist[3:] + np.cross(twist[:3], self._surface_now().placement.p)))

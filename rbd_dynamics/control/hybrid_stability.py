@@ -105,7 +105,7 @@ def motion_radius(kp: float, kd: float, ki: float, plant: Plant) -> float:
 
 
 def _radius(natural: Array, feedback: Array, integral: tuple[Array, float], plant: Plant, late: float) -> float:
-    """Of the step of (x, v, torque), the integral, and the readings on their way.
+    """Spectral radius of the step of (x, v, torque), the integral, and the readings on their way.
 
     natural: acceleration by (x, v) themselves. feedback: commanded acceleration by (x, v). integral: what it sums over
     (x, v), and its gain.

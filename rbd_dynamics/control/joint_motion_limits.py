@@ -63,7 +63,7 @@ class JointMotionLimits:
         return narrower
 
     def at(self, q: Array, now: int) -> MotionLimits:
-        """At the posture q (nv) of the whole robot, at the time `now` (ns)."""
+        """Limits at the posture q (nv) of the whole robot, at the time `now` (ns)."""
         if self._by_motors and abs(now - self._since) >= RENEWED:
             self._since = now
             self._limits = MotionLimits.of(

@@ -22,7 +22,7 @@ ERASED = -1.0  # a tolerance of this value is none; 0 is the default
 
 
 class JointTolerance(NamedTuple):
-    """Of one joint, rad or m and per s."""
+    """Tolerance of one joint, rad or m and per s."""
 
     name: str
     position: float

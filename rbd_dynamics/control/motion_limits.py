@@ -57,7 +57,7 @@ class MotionLimits:
         velocity: ArrayLike = math.inf,
         acceleration: ArrayLike = math.inf,
     ) -> MotionLimits:
-        """From one number for all joints or one for each."""
+        """Limits from one number for all joints or one for each."""
         arrays = (np.asarray(values, dtype=float) for values in (lower, upper, velocity, acceleration))
         return cls(tuple(joints), *(np.broadcast_to(values, (len(joints),)).copy() for values in arrays))
 

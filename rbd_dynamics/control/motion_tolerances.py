@@ -17,7 +17,7 @@ TURN = 2.0 * math.pi
 
 
 class MotionTolerances:
-    """Of the path and of the goal, for some joints.
+    """Tolerances of the path and of the goal, for some joints.
 
     Parameters:
         joints: the joints' names.

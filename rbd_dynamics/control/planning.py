@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From waypoints to a motion that may be followed: planned from the present state on, and checked as a whole."""
+"""Plans a motion through waypoints, from the present state on, and checks it as a whole."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Moving(NamedTuple):
 
 
 def towards(now: Moving, goal: Three, limits: Limits3, step: float) -> Moving:
-    """After a step (s) on the way to a goal."""
+    """Motion after a step (s) on the way to a goal."""
     away = (goal[0] - now.x[0], goal[1] - now.x[1], goal[2] - now.x[2])
     distance = math.hypot(*away)
     if distance < THERE and math.hypot(*now.v) < SLOW:
@@ -47,7 +47,7 @@ def towards(now: Moving, goal: Three, limits: Limits3, step: float) -> Moving:
 
 
 def driven(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving:
-    """After a step (s) with a wanted velocity, which ends at the bounds; from outside it goes inwards only."""
+    """Motion after a step (s) with a wanted velocity, which ends at the bounds; from outside it goes inwards only."""
     size = math.hypot(*velocity)
     if size == 0.0 and math.hypot(*now.v) < SLOW:
         return Moving(now.x, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -64,7 +64,7 @@ def driven(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving
 
 
 def along(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving:
-    """After a step (s) in which that velocity is taken."""
+    """Motion after a step (s) in which that velocity is taken."""
     gain = min(4.0 * limits.rate, 1.0 / step)
     a = [gain * (u - v) for u, v in zip(velocity, now.v)]
     size, most = math.hypot(*a), min(limits.acceleration, LARGEST)
@@ -77,7 +77,7 @@ def along(now: Moving, velocity: Three, limits: Limits3, step: float) -> Moving:
 
 
 def approach_speed(distance: float, limits: Limits3) -> float:
-    """At that distance from where it has to stand."""
+    """Largest speed at that distance from where it has to stand."""
     k, a = limits.rate, 0.5 * min(limits.acceleration, LARGEST)
     near = a / (k * k)
     return k * distance if distance <= near else math.sqrt(a * (2.0 * distance - near))

@@ -98,7 +98,7 @@ class ResidualMonitor:
 
     @property
     def delay(self) -> float:
-        """Of the residual, s."""
+        """Delay of the residual, s."""
         return 2.0 / self._filter.w
 
     @property

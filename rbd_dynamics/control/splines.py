@@ -98,7 +98,7 @@ def _solve_inner(
 
 
 def coefficients(times: Array, positions: Array, velocities: Array, accelerations: Array) -> Array:
-    """Of each segment's polynomial in the time since its start: (segments, 6, joints), constant first.
+    """Coefficients of each segment's polynomial in the time since its start: (segments, 6, joints), constant first.
 
     Quintic where both ends have an acceleration, else cubic where both have a velocity, else linear, as
     joint_trajectory_controller does.

@@ -26,7 +26,7 @@ class StateFilter:
         self.x, self.rate, self._u = np.zeros(size), np.zeros(size), np.zeros(size)
 
     def reset(self, u: Array) -> None:
-        """As if the signal had always been so."""
+        """Reset the filter as if the signal had always been `u`."""
         self.x[:], self.rate[:], self._u[:] = u, 0.0, u
 
     def update(self, u: Array, dt: float) -> None:

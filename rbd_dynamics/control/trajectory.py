@@ -95,13 +95,13 @@ class Waypoints:
         return Waypoints(self.joint_names, *(array[which] for array in arrays))
 
     def completed(self) -> Waypoints:
-        """With the missing velocities and accelerations computed from the points around them."""
+        """The waypoints with missing velocities and accelerations computed from the points around them."""
         velocities = fill_velocities(self.times, self.positions, self.velocities)
         accelerations = fill_accelerations(self.times, self.positions, velocities, self.accelerations)
         return Waypoints(self.joint_names, self.times, self.positions, velocities, accelerations)
 
     def ordered(self, joints: Sequence[str], present: Array) -> Waypoints:
-        """For `joints`, in their order; one that is not named stays where it is. Raises TrajectoryError.
+        """The waypoints for `joints`, in order; one that is not named stays where it is. Raises TrajectoryError.
 
         present: position, velocity, acceleration of `joints` (3, joints).
         """
@@ -140,7 +140,7 @@ class Trajectory:
     def of_pieces(
         cls, joint_names: tuple[str, ...], times: Array, pieces: Array, first: Array, last: Array
     ) -> Trajectory:
-        """From what another one has; the arrays are kept, not copied."""
+        """A trajectory from what another one has; the arrays are kept, not copied."""
         made = cls.__new__(cls)
         made._set(joint_names, times, pieces, first, last)
         return made
@@ -247,7 +247,7 @@ def _check_times(times: Array) -> None:
 
 
 def wrong_count(point: int, count: int, what: str, joints: int) -> TrajectoryError:
-    """For a point that has another number of values than there are joints."""
+    """Error for a point that has another number of values than there are joints."""
     return TrajectoryError(f"point {point} has {count} {what} for {joints} joints")
 
 

@@ -29,7 +29,7 @@ class GoalMessage(NamedTuple):
 
 
 def decoded_goal(raw: bytes | bytearray, largest: int) -> GoalMessage:
-    """Of a request with at most `largest` points. Raises TrajectoryError.
+    """The goal of a request with at most `largest` points. Raises TrajectoryError.
 
     Tolerances of accelerations are passed over: no acceleration is measured.
     """

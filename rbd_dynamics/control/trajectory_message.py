@@ -62,14 +62,14 @@ class CdrReader:
         self._time = struct.Struct(self.order + "iI")
 
     def time(self) -> int:
-        """Of a Time or Duration, ns."""
+        """A Time or Duration, ns."""
         self.align(4)
         seconds, rest = self._time.unpack_from(self.raw, self.place)
         self.place += 8
         return int(seconds * SECOND + rest)
 
     def count(self, size: int) -> int:
-        """Of elements of at least so many bytes."""
+        """Number of elements that follow, each of at least so many bytes."""
         self.align(4)
         (value,) = self._count.unpack_from(self.raw, self.place)
         self.place += 4
@@ -100,7 +100,7 @@ class CdrReader:
 
 
 class TrajectoryReader(CdrReader):
-    """Of a JointTrajectory."""
+    """Reads a JointTrajectory."""
 
     def message(self, largest: int, positions: bool) -> TrajectoryMessage:
         """What `decoded` returns. Raises TrajectoryError."""

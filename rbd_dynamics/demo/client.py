@@ -141,7 +141,7 @@ class Client:
             time.sleep(0.01)
 
     def wait_simulated(self, condition: Callable[[], Any], what: str, seconds: float) -> None:
-        """As `wait`, for at most so many simulated seconds: on a busy machine they take longer.
+        """Wait as `wait`, at most so many simulated seconds: on a busy machine they take longer.
 
         Raises DemoError also where simulated time stands still.
         """

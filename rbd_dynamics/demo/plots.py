@@ -81,7 +81,7 @@ def _way(robot: Robot, positions: Array) -> Array:
 
 
 def _poses(robot: Robot, q: Array) -> dict[int, Array]:
-    """Of the bodies, (4, 4)."""
+    """Poses of the bodies, (4, 4)."""
     poses = {-1: np.eye(4)}
     for frame in robot.model.frames:
         if frame.body not in poses:

@@ -58,7 +58,7 @@ class Pressing(NamedTuple):
         )
 
     def summary(self) -> dict[str, float]:
-        """For summary.json."""
+        """Figures for summary.json."""
         error = self.force - FORCE
         return {
             "force_N": FORCE,
@@ -134,7 +134,7 @@ def draw_circle(client: Client, settle: float) -> Pressing:
 
 
 def _engage(client: Client) -> None:
-    """As soon as the controller has its robot, and has seen a joint state and a wrench."""
+    """Engage as soon as the controller has its robot, and has seen a joint state and a wrench."""
     reason = ""
 
     def engaged() -> bool:
@@ -160,7 +160,7 @@ def _seconds(message: Any) -> float:
 
 
 def _point(t: float) -> Array:
-    """Of the circle at a time from 0 to SECONDS: it begins and ends at rest."""
+    """Point of the circle at a time from 0 to SECONDS: it begins and ends at rest."""
     s = min(max(t / SECONDS, 0.0), 1.0)
     angle = 2 * np.pi * (10 * s**3 - 15 * s**4 + 6 * s**5)
     return np.array([RADIUS * (1.0 - np.cos(angle)), RADIUS * np.sin(angle)])

@@ -94,7 +94,7 @@ class Processes:
 
 
 def isolated_environment(folder: Path) -> None:
-    """From now on ROS is on its own: this machine only, a domain of our own, logs in `folder`.
+    """Isolate ROS from now on: this machine only, a domain of our own, logs in `folder`.
 
     A ROS_DOMAIN_ID that is set already stays.
     """
@@ -110,7 +110,7 @@ def isolated_environment(folder: Path) -> None:
 
 
 def missing_for_demo(modules: Sequence[tuple[str, str]]) -> list[str]:
-    """Of (module, how to get it), those that cannot be imported."""
+    """Those of (module, how to get it) that cannot be imported."""
     import importlib
 
     missing = []
@@ -129,5 +129,5 @@ def describe_exit(code: int) -> str:
 
 
 def _die_with_parent() -> None:
-    """In the child: end with the parent, however that ends."""
+    """Make this child end with its parent, however that ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)

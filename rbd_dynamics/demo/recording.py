@@ -39,7 +39,7 @@ class Recording:
         return deserialize_message(found[-1][1], self.types[topic]) if found else None
 
     def stamp(self, topic: str) -> int:
-        """Of the last message, ns; 0 where there is none yet."""
+        """Stamp of the last message, ns; 0 where there is none yet."""
         found = self.latest(topic)
         return 0 if found is None else found.header.stamp.sec * SECOND + found.header.stamp.nanosec
 
@@ -71,7 +71,7 @@ class JointSeries:
 
     @classmethod
     def of(cls, messages: Sequence[Any], joints: Sequence[str]) -> JointSeries:
-        """From sensor_msgs/JointState, in the order of stamps, the joints in the order asked for."""
+        """Series from sensor_msgs/JointState, in the order of stamps, the joints in the order asked for."""
         rows: dict[int, tuple[list[float], ...]] = {}
         empty = [np.nan] * len(joints)
         for message in messages:
@@ -111,7 +111,7 @@ def write_bag(recording: Recording, folder: Path, distro: str) -> None:
 
 
 def _definition(package: str, name: str) -> str:
-    """Of a message, as its package has installed it."""
+    """Definition of a message, as its package has installed it."""
     from ament_index_python import get_package_share_path
 
     return (get_package_share_path(package) / "msg" / f"{name}.msg").read_text()

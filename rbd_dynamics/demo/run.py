@@ -162,7 +162,7 @@ class Demo:
         raise problem
 
     def _play_once(self, client: Client, motion: Motion, name: str, terms: tuple[str, ...], settle: float) -> Run:
-        """From the start position, with the brakes on, to the end of the motion."""
+        """Play once, from the start position, with the brakes on, to the end of the motion."""
         from rbd_dynamics.demo.client import PATIENCE
         from rbd_dynamics.demo.recording import JointSeries
         from rbd_dynamics.demo.tracking import run_of

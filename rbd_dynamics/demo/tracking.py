@@ -18,7 +18,7 @@ LEAST_TRAVEL = 0.7  # of what was wanted, of each joint: PD alone lags behind, a
 
 @dataclass(frozen=True)
 class Run:
-    """Over the time of the motion; arrays (N, joints) at the stamps of the joint states."""
+    """One run over the time of the motion; arrays (N, joints) at the stamps of the joint states."""
 
     name: str
     times: Array  # (N,) s from the start of the motion

@@ -34,7 +34,7 @@ class CFunction:
 
     @property
     def declaration(self) -> str:
-        """Without the semicolon."""
+        """The function's declaration, without the semicolon."""
         signature = self.program.signature
         given = [f"const {self._type(argument)} *{argument.name}" for argument in signature.inputs]
         given += [f"{self.real} *{output_name(argument, self._inputs)}" for argument in signature.outputs]

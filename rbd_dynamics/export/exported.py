@@ -40,7 +40,7 @@ class Exported:
 
     @property
     def origin(self) -> str:
-        """Where the files come from, for their first lines."""
+        """Origin of the files, for their first lines."""
         words = ["single precision"] if self.precision is not DOUBLE else []
         words += ["with friction"] if self.robot.friction else []
         name = " ".join(self.model.name.split()).replace("*/", "* /")  # in comments of several languages

@@ -114,7 +114,7 @@ class _Body(Code):
                 self.store(self.known[index], "%w", piece.writes[index])
 
     def value(self, index: int) -> str:
-        """Of a node that stands before this place."""
+        """Value of a node that stands before this place."""
         opcode, *args = self.program.nodes[index]
         if opcode == "const":
             return self.number(args[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a robot to a folder with its kernels in C."""
+"""Writes a robot's kernels in C, as a folder that builds."""
 
 from __future__ import annotations
 

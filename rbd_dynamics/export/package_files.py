@@ -55,7 +55,7 @@ install(FILES package.xml DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{prefix})
 
 
 def package_xml(robot: Exported) -> str:
-    """For colcon, which builds it as it is."""
+    """The package.xml with which colcon builds the folder as it is."""
     return f"""\
 <?xml version="1.0"?>
 <package format="3">

@@ -97,7 +97,7 @@ def load(
 
 
 def check(source: Any, *, strict: bool = False) -> list[Finding]:
-    """As `model.preflight`, of whatever `load` takes. Raises ModelError where there is no such robot."""
+    """Findings as of `model.preflight`, for whatever `load` takes. Raises ModelError where there is no such robot."""
     read = read_source(source)
     root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
     if read.is_xml and (root is None or (local_tag(root) == "robot" and not is_to_expand(read, root))):

@@ -133,7 +133,7 @@ def _joints(
     dampings: dict[int, float],
     findings: Findings,
 ) -> list[JointDescription]:
-    """From the parent's link to the body's: one fixed joint, or the body's joints with links between them."""
+    """Joints from the parent's link to the body's: a fixed one, or the body's joints with links between them."""
     parent, link = names.body(int(m.body_parentid[body])), names.body(body)
     pose = _pose(m.body_pos[body], m.body_quat[body])
     first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Names:
-    """Of the bodies, joints and sites of a compiled model `m`; those of links differ, and those of joints."""
+    """Names of the bodies, joints and sites of a compiled model `m`; links have different ones, and joints."""
 
     def __init__(self, m: Any) -> None:
         self._m = m
@@ -39,7 +39,7 @@ class Names:
         return self._sites[k]
 
     def between(self, link: str, joint: str) -> str:
-        """Of the link that this joint of several moves."""
+        """Name of the link that this joint of several moves."""
         return self._new(f"{link}/{joint}")
 
     def sites(self) -> Iterator[tuple[str, int, Any, Any]]:

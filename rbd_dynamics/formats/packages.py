@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where packages are: folders that the caller gives, then the packages of ROS, then what Gazebo searches."""
+"""Finds packages: in folders that the caller gives, then those of ROS, then what Gazebo searches."""
 
 from __future__ import annotations
 

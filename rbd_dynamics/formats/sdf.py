@@ -74,7 +74,7 @@ def _only_model(source: Source, root: ET.Element, findings: Findings) -> tuple[E
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an element is written."""
+    """Place in which an element is written."""
 
     source: Source
     version: str
@@ -82,7 +82,7 @@ class _Place:
 
     @property
     def axes_are_in_models(self) -> bool:
-        """Before version 1.5 axes are in the axes of the model."""
+        """Whether axes are in the axes of the model, as before version 1.5."""
         major, _, minor = self.version.partition(".")
         return major == "1" and minor.isdigit() and int(minor) < 5
 
@@ -218,7 +218,7 @@ class _Reading:
     # --- the whole -----------------------------------------------------------------------------------
 
     def described(self, name: str, gravity: tuple[float, float, float], base: str | None) -> SdfDescription:
-        """As one tree on the world, and loops. Raises ModelError for frames that are not there."""
+        """The robot as one tree on the world, and loops. Raises ModelError for frames that are not there."""
         self.frames.check()
         description = Description(name, [LinkDescription(WORLD), *self.links])
         above: dict[str, str] = {}
@@ -265,7 +265,7 @@ class _Reading:
 
 
 def _outer(scope: str) -> str:
-    """As in: of "arm::hand::", "arm::"."""
+    """The scope around, as in: "arm::" of "arm::hand::"."""
     inner = scope.removesuffix("::")
     return inner[: inner.rfind("::") + 2] if "::" in inner else ""
 

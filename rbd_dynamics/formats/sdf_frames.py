@@ -38,7 +38,7 @@ class FrameGraph:
         return name in self._frames
 
     def pose(self, name: str) -> Transform:
-        """In the root frame. Raises ModelError for an unknown frame, or one that is relative to itself."""
+        """Pose in the root frame. Raises ModelError for an unknown frame, or one that is relative to itself."""
         start = name
         waiting: list[str] = []
         while name not in self._known:
@@ -59,7 +59,7 @@ class FrameGraph:
             self.link_of(name)
 
     def relative(self, name: str, to: str) -> Transform:
-        """Of one frame in another one."""
+        """Pose of one frame in another one."""
         return IDENTITY if name == to else _plain(self.pose(to).inverse() @ self.pose(name))
 
     def link_of(self, name: str) -> str:
@@ -80,7 +80,7 @@ class FrameGraph:
         return frame.pose @ self._inside(frame.placed, name).inverse() if frame.placed else frame.pose
 
     def _inside(self, name: str, model: str) -> Transform:
-        """Of a frame of a model in the model's frame."""
+        """Pose of a frame of a model in the model's frame."""
         found, start, passed = IDENTITY, name, [name]
         while name != model:
             frame = self._frame(name, passed)
@@ -100,5 +100,5 @@ class FrameGraph:
 
 
 def _plain(pose: Transform) -> Transform:
-    """With one rotation, without rounding in its zeros and ones."""
+    """The pose with one rotation, without rounding in its zeros and ones."""
     return Transform.of(without_rounding(pose.rotation), pose.p) if pose.factors else pose

@@ -40,7 +40,7 @@ class SdfJoint:
     axis_frame: str  # in which axes are given that do not say it
 
     def described(self, frames: FrameGraph) -> JointDescription:
-        """As a joint of the tree. Raises ModelError for frames that are not there."""
+        """The joint as one of the tree. Raises ModelError for frames that are not there."""
         parent, child = frames.link_of(self.parent), frames.link_of(self.child)
         axes = self._axes(frames)
         kind = self._kind([axis for axis, _ in axes])
@@ -54,7 +54,7 @@ class SdfJoint:
         return JointDescription(self.name, name, parent, child, at_parent, child_origin=at_child, **common)
 
     def loop(self, frames: FrameGraph) -> Loop | None:
-        """As a joint that closes a loop, or None with a finding."""
+        """The joint as one that closes a loop, or None with a finding."""
         parent, child = frames.link_of(self.parent), frames.link_of(self.child)
         at_parent = frames.pose(self.name) if parent == WORLD else frames.relative(self.name, parent)
         at_child = frames.relative(self.name, child)
@@ -171,7 +171,7 @@ class SdfJoint:
 
 
 def root_joint(link: str, name: str, floating: bool, frames: FrameGraph) -> JointDescription:
-    """Of a link that no joint holds: floating, q is its pose in the world, or fixed where the file shows it."""
+    """Joint of a link that none holds: floating, q is its pose in the world, or fixed where the file shows it."""
     if floating:
         return JointDescription(name, "floating", WORLD, link, IDENTITY, kind=kinds.Floating())
     return JointDescription("", "fixed", WORLD, link, frames.pose(link))

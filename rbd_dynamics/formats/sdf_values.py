@@ -21,7 +21,7 @@ _TRUE = ("1", "true", "True")
 
 @dataclass(frozen=True)
 class Values:
-    """Of one element; `where` names the link, joint or model in findings."""
+    """Values of one element; `where` names the link, joint or model in findings."""
 
     element: ET.Element
     where: str
@@ -54,7 +54,7 @@ class Values:
         return list(map(float, Reader(holder, self.where, self.findings).words("value", expected).split()))
 
     def pose(self) -> tuple[Transform, str]:
-        """Of its <pose>, and what that is relative to; identity and empty where there is none."""
+        """The pose in <pose>, and what that is relative to; identity and empty where there is none."""
         child = self.child("pose")
         if child is None:
             return IDENTITY, ""
@@ -76,7 +76,7 @@ class Values:
         return Transform.of(without_rounding(rotation_from_rpy(roll, pitch, yaw)), (x, y, z)), relative_to
 
     def inertial(self) -> Inertial:
-        """Of a link's <inertial>; 1 kg and 1 kg m^2 where nothing is given, as SDFormat says."""
+        """The inertial of a link's <inertial>; 1 kg and 1 kg m^2 where nothing is given, as SDFormat says."""
         inertial = self.child("inertial") or Values(ET.Element("inertial"), self.where, self.findings)
         if inertial.element.get("auto") in _TRUE:
             self.findings.error(self.where, "its <inertial> is to be found of its shapes (auto), which is not read")

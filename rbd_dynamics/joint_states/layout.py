@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the numbers lie in a serialised sensor_msgs/JointState.
+"""Byte layout of a serialised sensor_msgs/JointState.
 
 Messages of one sender differ in their stamp and their numbers only, so that what was found in one of them reads a
 whole block of them at once, as NumPy views and without a Python object for each message. Two encodings are known:
@@ -27,7 +27,7 @@ CHUNK = 256  # messages that the processor's cache holds
 
 @dataclass(frozen=True)
 class JointStateLayout:
-    """Where the numbers lie in messages of one length that name the same joints in the same order.
+    """Byte places of the numbers in messages of one length that name the same joints in the same order.
 
     Attributes:
         names: the joints.

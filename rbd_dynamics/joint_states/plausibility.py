@@ -71,7 +71,7 @@ class Plausibility:
 
     @property
     def middle(self) -> Array:
-        """Between the position limits, (joints,)."""
+        """Middle of the position limits, (joints,)."""
         return self._middle
 
     def problem(
@@ -107,7 +107,7 @@ class Plausibility:
 
 
 def unexplained_way(way: Array, v: Array, before: Array, elapsed: Array | float) -> Array:
-    """Of ways (..., joints) in `elapsed` s, what no velocity between `before` and `v` explains, if stamps jitter.
+    """Part of ways (..., joints) in `elapsed` s that no velocity between `before` and `v` explains, if stamps jitter.
 
     NaN velocities explain nothing.
     """

@@ -123,7 +123,7 @@ class JointStateReader:
         return True
 
     def _plausible(self, q: Sequence[float], v: Sequence[float], where: Sequence[int], stamp: int) -> bool:
-        """Of joints at `where`; False, and the problem. Velocities may have gaps."""
+        """Whether joints at `where` are plausible; if not the problem is kept. Velocities may have gaps."""
         assert self.plausibility is not None
         last = self.q.tolist()
         if self._first:

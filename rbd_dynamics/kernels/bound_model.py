@@ -90,7 +90,7 @@ class BoundModel:
         return as_html(type(self).__name__, self.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes: without kernels, which they find in the cache when they need them."""
+        """State for copies and other processes, without kernels: they find them in the cache when they need them."""
         forgotten = ("_kernels", "_fast_", "_constrained", "_contact", "_checked_")
         return {name: value for name, value in vars(self).items() if not name.startswith(forgotten)}
 

@@ -37,7 +37,7 @@ class CenterOfMassDerivatives(NamedTuple):
 
 
 class Derivatives(BoundModel):
-    """By q: along the tangent, column k is the rate as the configuration moves with the velocity e_k.
+    """Derivatives of the dynamics. By q: along the tangent, column k is the rate as q moves with the velocity e_k.
 
     It moves as `Model.integrate` moves it. External wrenches are constant in their frames, which turn along. Arguments,
     batches, `out` and errors as in `Robot`.
@@ -144,14 +144,14 @@ class Derivatives(BoundModel):
     def centroidal_momentum_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Three | None = None
     ) -> CentroidalDerivatives:
-        """Of `momentum` and of its rate A a + Adot v, about the centre of mass. Source: theory.md section 6."""
+        """Derivatives of `momentum` and its rate A a + Adot v about the centre of mass. Source: theory.md section 6."""
         inputs = (q, v, a, self._inertia, self._fixed)
         return CentroidalDerivatives._make(self._run("centroidal_momentum_derivatives", inputs, out))
 
     def center_of_mass_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Three | None = None
     ) -> CenterOfMassDerivatives:
-        """Of its velocity J v and its acceleration J a + Jdot v, world axes. Source: theory.md section 6."""
+        """Derivatives of J v and J a + Jdot v of the centre of mass, world axes. Source: theory.md section 6."""
         inputs = (q, v, a, self._inertia, self._fixed)
         return CenterOfMassDerivatives._make(self._run("center_of_mass_derivatives", inputs, out))
 

@@ -49,7 +49,7 @@ def directional(entry: Entry, outputs: str = "", fixed: str = "") -> Entry:
 def by_directions(
     kernel: Evaluation, inputs: Sequence[ArrayLike], groups: Sequence[Sequence[Array | None]]
 ) -> list[tuple[Array, ...]]:
-    """Of each output the rates along groups of directions, from a directional kernel; the direction is the last axis.
+    """Rates of each output along groups of directions, from a directional kernel; the direction is the last axis.
 
     inputs: of the kernel but for the directions, with any leading axes. A group: for each input that moves
     (k, ...) directions, None where it does not move.

@@ -28,5 +28,5 @@ class Entry(NamedTuple):
 
 
 def rows_of(columns: Sequence[Vector]) -> list[Scalar]:
-    """Of a matrix by its columns."""
+    """Rows of a matrix that is given by its columns, one after the other."""
     return [entry for row in zip(*columns) for entry in row]

@@ -67,7 +67,7 @@ class Evaluation:
 
     @property
     def output_axes(self) -> list[int]:
-        """Of each output of one sample."""
+        """Number of axes of each output of one sample."""
         return [len(shape) for shape in self._shapes]
 
     @property

@@ -61,7 +61,7 @@ class Inputs:
 
     @property
     def directions(self) -> dict[str, Vector]:
-        """Of each vector that moves, where to: of a directional derivative."""
+        """Directions of a directional derivative: of each vector that moves."""
         found = {name.partition("along_")[2]: vector for name, vector in self._vectors.items()}
         return {name: vector for name, vector in found.items() if name}
 
@@ -96,7 +96,7 @@ class Inputs:
 
     @property
     def fixed(self) -> RigidInertia:
-        """Of what is fixed to the world, at its origin."""
+        """Inertia of what is fixed to the world, at its origin."""
         return RigidInertia.from_parameters(tuple(self._vectors["fixed_inertia"]))
 
     @property
@@ -110,7 +110,7 @@ class Inputs:
         return mass_matrix(self.model, self.inertias, self.q)
 
     def inverse_dynamics(self, v: Vector, a: Vector) -> list[Scalar]:
-        """With springs, and with friction where it acts."""
+        """Inverse dynamics (nv) with springs, and with friction where it acts."""
         return inverse_dynamics(self.model, self.inertias, self.q, v, a, self.wrenches, friction=self.friction)
 
     def bias(self) -> list[Scalar]:
@@ -126,7 +126,7 @@ class Inputs:
 
     @property
     def stabilization(self) -> tuple[Scalar, Scalar]:
-        """Of the stabilization: by the rate of h, and by h."""
+        """Gains of the stabilization: of the rate of h, and of h."""
         by_velocity, by_position = self._vectors["parameters"][:2]
         return by_velocity, by_position
 

@@ -35,7 +35,7 @@ class SharedWork:
         return self._threads > 1 and samples >= 2 * FIRST and samples * self._pace >= 2 * WORTH
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
-        """As the kernel's own."""
+        """A batch, as the kernel's own `many`, shared by threads."""
         if not self.divides(samples):
             return self._kernel.many(samples, inputs, outputs)
         begin = status = 0

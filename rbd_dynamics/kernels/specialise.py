@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an algorithm to the function that a compiler takes: for one robot, over flat vectors."""
+"""Specialises an algorithm: the function that a compiler takes, for one robot, over flat vectors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From bodies to a checked model: what the builder and the dictionary format share."""
+"""Assembles bodies to a checked model: what the builder and the dictionary format share."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def assemble(
 
 
 def _numbered(bodies: Sequence[Body], mimics: Mapping[str, Mimic]) -> tuple[Body, ...]:
-    """With places in q and v one after the other; a mimic has its leader's."""
+    """The bodies with places in q and v one after the other; a mimic has its leader's."""
     places: dict[str, tuple[int, int]] = {}
     nq = nv = 0
     for joint in (body.joint for body in bodies):
@@ -110,7 +110,7 @@ def _numbered(bodies: Sequence[Body], mimics: Mapping[str, Mimic]) -> tuple[Body
 
 
 def inertial_of(inertia: RigidInertia) -> Inertial:
-    """As a URDF has it: about the centre of mass."""
+    """The inertia as a URDF has it: about the centre of mass."""
     mass = inertia.mass
     x, y, z = (entry / mass for entry in inertia.moment) if mass else (0.0, 0.0, 0.0)
     return Inertial(mass, (x, y, z), about_com(inertia))

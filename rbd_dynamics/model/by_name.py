@@ -51,7 +51,7 @@ class ByName(Mapping[str, T], Generic[T]):
 
 
 def unknown(what: str, name: Any, known: Sequence[str]) -> str:
-    """As in: no joint named 'elbw'; did you mean 'elbow'?"""
+    """Message for an unknown name, as in: no joint named 'elbw'; did you mean 'elbow'?"""
     near = close_names(name, known)
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {listed(known)}"
     return f"no {what} named {excerpt(name)}; {hint}"

@@ -87,7 +87,7 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
 
 
 class Excess(NamedTuple):
-    """By how much principal moments p1 <= p2 <= p3 break 0 <= p1 and p3 <= p1 + p2."""
+    """Excess by which principal moments p1 <= p2 <= p3 break 0 <= p1 and p3 <= p1 + p2."""
 
     principal: tuple[float, float, float]
     missing: float  # kg m^2, beyond rounding
@@ -179,7 +179,7 @@ def singular_joints(model: Model) -> list[str]:
 
 
 def _samples(model: Model) -> list[Pivots]:
-    """In two configurations without symmetry: a pivot that is zero in both is zero everywhere."""
+    """Pivots in two configurations without symmetry: one that is zero in both is zero everywhere."""
     with np.errstate(all="ignore"):
         return [pivots(model, model.random(seed)) for seed in (1, 2)]
 

@@ -48,7 +48,7 @@ class Inertial:
 
     @property
     def inertia(self) -> RigidInertia:
-        """At the link frame."""
+        """The inertia at the link frame."""
         return RigidInertia.from_com(self.mass, self.com, self.rotational)
 
 

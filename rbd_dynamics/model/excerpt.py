@@ -75,7 +75,7 @@ def close_names(name: Any, known: Sequence[str], n: int = 3) -> list[str]:
 
 
 def _pairs(name: str) -> set[str]:
-    """Of neighbouring letters."""
+    """Pairs of neighbouring letters."""
     return {name[k : k + 2] for k in range(len(name))}
 
 

@@ -189,7 +189,7 @@ def check_keys(
 
 
 def near(name: Any, known: Sequence[str]) -> str:
-    """As in: ; did you mean 'spring'?"""
+    """Hint at a similar name, as in: ; did you mean 'spring'?"""
     close = close_names(name, known, n=2)
     return f"; did you mean {' or '.join(close)}?" if close else f"; known: {listed(known) or 'none'}"
 

@@ -41,7 +41,7 @@ class Pivots(NamedTuple):
 
 
 def pivots(model: Model, q: Array) -> Pivots:
-    """At the configuration q (nq,)."""
+    """Pivots of the mass matrix at the configuration q (nq,)."""
     own, own_size, left = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
     moved = Counter(dof for body in model.bodies for dof in _dofs(body))  # how many joints
     forms: dict[int, _Form] = {}  # of the bodies whose children are done, at most
@@ -170,7 +170,7 @@ class _Form:
         return relative
 
     def move(self, transport: Array) -> None:
-        """Over the twist of what carries the body: X^T H X."""
+        """Express the form by the twist of what carries the body: X^T H X."""
         self._both[:, _TWIST] = transport.T @ self._both[:, _TWIST]
         self._both[:, :, _TWIST] = self._both[:, :, _TWIST] @ transport
 

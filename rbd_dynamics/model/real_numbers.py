@@ -27,7 +27,7 @@ def real_array(value: Any, what: str) -> Array:
 
 
 def plain_array(value: Any, what: str) -> NDArray[Any]:
-    """As `real_array`, of whatever real type they have."""
+    """An array as `real_array` makes it, of whatever real type the numbers have."""
     masked = masked_index(value)
     if masked is not None:
         where = f" at {', '.join(map(str, masked))}" if masked else ""
@@ -70,7 +70,7 @@ def _may_be_masked(value: Any) -> bool:
 
 
 def masked_index(value: Any) -> tuple[int, ...] | None:
-    """Where the first masked entry of an array, or of one in nested lists, is; None without any."""
+    """Index of the first masked entry of an array, or of one in nested lists; None without any."""
     if _may_be_masked(value):
         found = np.argwhere(np.ma.getmaskarray(value))
         return tuple(int(k) for k in found[0]) if len(found) else None
@@ -84,7 +84,7 @@ def masked_index(value: Any) -> tuple[int, ...] | None:
 
 
 def transposed_hint(shape: tuple[int, ...], size: int) -> str:
-    """For the end of an error: shape is that of a batch (n, samples) where (samples, n) is expected. Else empty."""
+    """Hint for the end of an error where the shape is (n, samples) and (samples, n) is expected; else empty."""
     return "; samples are rows: give its transpose" if len(shape) == 2 and shape[0] == size != shape[1] else ""
 
 

@@ -17,7 +17,7 @@ MOST_ROWS = 100
 
 
 def in_a_line(model: Model) -> str:
-    """As in: 'panda', fixed base, 7 joints (nq 7, nv 7), 7 moving bodies, 17.45 kg."""
+    """The model in a line, as in: 'panda', fixed base, 7 joints (nq 7, nv 7), 7 moving bodies, 17.45 kg."""
     joints, bodies = len(model.joints), len(model.bodies)
     return (
         f"{shortened(model.name, LONGEST_NAME)!r}, {model.base} base, {joints} joint{'' if joints == 1 else 's'} "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a URDF to a `Model`."""
+"""Reads a URDF into a `Model`."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def check_rotor_frames(description: Description, findings: Findings) -> None:
 
 
 def _with_base(description: Description, base: str) -> Description:
-    """With a joint from the world, which is the link named "", to the root link."""
+    """The description with a joint from the world, which is the link named "", to the root link."""
     if base not in ("fixed", "floating"):
         raise ModelError(f"base {excerpt(base)} is neither 'fixed' nor 'floating'")
     name = ROOT_JOINT if base == "floating" else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a `Model` to a URDF that `load_urdf` makes the same dynamics of.
+"""Writes a `Model` as a URDF of which `load_urdf` makes the same dynamics.
 
 A body is a link at its joint's frame with all of its inertia; every other frame is a link without mass, fixed to it.
 Numbers are written with all their digits.
@@ -87,7 +87,7 @@ class _Names:
         self.joints = {body.joint.name for body in model.bodies}
 
     def new(self, name: str) -> str:
-        """Like `name`, and not there yet."""
+        """A name like this one that is not there yet."""
         while name in self.taken:
             name += "_"
         self.taken[name] += 1

@@ -20,7 +20,7 @@ DARKEST = 0.45  # share of the colour that is left where no light falls
 
 
 class View:
-    """Where the eye is: angles in degrees, about z from x, and up."""
+    """The viewer's direction: angles in degrees, about z from x, and up."""
 
     def __init__(self, azimuth: float, elevation: float) -> None:
         a, e = np.radians([azimuth, elevation])

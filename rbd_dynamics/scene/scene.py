@@ -134,7 +134,7 @@ class _Drawing:
 
 
 def _body(model: Model, index: int, q: Sequence[float], still: list[str]) -> dict[str, Any]:
-    """Where it is in its parent, and what moves it: the unit twist (w, v) along which its joint moves by
+    """The body's place in its parent and what moves it: the unit twist (w, v) along which its joint moves by
     `multiplier` q + `offset`."""
     body = model.bodies[index]
     joint = body.joint
@@ -151,7 +151,7 @@ def _body(model: Model, index: int, q: Sequence[float], still: list[str]) -> dic
 
 
 def _twist(kind: JointKind) -> tuple[float, ...] | None:
-    """Of a joint that moves along one screw; None for all others."""
+    """Unit twist of a joint that moves along one screw; None for all others."""
     if isinstance(kind, (Revolute, Prismatic, Helical, Screw)):
         return tuple(float(part) for part in kind.columns([0.0])[0])
     return None
@@ -164,5 +164,5 @@ def matrix_rows(pose: Transform) -> list[float]:
 
 
 def _list(values: Any) -> list[float]:
-    """With seven digits, and no rounding errors beside 1."""
+    """Values as a list with seven digits, and no rounding errors beside 1."""
     return [float(f"{value:.7g}") if abs(value) > 1e-9 else 0.0 for value in map(float, values)]

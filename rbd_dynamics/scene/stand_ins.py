@@ -52,7 +52,7 @@ def _unlike(points: list[Vec3]) -> list[Vec3]:
 
 
 def _capsule(end: Vec3, radius: float) -> Shape:
-    """From the origin to a point."""
+    """A capsule from the origin to a point."""
     length = math.hypot(*end)
     x, y, z = (part / length for part in end)
     middle = (end[0] / 2.0, end[1] / 2.0, end[2] / 2.0)

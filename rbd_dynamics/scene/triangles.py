@@ -21,13 +21,13 @@ class Mesh(NamedTuple):
 
 
 def welded(corners: NDArray[np.float64]) -> Mesh:
-    """Of the corners (m, 3, 3) of triangles that do not know of each other; those of no area are left out."""
+    """Mesh of the corners (m, 3, 3) of triangles that do not know of each other; those without area are left out."""
     points, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     return Mesh(points, _proper(index.reshape(-1, 3)))
 
 
 def simplified(mesh: Mesh, most: int) -> Mesh:
-    """With at most so many triangles: points in the same cell of a grid become their mean, the grid as fine as it may.
+    """Mesh with at most so many triangles: points in one cell of a grid, as fine as may be, become their mean.
 
     Edges are lost that are finer than a cell; nothing moves by more than its diagonal.
     """
@@ -47,7 +47,7 @@ def simplified(mesh: Mesh, most: int) -> Mesh:
 
 
 def packed(mesh: Mesh) -> dict[str, Any]:
-    """For JSON: `low` and `step` (3,), `points` and `triangles` little-endian in base 64: 16 bits a coordinate, and 16
+    """The mesh for JSON: `low` and `step` (3,), `points` and `triangles` little-endian in base 64: 16 bits each, and 16
     or 32 a corner (`wide`)."""
     low = mesh.points.min(axis=0)
     step = np.maximum(np.ptp(mesh.points, axis=0), 1e-12) / STEPS

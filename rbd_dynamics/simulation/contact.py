@@ -26,7 +26,7 @@ ACCURACY = 1e-10  # of the largest impulse
 
 
 class StepImpulses:
-    """Of n contacts in steps of h (s); each starts from the impulses of the one before.
+    """Impulses of n contacts in steps of h (s); each starts from those of the one before.
 
     machine_code: as `ContactSolver` has it.
     """
@@ -90,7 +90,7 @@ class ImpulsesOfSteps:
         self._known: dict[tuple[str, ...], StepImpulses] = {}
 
     def __call__(self, contacts: Sequence[Contact]) -> StepImpulses:
-        """Of these; contacts of one name obey one law."""
+        """Impulses of these contacts; contacts of one name obey one law."""
         names = tuple(contact.name for contact in contacts)
         if names not in self._known:
             if len(self._known) >= self.MOST:

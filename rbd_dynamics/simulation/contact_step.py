@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class ContactStep:
-    """Of a robot in contact.
+    """One step of a robot in contact.
 
     Parameters:
         impulses: of these contacts, for the step h (s); its solver is used here too.

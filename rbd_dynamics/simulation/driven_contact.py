@@ -65,7 +65,7 @@ class LinkLimits:
         self.forces = np.zeros((len(self.contacts), 3))
 
     def sides(self, q: Array) -> NDArray[np.int64]:
-        """Of each stop +1 where q is beyond the upper one, -1 beyond the lower one, else 0."""
+        """Side of each stop: +1 where q is beyond the upper one, -1 beyond the lower one, else 0."""
         at = q[self.places]
         tolerance = 1e-12 + 1e-9 * np.abs(at)
         return np.where(at > self.upper + tolerance, 1, np.where(at < self.lower - tolerance, -1, 0))

@@ -184,7 +184,7 @@ class DrivenSimulation:
         return np.concatenate([self.a, self.theta_acceleration])
 
     def _inverse(self, part: float, held: Indices | None = None) -> Array:
-        """Of the slopes, where the accelerations are expected."""
+        """Inverse of the slopes, where the accelerations are expected."""
         slopes = self._slopes(self._start(), part)
         if held is not None:
             slopes[held] = np.eye(len(slopes))[held]

@@ -224,7 +224,7 @@ class SemiImplicitEuler:
         held: NDArray[np.intp],
         target: Array,
     ) -> tuple[Array, Array, Array, Array | None]:
-        """With friction as it is after the step, where degrees of freedom `held` have the accelerations `target`.
+        """The step with friction as it is after it, where degrees of freedom `held` have the accelerations `target`.
 
         Returns a, the reactions, what they and the limits push together, and the drag.
         """
@@ -384,5 +384,5 @@ def displacement_rate(model: Model, x: Array, v: Array) -> Array:
 
 
 def q_index_of(robot: Robot, dof: int) -> int:
-    """Where the position of a one-degree-of-freedom joint is in q, given where its velocity is in v."""
+    """Place in q of the position of a one-degree-of-freedom joint, given the place of its velocity in v."""
     return next(joint.q_index for joint in robot.model.joints if joint.v_index == dof)

@@ -32,7 +32,7 @@ def can_be_quick(model: Model, robot: Robot, constraints: ConstraintSet | None) 
 
 
 def machine_code(robot: Robot) -> NativeKernel:
-    """Of a step, made where there is none yet."""
+    """Machine code of a step, made where there is none yet."""
     return cast("NativeKernel", robot.evaluation(KERNEL).kernel)
 
 

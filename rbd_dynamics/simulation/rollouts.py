@@ -177,7 +177,7 @@ def _starts(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
 
 
 def _empty(samples: int, q: Array, v: Array) -> tuple[Array, Array]:
-    """For states of so many times (samples, N, ...)."""
+    """Arrays for the states of so many times (samples, N, ...)."""
     return np.empty((samples, *q.shape)), np.empty((samples, *v.shape))
 
 

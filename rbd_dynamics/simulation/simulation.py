@@ -173,7 +173,7 @@ class Simulation:
 
     @property
     def multipliers(self) -> Array:
-        """Of the constraints (m): means over the last step, if it was the semi-implicit method's, else as they are."""
+        """Multipliers (m) of the constraints: means over the last step if semi-implicit, else as they are."""
         if self.constraints is None:
             return np.zeros(0)
         if self._last is self._euler:
@@ -251,7 +251,7 @@ class Simulation:
         return steps
 
     def _do_quickly(self, steps: int) -> int:
-        """As many of these steps as are done in one call of a kernel."""
+        """Do as many of these steps as one call of a kernel does; their number."""
         quick = self.quick
         if quick is None or not (quick.ready or self._done >= QUICK_AFTER):
             return 0
@@ -295,7 +295,7 @@ class Simulation:
         self._done += 1
 
     def _stepped(self) -> tuple[Array, Array, Array]:
-        """By the method; by the semi-implicit one where a contact pushes or a joint would pass its limit."""
+        """State after a step: by the method, or the semi-implicit one where a contact pushes or a limit is met."""
         now = self.q, self.v, self._command
         self._last = self._euler
         if self._integrator is self._euler or self._may_touch:
@@ -319,7 +319,7 @@ class Simulation:
 
 
 def _steps_until(time: float, h: float) -> int:
-    """After how many steps of h that time has passed."""
+    """Number of steps of h after which that time has passed."""
     steps = max(0, int(time / h) - 1)
     while steps * h < time:
         steps += 1

@@ -39,7 +39,7 @@ class RigidInertia(NamedTuple):
 
     @classmethod
     def from_com(cls, mass: Scalar, com: Vec3, rotational_at_com: Sym3) -> RigidInertia:
-        """From the inertia about the centre of mass (parallel-axis theorem)."""
+        """The inertia of a body from that about its centre of mass (parallel-axis theorem)."""
         shift = tuple(mass * entry for entry in _point_inertia(com, com))
         return cls(mass, scale3(mass, com), tuple(a + b for a, b in zip(rotational_at_com, shift)))
 

@@ -27,7 +27,7 @@ class Jet:
         self.x, self.d, self.dd, self.level = x, d, dd, level
 
     def _parts(self, other: Any) -> tuple[Scalar, Scalar, Scalar]:
-        """Of another operand, which is a constant unless it is a jet of this level."""
+        """Parts of another operand, which is a constant unless it is a jet of this level."""
         if isinstance(other, Jet) and other.level == self.level:
             return other.x, other.d, other.dd
         return other, 0.0, 0.0

@@ -22,7 +22,7 @@ def flat(matrix: Sequence[Sequence[Scalar]]) -> list[Scalar]:
 
 
 def terms_of(terms: Iterable[Term]) -> list[Term]:
-    """Without those that are known to be zero."""
+    """The terms, without those that are known to be zero."""
     return [(value, row) for value, row in terms if not (isinstance(value, float) and value == 0.0)]
 
 
@@ -61,7 +61,7 @@ class Unfinished(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Of one matrix."""
+        """Width of one matrix."""
         return round(len(self.outputs[0]) ** 0.5)
 
     @property

@@ -25,7 +25,7 @@ class Series:
 
     @classmethod
     def of_derivatives(cls, derivatives: Sequence[Scalar]) -> Series:
-        """From the value and its derivatives, in order."""
+        """The Taylor series with this value and these derivatives, in order."""
         found, factor = [], 1.0
         for k, value in enumerate(derivatives):
             factor = factor * k if k else 1.0
@@ -70,7 +70,7 @@ class Series:
         return NotImplemented if isinstance(other, Jet) else self * reciprocal(other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        """By a * (1 / a) = 1."""
+        """Quotient of a number and this series, from a * (1 / a) = 1."""
         found: list[Scalar] = []
         inverse = reciprocal(self.c[0]) if self.c else 0.0
         for k in range(len(self.c)):
@@ -95,7 +95,7 @@ class Series:
         return Series(s), Series(c)
 
     def sqrt(self) -> Series:
-        """By y^2 = x."""
+        """Square root y of the series, from y^2 = x."""
         found: list[Scalar] = []
         for k, value in enumerate(self.c):
             twice = value - dot(found[1:], found[:0:-1])
@@ -103,7 +103,7 @@ class Series:
         return Series(found)
 
     def tanh(self) -> Series:
-        """By y' = (1 - y^2) x'."""
+        """Hyperbolic tangent y of the series, from y' = (1 - y^2) x'."""
         found: list[Scalar] = [tanh(x) for x in self.c[:1]]
         slope, rest = self.rate().c, []  # rest: 1 - y^2
         for k in range(1, len(self.c)):

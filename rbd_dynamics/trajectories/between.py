@@ -45,7 +45,7 @@ class Used:
 
 
 def used_between(points: Waypoints, limits: Limits, dynamics: GroupDynamics) -> Used:
-    """Of a motion that is a quintic between each two points."""
+    """What a motion that is a quintic between each two points uses of the limits."""
     quick, speeding, torques, rates = (
         np.flatnonzero(np.isfinite(each))
         for each in (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
@@ -99,7 +99,7 @@ class Scales:
         )
 
     def narrow(self, used: Used, times: int) -> None:
-        """Where limits are passed, beside the interval: by what is too much, and a little.
+        """Narrow the scales where limits are passed, beside the interval: by the excess and a little.
 
         times: how often that was done. What is passed still is passed by little, at few places, and gets more than
         its due: it costs no time that matters, and a round does.

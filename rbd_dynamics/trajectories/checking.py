@@ -68,7 +68,7 @@ class Report:
 
     @property
     def passed(self) -> tuple[Margin, ...]:
-        """Of the limits that are passed."""
+        """Margins of the limits that are passed."""
         return tuple(margin for margin in self.margins if margin.passed)
 
     @property
@@ -206,7 +206,7 @@ class _Check:
         return np.concatenate([times[:-1], times[1:]])
 
     def _with_jumps(self, extremes: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        """Where the velocity jumps at a point, as between lines."""
+        """The extremes, infinite where the velocity jumps at a point, as between lines."""
         index = np.arange(len(self.h))
         begins, ends = (self._state(index, part * self.h)[1] for part in (0.0, 1.0))
         rest = np.zeros((1, begins.shape[1]))
@@ -268,7 +268,7 @@ class _Check:
         return found
 
     def _first(self, column: int, low: float, high: float, value_at: Quantity, known: float) -> float:
-        """When the quantity is first beyond; it is so at the time `known`."""
+        """Time at which the quantity is first beyond; it is so at the time `known`."""
         n = len(self.h)
         index = np.repeat(np.arange(n), self.samples)
         part = np.tile(np.arange(self.samples) / self.samples, n)
@@ -292,7 +292,7 @@ class _Check:
 
 
 def _standing(motion: Trajectory) -> Trajectory:
-    """As a motion with a piece."""
+    """A motion of one point as a motion with a piece."""
     rest = np.zeros((1, 6, len(motion.joint_names)))
     rest[0, 0] = motion.first
     return Trajectory.of_pieces(

@@ -79,17 +79,17 @@ class GroupDynamics:
         return found
 
     def torque(self, q: Array, v: Array, a: Array) -> Array:
-        """Of all terms (N, joints)."""
+        """Torque of all terms (N, joints)."""
         return self.rigid(q, v, a) + self.friction(v)
 
     def tool_speeds(self, frame: str, q: Array, v: Array) -> Array:
-        """Of the frame's origin (N,), m/s."""
+        """Speeds of the frame's origin (N,), m/s."""
         jacobian = self.robot.jacobian(self.whole(q), frame)[:, 3:]
         return np.linalg.norm(np.einsum("nij,nj->ni", jacobian, self.rates(v)), axis=1)
 
 
 def configuration_of(robot: Robot, others: ArrayLike | Mapping[str, float] | None) -> Array | None:
-    """Where the joints stand that do not move: q (nq), or positions by name and the neutral ones. None: neutral."""
+    """Posture of the joints that do not move: q (nq), or positions by name and the neutral ones. None: neutral."""
     if others is None:
         return None
     if isinstance(others, Mapping):

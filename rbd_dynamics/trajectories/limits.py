@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Limits:
-    """Of `joints`, each (joints,), infinite where there is none. `of` makes them.
+    """Limits of `joints`, each (joints,), infinite where there is none. `of` makes them.
 
     lower, upper: positions, rad or m. The rest are magnitudes: velocity, acceleration; effort, N m or N; power, W, of
     effort times velocity; effort_rate, N m/s or N/s, of the effort without friction, which turns round at once where

@@ -97,7 +97,7 @@ def duration(
 
 
 def solved(count: int, d0: Array, d1: Array, d2: Array, right: Array, step: Array) -> int:
-    """Of a symmetric matrix with diagonals d0, d1[k] at (k, k + 1), d2[k] at (k, k + 2), which are overwritten."""
+    """Solve with a symmetric matrix of diagonals d0, d1[k] at (k, k + 1), d2[k] at (k, k + 2), overwritten."""
     for k in range(count):
         if d0[k] <= 0.0:
             return 0

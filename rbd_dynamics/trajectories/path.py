@@ -59,7 +59,7 @@ class Path:
 
     @classmethod
     def smoothed(cls, points: ArrayLike, joint_names: Sequence[str], *, tolerance: float) -> Path:
-        """For points with noise: a spline with as few pieces as come no farther than `tolerance` (rad, m) from each.
+        """Path for points with noise: a spline of as few pieces as come no farther than `tolerance` (rad, m) from each.
 
         It begins and ends where they do. Raises TrajectoryError where no spline does.
         """
@@ -105,7 +105,7 @@ class Path:
 
 
 def _apart(points: Array, least: float) -> NDArray[np.intp]:
-    """Of points of which each is farther than `least` from the one before, the numbers; the first and the last are."""
+    """Numbers of points each farther than `least` from the one before; the first and the last are among them."""
     numbers = np.arange(len(points))
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) > least).all():
         return numbers

@@ -68,7 +68,7 @@ class Prepared:
 
 
 class TrajectoryPreparer:
-    """For some joints of a robot.
+    """Prepares trajectories for some joints of a robot.
 
     Parameters:
         robot: without friction, which is one of the terms; with the payload it carries.
@@ -107,7 +107,7 @@ class TrajectoryPreparer:
         self._check_efforts(waypoints)
 
     def _timed(self, waypoints: Waypoints) -> tuple[Waypoints, NDArray[np.intp]]:
-        """Within the limits, and for each point the number of the original's that it comes with or goes to."""
+        """Waypoints within the limits, and for each the number of the original's that it comes with or goes to."""
         try:
             self.check(waypoints)
         except TrajectoryError as error:

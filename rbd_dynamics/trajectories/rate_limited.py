@@ -93,7 +93,7 @@ class Smoothed:
         return area, (self._mean(self._area, inside) - first) * scale, speed * scale
 
     def _mean(self, integral: Any, t: Array) -> Array:
-        """Of what it is the integral of, over the shorter window."""
+        """Mean over the shorter window of that which it is the integral of."""
         found: Array = (integral(t + self._half) - integral(t - self._half)) / (2.0 * self._half)
         return found
 
@@ -123,7 +123,7 @@ def nominal_motion(path: Path, timing: Timing, limits: Limits, dynamics: GroupDy
 
 
 def _knots(path: Path, nominal: Nominal, limited: NDArray[np.intp], limits: Limits, dynamics: GroupDynamics) -> Array:
-    """When the nominal motion passes the knots at which torques change their rates by much."""
+    """Times at which the nominal motion passes the knots where torques change their rates by much."""
     if len(path.knots) < 3:
         return np.zeros(0)
     s = path.knots[1:-1]
@@ -190,7 +190,7 @@ class _Pace:
         return b * (1.0 - self._part) - step, b * self._part + step
 
     def fastest(self, scales: Scales) -> Timing:
-        """Within those parts of the limits; begins with what was found before."""
+        """Fastest timing within those parts of the limits; begins with what was found before."""
         rows, inner = self._rows, slice(1, -1)
         b, c = rows.with_friction(self._dynamics, self._X[:-1] + np.diff(self._X) * self._part[:, 0])
         P, Q = self._of_edges(rows.a, b)

@@ -47,7 +47,7 @@ class Retimed:
         return float(self.waypoints.times[-1])
 
     def trajectory(self) -> Trajectory:
-        """To be sampled at any time."""
+        """The motion as a trajectory, to be sampled at any time."""
         return Trajectory(self.waypoints)
 
 

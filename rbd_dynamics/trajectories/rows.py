@@ -27,7 +27,7 @@ SLOWEST = 1e-3  # of the largest speed ds/dt: below it, friction is taken as it 
 
 @dataclass
 class Rows:
-    """At nodes s (N,) of a path: what limits allow there.
+    """What limits allow at nodes s (N,) of a path.
 
     lower <= a u + b x + c <= upper, each (N, rows), accelerations before torques; x <= fastest (N,).
     q, dq, ddq: the path and its derivatives (N, joints).

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Timing:
-    """At nodes s (N,) of a path: x = (ds/dt)^2 and u = d^2 s/dt^2 there, and when they are reached."""
+    """Timing at nodes s (N,) of a path: x = (ds/dt)^2 and u = d^2 s/dt^2 there, and when they are reached."""
 
     s: Array
     x: Array
@@ -40,7 +40,7 @@ class Timing:
 
 
 def times_of(s: Array, x: Array, u: Array) -> Array:
-    """When each node is reached (N,), s, exactly, where u is linear in s between nodes.
+    """Times (N,), s, at which the nodes are reached, exact where u is linear in s between nodes.
 
     The speed obeys d^2 s/dt^2 = u + A (s - s_k) there, so that s is hyperbolic, or harmonic, in time, and
     tanh(w T / 2) = w h / (v_0 + v_1) with w^2 = A.

@@ -17,7 +17,7 @@ REACH = {True: math.pi, False: 1.0}  # of a slider without limits: of angles, ra
 
 
 def masses_of(model: Model) -> dict[str, Any]:
-    """For `Gravity` of gravity.js: mass, kg, and first moment, kg m, of each body in its frame; m/s^2."""
+    """Data for `Gravity` of gravity.js: mass (kg), first moment (kg m) of each body in its frame; gravity (m/s^2)."""
     return {
         "gravity": [float(x) for x in model.gravity],
         "bodies": [_mass(body.inertia) for body in model.bodies],

@@ -36,7 +36,7 @@ class Motion:
     torques: Array
 
     def to_page(self, model: Model, still: Sequence[int]) -> dict[str, Any]:
-        """For the page. still: bodies that no single screw moves; their poses in their parents go along."""
+        """The motion for the page. still: bodies that no single screw moves; their poses in their parents go along."""
         single = [joint for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
         poses = {}
         for index in still:
@@ -90,7 +90,7 @@ def motion_of(
 
 
 def _ordered(model: Model, q: Array, waypoints: Waypoints) -> Waypoints:
-    """Of all joints. Raises ModelError for a robot with joints that no trajectory moves."""
+    """Waypoints of all joints. Raises ModelError for a robot with joints that no trajectory moves."""
     others = [joint.name for joint in model.joints if not joint.kind.is_coordinate]
     if others:
         raise ModelError(f"a JointTrajectory has nothing for joint {others[0]!r}: give the motion as arrays (t, q)")
@@ -98,14 +98,14 @@ def _ordered(model: Model, q: Array, waypoints: Waypoints) -> Waypoints:
 
 
 def _of_waypoints(model: Model, waypoints: Waypoints) -> Motion:
-    """As a controller follows them: it rests at both ends where the points do not say otherwise."""
+    """Motion through waypoints as a controller follows them: at rest at both ends unless the points say otherwise."""
     trajectory = Trajectory(waypoints.completed())
     times = _times(model, waypoints.times)
     return _along(model, times, np.array([trajectory.sample(t) for t in times]).transpose(1, 0, 2))
 
 
 def _of_splines(model: Model, times: Array, path: Array) -> Motion:
-    """Of what goes on before its first point and after its last."""
+    """Motion by splines through a path that goes on before its first point and after its last."""
     if len(times) < 2:
         return _along(model, times, np.stack([path, 0.0 * path, 0.0 * path]))
     from scipy.interpolate import CubicSpline  # slow to import
@@ -127,7 +127,7 @@ def _along(model: Model, times: Array, states: Array) -> Motion:
 
 
 def _of_poses(model: Model, times: Array, path: Array) -> Motion:
-    """By differences of neighbours: what has quaternions has no spline here."""
+    """Motion by differences of neighbours: what has quaternions has no spline here."""
     v = np.zeros((len(times), model.nv))
     a = np.zeros_like(v)
     if len(times) > 2:

@@ -70,7 +70,7 @@ def look_at_cache() -> Iterator[Looked]:
 
 
 def a_model() -> Model:
-    """Of some bodies, with joints of several kinds."""
+    """A model of some bodies, with joints of several kinds."""
     builder = ModelBuilder("doctor's robot")
     shape: dict[str, Any] = {"com": (0.1, -0.05, 0.2), "inertia": (0.2, 0.01, 0.0, 0.3, 0.02, 0.25)}
     builder.add_body("trunk", None, Floating(), mass=5.0, **shape)
@@ -82,7 +82,7 @@ def a_model() -> Model:
 
 
 def largest_difference(backend: Backend) -> float:
-    """Of kernels, single and in a batch, from the reference, relative to the largest number of each result."""
+    """Largest relative difference between kernels, single and in a batch, and the reference."""
     model = a_model()
     robot, reference = Robot(model, backend=backend), Robot(model, backend="reference")
     rng = np.random.default_rng(0)

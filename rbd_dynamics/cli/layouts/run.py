@@ -76,7 +76,7 @@ def nodes_of(names: Sequence[str]) -> list[tuple[str, Interface[Any]]]:
 
 
 def _namespace(text: str) -> str:
-    """With a slash before, none behind. Raises UsageError."""
+    """The namespace with a slash in front and none behind. Raises UsageError."""
     found = f"/{text.strip('/')}" if text.strip("/") else ""
     if not re.fullmatch(r"(/[A-Za-z_]\w*)*", found):
         raise UsageError(f"--namespace: {text!r} is no name space of ROS")

@@ -236,7 +236,7 @@ def _units(n: int) -> list[tuple[float, ...]]:
 
 
 def _rates(function: Callable[[Sequence[Jet]], Sequence[Vec6]], q: list[Jet]) -> tuple[Vec6, ...]:
-    """Of the twists that a function gives, as q moves."""
+    """Rates of the twists that a function gives, as q moves."""
     level = q[0].level if q else 0
     return tuple(tuple(rate_of(entry, level) for entry in twist) for twist in function(q))
 

@@ -88,7 +88,7 @@ class Cam(JointKind):
         return (scale6(rate_of(self.position(angle), angle.level), self.twist),)
 
     def to_dict(self, *, where: str = "") -> dict[str, Any]:
-        """As of every kind. Raises ModelError for a profile that is a function."""
+        """The joint as a dictionary, as of every kind. Raises ModelError for a profile that is a function."""
         if self.profile is not None:
             raise ModelError(f"a cam's profile that is a function ({excerpt(self.profile)}) cannot be written down")
         return {key: value for key, value in super().to_dict(where=where).items() if key != "profile" and value != []}
