@@ -50,9 +50,8 @@ class Robot(Derivatives):
 
     Parameters:
         model: the robot, from `load_urdf`.
-        backend: "llvm" (machine code; "numba" is another name for it), "python" (the same emitted
-            program as Python source) or "reference" (the algorithms on plain floats). Default: the
-            best that this machine has.
+        backend: "llvm" (machine code), "python" (the same emitted program as Python source) or "reference" (the
+            algorithms on plain floats). Default: the best that this machine has.
         friction: add the joints' damping and Coulomb friction to the equation of motion.
         errors: "raise" or "nan", what becomes of samples that cannot be computed.
         dtype: np.float64, or np.float32: arguments are then taken in single precision, and so are computed and given;

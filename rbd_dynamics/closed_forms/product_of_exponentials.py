@@ -47,7 +47,7 @@ class PoeKinematics:
 
     @cached_property
     def supports(self) -> list[list[int]]:
-        """For each body the bodies from the world to it, whose joints move it."""
+        """Bodies from the world to each body, whose joints move it."""
         return [support(self.model, index) for index in range(len(self.model.bodies))]
 
     def exponentials(self, q: ArrayLike) -> Array:

@@ -22,7 +22,7 @@ from rbd_dynamics.compiler.python_source import emit_python, load_python
 from rbd_dynamics.extras import remedy
 from rbd_dynamics.spatial.row_sweeps import finished
 
-Backend = Literal["llvm", "numba", "python", "reference"]
+Backend = Literal["llvm", "python", "reference"]
 
 #: modules that decide about machine code
 _MAKES_MACHINE_CODE = (

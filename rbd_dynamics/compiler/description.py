@@ -141,7 +141,7 @@ class Description:
 
 
 def describe(function: Callable[..., Any]) -> Description:
-    """Of a function and all that it closes over. Raises Indescribable."""
+    """Description of a function and all that it closes over. Raises Indescribable."""
     found = Description([sys.version, np.__version__])
     found.add(function)
     return found
@@ -149,7 +149,7 @@ def describe(function: Callable[..., Any]) -> Description:
 
 @functools.cache
 def is_library(module: str | None) -> bool:
-    """Of Python or NumPy: said by their versions."""
+    """Whether a module is Python's or NumPy's: their versions stand for them."""
     root = (module or "").partition(".")[0]
     return root in sys.stdlib_module_names and root != "__main__" or root == "numpy"
 

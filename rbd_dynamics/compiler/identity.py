@@ -55,14 +55,14 @@ def identify(name: str, signature: Signature, function: Function, *, rows: bool)
 
 
 def program_digest(program: Program) -> str:
-    """Of its operations and of its signature."""
+    """Digest of a program's operations and of its signature."""
     content = repr((program.signature, program.nodes, program.results, program.checks, program.rows))
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 @functools.cache
 def compiler_digest(*modules: str) -> str:
-    """Of the code that makes kernels out of programs: modules of this room."""
+    """Digest of the code that makes kernels out of programs: modules of this room."""
     room = __name__.rpartition(".")[0]
     return module_digest(*(f"{room}.{module}" for module in modules))
 

@@ -68,7 +68,7 @@ class ObjectImage:
             raise UnknownObject(f"no memory for code: {error}") from None
 
     def address(self, name: str) -> int:
-        """Of a function or a variable. Raises KeyError."""
+        """Address of a function or a variable. Raises KeyError."""
         return self._addresses[name]
 
     def _load(self, data: memoryview) -> None:
@@ -103,7 +103,7 @@ class ObjectImage:
                 self._memory[where[k] : where[k] + section.size] = _bytes(data, section.offset, section.size)
 
         def place_of(number: int) -> int:
-            """Of a symbol, from the begin of the memory."""
+            """Place of a symbol, from the begin of the memory."""
             section, value = symbols[number]
             if section not in where or value > parts[section].size:
                 raise UnknownObject("a symbol that is elsewhere")

@@ -147,7 +147,7 @@ def unchanged(parts: Iterable[Iterable[str]]) -> bool:
 
 
 def described_digest(described: Description, inside: frozenset[type[Any]] = frozenset()) -> str:
-    """Of the code of all functions and classes of a description, one by one: several may have one name.
+    """Digest of the code of all functions and classes of a description, one by one: several may have one name.
 
     inside: classes whose digest this is a part of; methods that use `super()` close over their own.
     Raises Indescribable.
@@ -157,7 +157,7 @@ def described_digest(described: Description, inside: frozenset[type[Any]] = froz
 
 
 def functions_digest(described: Description) -> str:
-    """Of the code of the functions of a description, which have no place to find them by. Raises Indescribable."""
+    """Digest of the code of a description's functions, which have no place to find them by. Raises Indescribable."""
     return _sha("\0".join(map(_code_digest, described.functions)))
 
 
@@ -165,14 +165,14 @@ def functions_digest(described: Description) -> str:
 
 
 def function_digest(function: types.FunctionType, inside: frozenset[type[Any]] = frozenset()) -> str:
-    """Of its code, its defaults, what it closes over and the constants that it reads. Raises Indescribable."""
+    """Digest of its code, defaults, what it closes over and the constants it reads. Raises Indescribable."""
     contents = Description()
     contents.add_contents(function)
     return _sha(f"{_code_digest(function)} {contents.text} {described_digest(contents, inside)}")
 
 
 def _code_digest(function: types.FunctionType) -> str:
-    """Of its code and the constants that it reads. Raises Indescribable."""
+    """Digest of its code and the constants that it reads. Raises Indescribable."""
     known, constants = _knowledge(function.__code__), Description()
     for name in known.names:
         if name in function.__globals__:
@@ -209,7 +209,7 @@ def _named(value: Any) -> str:
 
 
 def class_digest(cls: type[Any], inside: frozenset[type[Any]] = frozenset()) -> str:
-    """Of all its functions and of the plain values among its attributes. Raises Indescribable."""
+    """Digest of all its functions and of the plain values among its attributes. Raises Indescribable."""
     inside |= {cls}
     lines = [", ".join(f"{base.__module__}.{base.__qualname__}" for base in cls.__bases__)]
     for name, value in vars(cls).items():
@@ -227,7 +227,7 @@ def class_digest(cls: type[Any], inside: frozenset[type[Any]] = frozenset()) -> 
 
 
 def module_digest(*names: str) -> str:
-    """Of everything that modules define."""
+    """Digest of everything that modules define."""
     lines = []
     for name in names:
         module = importlib.import_module(name)

@@ -41,7 +41,7 @@ class ContactDynamics:
     def __init__(self, robot: BoundModel, contacts: Contacts) -> None:
         self.robot, self._set = robot, contact_set_of(robot.model, contacts)
         self.contacts: ContactLaws = self._set
-        machine_code = robot.backend in ("llvm", "numba")
+        machine_code = robot.backend == "llvm"
         self._solver = ContactSolver(len(self.contacts), cone=self.contacts.cone, machine_code=machine_code)
         self._pyramid = self.contacts.cone == "pyramidal"
 

@@ -169,7 +169,7 @@ class _FoundDynamics(ContactDynamics):
     def __init__(self, robot: BoundModel, found: FoundContacts) -> None:
         self.robot, self.count = robot, len(found)
         self.contacts = self._found = found if self.count else _nowhere(robot.model.nv, found.cone)
-        machine_code = robot.backend in ("llvm", "numba")
+        machine_code = robot.backend == "llvm"
         self._solver = ContactSolver(len(self.contacts), cone=found.cone, machine_code=machine_code)
         self._pyramid = found.cone == "pyramidal"
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -37,8 +38,7 @@ Wrenches = Mapping[str, ArrayLike]
 
 _payload_lock = ProcessLock()
 
-#: "numba" is an older name of "llvm"
-BACKENDS = ("llvm", "numba", "python", "reference")
+BACKENDS = ("llvm", "python", "reference")
 
 
 class BoundModel:
@@ -48,7 +48,7 @@ class BoundModel:
         self,
         model: Model,
         *,
-        backend: Backend | None = None,
+        backend: Backend | Literal["numba"] | None = None,
         friction: bool = False,
         errors: Errors = "raise",
         threads: int = 1,
@@ -56,6 +56,11 @@ class BoundModel:
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
+        if backend == "numba":
+            warnings.warn(
+                'backend "numba" is now called "llvm"; the old name will go', DeprecationWarning, stacklevel=2
+            )
+            backend = "llvm"
         if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
             raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
         if not isinstance(errors, str) or errors not in ("raise", "nan"):

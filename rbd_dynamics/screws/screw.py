@@ -30,7 +30,7 @@ class Screw(NamedTuple):
 
     @classmethod
     def from_line(cls, axis: ArrayLike, *, point: ArrayLike = (0.0, 0.0, 0.0), pitch: ArrayLike = 0.0) -> Screw:
-        """From any point (..., 3) of the line and a direction (..., 3) of any length.
+        """Screw about a line through any point (..., 3) along a direction (..., 3) of any length.
 
         Raises ValueError for a direction of length zero.
         """
@@ -87,7 +87,7 @@ def reciprocal_product(twist: ArrayLike, wrench: ArrayLike) -> Array:
 
 
 def _screw_of(free: Array, bound: Array) -> tuple[Screw, Array]:
-    """From the part that does not depend on the origin and the one that does."""
+    """Screw from the part that does not depend on the origin and the one that does."""
     size, other = (np.linalg.norm(part, axis=-1) for part in (free, bound))
     endless = size == 0.0
     scale = np.where(endless, other, size)

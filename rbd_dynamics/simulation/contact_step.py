@@ -54,7 +54,7 @@ class ContactStep:
         delassus, response = np.zeros((n, n)), np.zeros((n, nv))
         acceleration, velocity, gap = np.zeros(n), np.zeros(n), np.zeros(n)
         self._terms = (delassus, response, self._a, acceleration, velocity, gap)
-        machine_code = robot.backend in ("llvm", "numba")
+        machine_code = robot.backend == "llvm"
         self._solve = solver_loops(velocity_after, machine_code=machine_code).bind(
             len(contacts), nv, *impulses.settings, np.array([h]), impulses.tolerance, *self._terms, self._v,
             *impulses.laws, *impulses.arrays, np.zeros(3), np.zeros(3), forces, self._reached,

@@ -53,7 +53,7 @@ class LinkLimits:
         self._set = found if isinstance(found, ContactSet) else None
         self._finder = found if isinstance(found, ContactFinder) else None
         if found is not None:
-            machine_code = robot.links.backend in ("llvm", "numba")
+            machine_code = robot.links.backend == "llvm"
             self._impulses = ImpulsesOfSteps(h, cone=found.cone, machine_code=machine_code)
         lower, upper = position_limits(links, stops)
         #: degrees of freedom with a stop, where their positions are, and these stops

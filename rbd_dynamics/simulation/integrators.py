@@ -72,7 +72,7 @@ class SemiImplicitEuler:
         self.found: tuple[FoundContacts, Array] | None = None
         self.impulses: StepImpulses | None = None
         if contacts is not None:
-            machine_code = robot.backend in ("llvm", "numba")
+            machine_code = robot.backend == "llvm"
             self._impulses_of = ImpulsesOfSteps(h, cone=contacts.cone, machine_code=machine_code)
             self.impulses = self._impulses_of(self.contacts) if fixed else None
         self._quick: ContactStep | None = None

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 KERNEL = "time_step"
 NO_LIMIT = 1e300
-COMPILED = ("llvm", "numba")  # backends with machine code
 
 
 def can_be_quick(model: Model, robot: Robot, constraints: ConstraintSet | None) -> bool:
     """Whether its steps can be done here, as long as nothing is touched."""
-    return robot.backend in COMPILED and constraints is None and model.nv > 0 and is_plain(model)
+    return robot.backend == "llvm" and constraints is None and model.nv > 0 and is_plain(model)
 
 
 def machine_code(robot: Robot) -> NativeKernel:

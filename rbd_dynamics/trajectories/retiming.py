@@ -107,7 +107,7 @@ def _on_nodes(path: Path, count: int, limits: Limits, kept: Limits, dynamics: Gr
 
 
 def nodes_of(path: Path, count: int) -> Array:
-    """About `count` places on the path, among them all its knots: between two nodes it is one polynomial."""
+    """Nodes of a path, some `count` places and all its knots: between two nodes it is one polynomial."""
     pieces = np.diff(path.knots)
     parts = np.maximum(np.rint(pieces * ((count - 1) / path.length)), 1.0).astype(int)
     within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)

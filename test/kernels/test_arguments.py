@@ -226,6 +226,12 @@ def test_singular_samples_are_nan(request):
             rbd.Robot(model, backend=backend).forward_dynamics(q, np.zeros(2), np.ones(2))
 
 
+def test_the_old_name_of_a_backend_warns_and_is_the_new_one(model):
+    with pytest.warns(DeprecationWarning, match='"numba" is now called "llvm"') as caught:
+        robot = rbd.Robot(model, backend="numba")
+    assert robot.backend == "llvm" and caught[0].filename == __file__
+
+
 def test_what_becomes_of_errors_is_one_of_two(robot):
     with pytest.raises(ValueError, match="errors 'ignore' is none of raise, nan"):
         rbd.Robot(robot.model, errors="ignore")
