@@ -20,7 +20,7 @@ import rbd_dynamics as rbd
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 ROBOTS = {"UR5": "ur5_robot", "Talos": "talos_reduced"}
 DERIVATIVES = "inverse_dynamics_derivatives"

@@ -18,7 +18,7 @@ from benchmarks.contenders import ALGORITHMS, BATCH, SUBJECTS, Case, Subject
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 PEER = "Pinocchio"  # that ratios are to
 #: those of our own that have no such thing, to our forward dynamics

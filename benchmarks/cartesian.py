@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from benchmarks.cartesian_plant import ARM, FRAME, LENGTH, Around, CartesianPlant, Surroundings
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.cartesian_control import CartesianController
 from rbd_dynamics.control.cartesian_gains import CartesianGains
 from rbd_dynamics.control.cartesian_motion import CartesianMotion
 from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.example_robots import robots
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial import exp_so3
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.mujoco_plant import Plant, bare_description
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 Array = NDArray[np.float64]
 Around = Literal["nothing", "stiff wall", "soft wall", "hole"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.excitation import JOINTS
 from rbd_dynamics import load_urdf
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.replay.rehearsal import Plan, hide, rehearse
 
 FRAMES = {"panda": "panda_link8", "ur5_robot": "tool0"}

@@ -129,7 +129,7 @@ def measure() -> dict[str, float]:
 
 def with_shapes() -> Iterator[tuple[str, Simulation, CollisionSet, Callable[[], None]]]:
     """What has shapes and stands on a floor: (name, simulation, shapes, its control)."""
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     floor = CollisionShape("floor", "world", "plane")
     options = SimulationOptions(step=STEP, start_braked=False)

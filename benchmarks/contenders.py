@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from benchmarks.timing import Call
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 Array = NDArray[np.float64]
 BATCH = 4096

@@ -31,9 +31,9 @@ from benchmarks.long_descriptions import description
 from benchmarks.node_latency import Driver
 from benchmarks.quiet import Guard, NotMeasuredError
 from benchmarks.results import Cell, Figure, Table, deliver, parser
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.compiler.cache import ENVIRONMENT_VARIABLE
 from rbd_dynamics.demo.ros_domain import own_domain
-from rbd_dynamics.example_robots import robots
 
 NODE, RELAY = "feedforward", "relay"
 BOUND = 2.0  # ms

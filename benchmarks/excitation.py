@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.replay.excitation import ExcitationLimits, Fourier, Options, ViaPoints, design, random_motion
 from rbd_dynamics.replay.excitation.information import Information, condition_number
 from rbd_dynamics.replay.signals import LowPass

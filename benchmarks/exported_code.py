@@ -26,7 +26,7 @@ import numpy as np
 import rbd_dynamics as rbd
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.export import export_c
 
 WANTED = 0.3

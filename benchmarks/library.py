@@ -20,7 +20,7 @@ from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.spatial.inertia import RigidInertia

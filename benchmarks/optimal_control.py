@@ -25,7 +25,7 @@ import rbd_dynamics as rbd
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import seconds_per_call, stay_on_one_core
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))  # scripts, not a package
 import model_predictive_control as example

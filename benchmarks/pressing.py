@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from benchmarks.mujoco_plant import MujocoPlant
+from rbd_dynamics.common.example_robots import robots
+from rbd_dynamics.common.picture_style import COLORS, STYLE, new_figure
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Plane, Sphere, SurfaceConstraint
 from rbd_dynamics.control.hybrid_gains import HybridGains
 from rbd_dynamics.control.hybrid_law import Law
 from rbd_dynamics.control.hybrid_position_force import HybridController
-from rbd_dynamics.example_robots import robots
-from rbd_dynamics.picture_style import COLORS, STYLE, new_figure
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial.se3 import Transform
 

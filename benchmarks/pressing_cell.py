@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from benchmarks.compliant_plant import CompliantPlant, Surroundings
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.constraints import SurfaceConstraint
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.hybrid_gains import HybridGains
@@ -24,7 +25,6 @@ from rbd_dynamics.control.hybrid_position_force import HybridController
 from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid_task import HybridTask
 from rbd_dynamics.control.trajectory import Point, Waypoints
-from rbd_dynamics.example_robots import robots
 
 Array = NDArray[np.float64]
 

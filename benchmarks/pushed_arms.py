@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.panda import DESCRIPTION, JOINT_FRICTION, ROTOR_INERTIA
-from rbd_dynamics.example_robots import robots
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 
 Array = NDArray[np.float64]

@@ -27,7 +27,7 @@ import numpy as np
 
 import rbd_dynamics as rbd
 from benchmarks.results import processor
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.joint_states.layout import layout_of
 
 ARM = [f"panda_joint{k}" for k in range(1, 8)]

@@ -23,7 +23,7 @@ import rbd_dynamics as rbd
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import stay_on_one_core
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.simulation import BatchSimulation, Simulation, SimulationOptions
 
 STEP = 1e-3  # s

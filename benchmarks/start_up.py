@@ -19,8 +19,8 @@ from functools import partial
 from benchmarks.contenders import ALGORITHMS, SUBJECTS, Subject
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.compiler.cache import ENVIRONMENT_VARIABLE
-from rbd_dynamics.example_robots import robots
 
 WARM_START = 500.0  # ms
 #: a new process: seconds to import, to read the URDF, and for `Robot(model)` with its kernels

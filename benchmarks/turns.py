@@ -225,7 +225,7 @@ def processes(commands: Callable[[str], Mapping[str, Sequence[str]]]) -> Iterato
 
 def robot() -> tuple[str, Model, np.ndarray]:
     """Description and model of the robot of this benchmark, and a position within its limits."""
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
     from rbd_dynamics.model.urdf import load_urdf
 
     found = robots()

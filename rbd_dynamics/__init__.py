@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from rbd_dynamics.early_signals import heed_early_signals
+from rbd_dynamics.common.early_signals import heed_early_signals
 
 heed_early_signals()  # before all that takes time
 
-from rbd_dynamics.on_demand import on_demand
+from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics import (

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 import rbd_dynamics as rbd
-from rbd_dynamics.extras import OPTIONAL, remedy
+from rbd_dynamics.common.extras import OPTIONAL, remedy
 
 G, LENGTH, MASSES, COMS, INERTIAS = 9.81, 0.8, (2.0, 1.5), (0.3, 0.25), (0.05, 0.04)
 LINK = """<link name="{}"><inertial><origin xyz="{} 0 0"/><mass value="{}"/>

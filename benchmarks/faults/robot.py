@@ -42,7 +42,7 @@ class Motion:
 @lru_cache(maxsize=16)
 def description(key: str) -> str:
     """URDF of a variant: "panda", "masses N" (N a percentage), "offset N" (N mm), "heavy N" (N fixed links more)."""
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     text = robots()["panda"].read_text()
     kind, _, number = key.partition(" ")

@@ -13,13 +13,13 @@ from rbd_dynamics.actuators.drives import drives_of, link_side, with_drives
 from rbd_dynamics.actuators.kernels import ALGORITHMS, arguments_of
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.motor_series import motor_series, needed_derivatives
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.compiler.program import Signature
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.specialise import function_of
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar

@@ -10,9 +10,9 @@ from dataclasses import replace
 from rbd_dynamics.algorithms.elastic_joints import Drives, Spring
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.rotors import Rotor
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Body, Model
 from rbd_dynamics.spatial.so3 import Vec3
 

@@ -11,14 +11,14 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.real_numbers import real_array, real_number
+from rbd_dynamics.common.safe_yaml import SMALL, YamlError, read_file
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.open_kinds import built
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
-from rbd_dynamics.model.real_numbers import real_array, real_number
-from rbd_dynamics.model.safe_yaml import SMALL, YamlError, read_file
 
 Array = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from rbd_dynamics.cli.sources import (
     names,
     positive,
 )
+from rbd_dynamics.common.help_format import HelpFormatter
 from rbd_dynamics.replay.command.arguments import add_replay
 from rbd_dynamics.replay.command.kinds import known_load
 from rbd_dynamics.replay.excitation.command import add_excite
-from rbd_dynamics.replay.help_format import HelpFormatter
 from rbd_dynamics.replay.rehearsal.command import add_rehearse
 
 EXAMPLES = """\

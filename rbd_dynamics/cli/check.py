@@ -37,7 +37,7 @@ def run_check(options: argparse.Namespace) -> int:
 def _print(findings: Sequence[Finding]) -> None:
     from rich.markup import escape
 
-    from rbd_dynamics.replay.console import output_console
+    from rbd_dynamics.common.console import output_console
 
     console = output_console()
     for finding in findings:

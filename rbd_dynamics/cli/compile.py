@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rbd_dynamics.cli.sources import load_and_warn
 from rbd_dynamics.cli.usage_error import UsageError
-from rbd_dynamics.early_signals import leave_command
+from rbd_dynamics.common.early_signals import leave_command
 
 if TYPE_CHECKING:
     from rbd_dynamics.robot import Robot
@@ -27,8 +27,8 @@ OF_A_FRAME = ("pose", "jacobian", "jacobian_dot")
 
 
 def run_compile(options: argparse.Namespace) -> int:
+    from rbd_dynamics.common.console import output_console, plain_table, progress_bar
     from rbd_dynamics.compiler import cache
-    from rbd_dynamics.replay.console import output_console, plain_table, progress_bar
     from rbd_dynamics.robot import Robot
 
     model = load_and_warn(options)
@@ -65,8 +65,8 @@ def run_compile(options: argparse.Namespace) -> int:
 
 def _wanted(options: argparse.Namespace, robot: Robot) -> list[str]:
     """Names of kernels, each once. Raises KeyError for a frame that is none, ValueError for a kernel."""
+    from rbd_dynamics.common.by_name import unknown
     from rbd_dynamics.kernels import CATALOG
-    from rbd_dynamics.model.by_name import unknown
 
     whole = [name for name, entry in CATALOG.items() if entry.of != "frame"]
     found = list(USUAL if options.kernels is None else options.kernels)

@@ -31,7 +31,7 @@ def run_info(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_info(model, operations), indent=2))
         return 0
-    from rbd_dynamics.replay.console import output_console
+    from rbd_dynamics.common.console import output_console
 
     console = output_console()
     console.print(_summary(model))
@@ -144,9 +144,9 @@ def _kernel_table(operations: dict[str, int]) -> Table:
 
 
 def _count_operations(model: Model) -> dict[str, int]:
+    from rbd_dynamics.common.console import working
     from rbd_dynamics.compiler.program import trace
     from rbd_dynamics.kernels.specialise import specialise
-    from rbd_dynamics.replay.console import working
 
     def count(name: str) -> int:
         signature, function = specialise(model, name, friction=False)

@@ -20,7 +20,7 @@ def run_status(options: argparse.Namespace) -> int:
     """Exit code 1 where a node reports an error, or none reports at all."""
     with needs_ros("status"):
         from rbd_dynamics.nodes.listening import reports, visitor
-    from rbd_dynamics.replay.console import output_console, working
+    from rbd_dynamics.common.console import output_console, working
 
     with working("listening to /diagnostics"), visitor("status") as (node, spin):
         found = reports(node, spin)

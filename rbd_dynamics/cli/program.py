@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from rbd_dynamics.cli.arguments import make_parser
 from rbd_dynamics.cli.usage_error import UsageError
-from rbd_dynamics.early_signals import leave_command
-from rbd_dynamics.extras import remedy
+from rbd_dynamics.common.early_signals import leave_command
+from rbd_dynamics.common.extras import remedy
 
 #: exit codes, besides 0: fine, and 1: the answer is bad news
 CANNOT, FAULT, INTERRUPTED = 2, 70, 130

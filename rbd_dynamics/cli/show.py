@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from rbd_dynamics.replay.console import working
-    from rbd_dynamics.replay.whole_files import check_file
+    from rbd_dynamics.common.console import working
+    from rbd_dynamics.common.whole_files import check_file
     from rbd_dynamics.viewer import show
 
     if options.output is not None:

@@ -41,7 +41,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def complete_urdf(prefix: str, **_: Any) -> list[str]:
     """Files and folders that begin so, and names of robots: for argcomplete."""
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     folder = Path(os.path.dirname(prefix) or ".")
     found = [os.path.join(os.path.dirname(prefix), path.name) for path in folder.iterdir()] if folder.is_dir() else []

@@ -33,7 +33,7 @@ def run_torques(options: argparse.Namespace) -> int:
         named = {name: row.tolist() for name, row in parts.items()}
         print(json.dumps({"rows": _rows(model), "q": q.tolist(), "v": v.tolist(), "a": a.tolist(), **named}, indent=2))
         return 0
-    from rbd_dynamics.replay.console import output_console
+    from rbd_dynamics.common.console import output_console
 
     output_console().print(_table(model, (q, v, a), parts))
     return 0

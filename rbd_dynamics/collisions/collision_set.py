@@ -16,13 +16,13 @@ from rbd_dynamics.collisions.motion import LinkMotions, MovedFrames, rows_of, ti
 from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side, Touch
 from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
 from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
 from rbd_dynamics.contacts.solver import Cone, check_cone
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
-from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 

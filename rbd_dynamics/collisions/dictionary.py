@@ -11,10 +11,10 @@ from typing import Any
 from rbd_dynamics.collisions.collision_set import LAW, CollisionSet
 from rbd_dynamics.collisions.description import TRIANGLES, collision_shapes
 from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.constraints.dictionary import named
 from rbd_dynamics.constraints.forms import number, value_of
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.open_kinds import built, check_keys
 from rbd_dynamics.scene.mesh_files import MeshFinder, mesh_of

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.extras import needed
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints.placements import checked_placement
-from rbd_dynamics.extras import needed
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
 Array = NDArray[np.float64]

@@ -13,13 +13,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from rbd_dynamics.common.extras import remedy
+from rbd_dynamics.common.process_lock import ProcessLock
 from rbd_dynamics.compiler import cache, notice
 from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
-from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
-from rbd_dynamics.extras import remedy
 from rbd_dynamics.spatial.row_sweeps import finished
 
 Backend = Literal["llvm", "python", "reference"]

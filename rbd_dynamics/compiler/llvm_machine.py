@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from rbd_dynamics.common.process_lock import QuietLock
 from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
 from rbd_dynamics.compiler.llvm_code import Machine
 from rbd_dynamics.compiler.llvm_ir import emit_llvm
 from rbd_dynamics.compiler.precision import DOUBLE
-from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.compiler.program import Program
 
 #: of LLVM: the first whose pointers have no types. LLVM 15 knows both kinds, but llvmlite 0.44 asks it for types

@@ -29,10 +29,10 @@ from typing import ClassVar
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_pose
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.forms import value_of
 from rbd_dynamics.constraints.placements import checked_placement
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.model.open_kinds import OpenKind, ValueOf
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of

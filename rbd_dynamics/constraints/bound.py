@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.evaluation import Evaluation
-from rbd_dynamics.model.excerpt import excerpt
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]

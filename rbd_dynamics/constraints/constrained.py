@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints.bound import Array, Objective, Wrenches, inverse_kernel
 from rbd_dynamics.constraints.derivatives import DerivativesUnderConstraints
 from rbd_dynamics.constraints.results import (
@@ -14,8 +16,6 @@ from rbd_dynamics.constraints.results import (
     ConstrainedTorque,
     ConstraintRows,
 )
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array
 
 
 class Constrained(DerivativesUnderConstraints):

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.expansion import expanded
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.compiler.trace import Graph
 from rbd_dynamics.constraints.base import Constraint, PairConstraint
 from rbd_dynamics.constraints.forms import number
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Frame, Model
-from rbd_dynamics.model.real_numbers import real_number
 from rbd_dynamics.spatial.jets import rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Transform, Vec6

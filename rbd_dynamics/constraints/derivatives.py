@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints.bound import Array, BoundConstraints, Objective, Wrenches, inverse_kernel
 from rbd_dynamics.constraints.results import (
     ConstrainedDerivatives,
@@ -17,8 +19,6 @@ from rbd_dynamics.constraints.results import (
     ImpulseDerivatives,
 )
 from rbd_dynamics.kernels.directional import by_directions
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array
 
 
 class DerivativesUnderConstraints(BoundConstraints):

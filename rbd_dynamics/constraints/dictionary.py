@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.safe_yaml import SMALL, read_file, read_text
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.forms import number
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.open_kinds import check_keys
-from rbd_dynamics.model.safe_yaml import SMALL, read_file, read_text
 
 
 def load_constraints(source: Any, model: Model) -> ConstraintSet:

@@ -8,9 +8,9 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.model.assembly import checked_number, checked_vector
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import OpenKind
 from rbd_dynamics.spatial.se3 import Transform
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.loops import DIRECTIONS
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt

@@ -11,9 +11,9 @@ import numpy as np
 
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.forms import number
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.surfaces import Plane, Surface, check_surface
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Vec3, dot3, scale3

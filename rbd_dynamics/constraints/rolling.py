@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
 from rbd_dynamics.constraints.surfaces import Plane, Surface, check_surface
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, less, reciprocal, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform, Vec6

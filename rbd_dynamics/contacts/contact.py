@@ -11,10 +11,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints import WORLD_FRAME, ConstraintSet, Plane, RollingBall, Surface
 from rbd_dynamics.constraints.forms import number
 from rbd_dynamics.contacts.solver import Cone, check_cone
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 

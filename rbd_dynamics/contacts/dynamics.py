@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.contacts.contact import Contact, ContactLaws, ContactSet, contact_set_of
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, impact, rebounds
 from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, GivenNormal, PyramidSet, Ray, least_forces
@@ -16,9 +18,7 @@ from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, Contact
 from rbd_dynamics.contacts.solver import ContactSolver
 from rbd_dynamics.contacts.states import ContactStates
 from rbd_dynamics.kernels.bound_model import BoundModel
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Floating
-from rbd_dynamics.model.real_numbers import real_array, real_number
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

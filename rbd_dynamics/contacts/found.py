@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.contacts.contact import Contact, ContactLaws
 from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
 from rbd_dynamics.contacts.solver import Cone, ContactSolver
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.real_numbers import real_array
 
 Array = NDArray[np.float64]
 FAR = 1e12  # m

@@ -23,12 +23,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.contacts import one_contact
 from rbd_dynamics.contacts.newton import Law
 from rbd_dynamics.contacts.sweeps import sweep_contacts
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array, real_number
 
 Array = NDArray[np.float64]
 Cone = Literal["elliptic", "pyramidal"]

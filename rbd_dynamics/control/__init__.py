@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.on_demand import on_demand
+from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.control.cartesian_control import CartesianController, CartesianOutput, Compliance

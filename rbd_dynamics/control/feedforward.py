@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.splines import motion_of
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
@@ -20,7 +21,6 @@ from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 

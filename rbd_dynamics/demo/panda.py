@@ -6,8 +6,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.demo.motion import ARM, READY
-from rbd_dynamics.example_robots import robots
 
 DESCRIPTION = "panda"  # of example-robot-data
 FINGER = "panda_finger_joint1"  # the other one mimics it

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.example_robots import robots, shares
+from rbd_dynamics.common.picture_style import COLORS, NORMAL, STYLE, new_figure
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.tracking import Run
-from rbd_dynamics.example_robots import robots, shares
-from rbd_dynamics.picture_style import COLORS, NORMAL, STYLE, new_figure
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder, scene_of
 from rbd_dynamics.scene.on_paper import View, draw_robot, triangles_of

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
 from rbd_dynamics.control.feedforward import feedforward_law
 from rbd_dynamics.export.names import identifier
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.specialise import specialise
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform, wrench_to_parent

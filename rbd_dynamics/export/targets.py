@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rbd_dynamics.extras import needed
-from rbd_dynamics.model.by_name import unknown
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.extras import needed
 
 
 class Target(NamedTuple):

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.extras import needed
+from rbd_dynamics.common.excerpt import shortened
+from rbd_dynamics.common.extras import needed
 from rbd_dynamics.formats.mjcf_actuators import efforts_and_rotors
 from rbd_dynamics.formats.mjcf_equalities import Equalities, read_equalities
 from rbd_dynamics.formats.mjcf_names import Names
@@ -26,7 +27,6 @@ from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription, without_rounding
 from rbd_dynamics.model.elements import parse_xml
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.excerpt import shortened
 from rbd_dynamics.model.joints import Floating, JointKind, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.model import Limits
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring

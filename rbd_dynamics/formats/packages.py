@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 
 #: {package: its folder}, or folders with packages in them
 Packages = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.formats.packages import resolved
 from rbd_dynamics.formats.sdf_frames import ROOT, WORLD, FrameGraph
 from rbd_dynamics.formats.sdf_joints import KNOWN, SdfJoint, root_joint
@@ -16,7 +17,6 @@ from rbd_dynamics.formats.source import Source, read_file
 from rbd_dynamics.model.description import Description, JointDescription, LinkDescription
 from rbd_dynamics.model.elements import Number, local_tag, parse_xml
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.excerpt import excerpt, listed
 from rbd_dynamics.spatial.se3 import IDENTITY
 
 #: how deep models may be nested, files that include files among them, and how many there may be

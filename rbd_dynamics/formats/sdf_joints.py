@@ -8,12 +8,12 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from typing import Any
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph
 from rbd_dynamics.formats.sdf_values import Values
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.elements import Number
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.loops import HELD, Loop, joint_loop, universal_loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import Spring

@@ -7,10 +7,10 @@ import math
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.description import Inertial, without_rounding
 from rbd_dynamics.model.elements import Number, Reader, child_of, local_tag
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotate_sym, rotation_from_quaternion, rotation_from_rpy
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.example_robots import PACKAGE, robots
+from rbd_dynamics.common.example_robots import PACKAGE, robots
+from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import close_names, excerpt, shortened
 
 #: bytes of a description; the largest published ones have 2 MB
 LONGEST = 64 * 2**20

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.extras import needed
+from rbd_dynamics.common.excerpt import shortened
+from rbd_dynamics.common.extras import needed
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import is_xacro, local_tag
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import shortened
 
 SECONDS = 60
 MEMORY = 4 * 2**30

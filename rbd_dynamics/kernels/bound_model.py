@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.process_lock import ProcessLock
+from rbd_dynamics.common.real_numbers import real_array, transposed_hint
 from rbd_dynamics.compiler import backends, notice
 from rbd_dynamics.compiler.backends import Backend, Kernel
 from rbd_dynamics.compiler.precision import SINGLE
-from rbd_dynamics.compiler.process_lock import ProcessLock
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.kernels.evaluation import Errors, Evaluation, empty_arrays
 from rbd_dynamics.kernels.inputs import RowSource
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.model.payload import Payload, payload_as_given, payload_inertia
-from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.directional import by_directions
 from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
-from rbd_dynamics.model.real_numbers import real_array
 
 Array = NDArray[np.float64]
 Three = tuple[Array, Array, Array]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.relative_motion import moving_configuration
+from rbd_dynamics.common.real_numbers import plain_array
 from rbd_dynamics.kernels.entry import Entry
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
-from rbd_dynamics.model.real_numbers import plain_array
 from rbd_dynamics.spatial.jets import Jet, rate_of
 from rbd_dynamics.spatial.row_sweeps import finished
 

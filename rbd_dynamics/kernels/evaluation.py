@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.real_numbers import plain_array, shared_array, transposed_hint
 from rbd_dynamics.compiler.backends import FunctionKernel, Kernel
 from rbd_dynamics.compiler.program import Argument, Function
 from rbd_dynamics.kernels.shared_work import SharedWork
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import QUATERNION_TOLERANCE, Model
-from rbd_dynamics.model.real_numbers import plain_array, shared_array, transposed_hint
 
 Shape = tuple[int, ...]
 Errors = Literal["raise", "nan"]

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
+from rbd_dynamics.common.processors import usable
 from rbd_dynamics.compiler.backends import Kernel
-from rbd_dynamics.processors import usable
 
 WORTH = 5e-4  # s of work that is worth waking a thread, which takes a tenth of that
 BLOCK = 64  # samples: parts are of so many, and the first ones are timed

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.excerpt import close_names
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.kernels.arguments import arguments, per_body, sizes_of
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.checks import singular_joints
-from rbd_dynamics.model.excerpt import close_names
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.row_sweeps import Unfinished
 

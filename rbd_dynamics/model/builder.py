@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.model.assembly import (
     assemble,
     checked_joint,
@@ -17,7 +18,6 @@ from rbd_dynamics.model.assembly import (
     checked_pose,
     checked_vector,
 )
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError

@@ -16,10 +16,10 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic

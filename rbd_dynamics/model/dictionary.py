@@ -15,6 +15,9 @@ from typing import Any
 
 import yaml
 
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.safe_yaml import LARGE, YamlError, read_file, read_text
 from rbd_dynamics.model.assembly import (
     assemble,
     checked_joint,
@@ -24,15 +27,12 @@ from rbd_dynamics.model.assembly import (
     checked_vector,
     inertial_of,
 )
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import DIRECTIONS, Loop
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import PassiveForce
-from rbd_dynamics.model.safe_yaml import LARGE, YamlError, read_file, read_text
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion, rotation_from_rpy

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import Any
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.open_kinds import built
 

@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.excerpt import excerpt
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from rbd_dynamics.model.excerpt import shortened
+from rbd_dynamics.common.excerpt import shortened
 
 Severity = Literal["error", "warning", "note"]
 

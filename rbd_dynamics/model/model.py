@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.model.by_name import ByName
+from rbd_dynamics.common.by_name import ByName
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
-from rbd_dynamics.model.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import close_names, excerpt, listed
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import close_names, excerpt, listed
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import Transform
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.model.checks import ROUNDED, principal_moments
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rbd_dynamics.model.excerpt import shortened
+from rbd_dynamics.common.excerpt import shortened
 
 Model = Any  # a `model.Model`, which imports this file
 

@@ -11,15 +11,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.model import joints as kinds
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, JointDescription, read_description, without_rounding
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
 from rbd_dynamics.model.urdf_loops import check_loops
 from rbd_dynamics.spatial.inertia import RigidInertia

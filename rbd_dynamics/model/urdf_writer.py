@@ -14,9 +14,9 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.checks import about_com
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model

@@ -11,7 +11,7 @@ from typing import Any
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 
-from rbd_dynamics.model.excerpt import shortened
+from rbd_dynamics.common.excerpt import shortened
 
 Answer = Callable[[Any, Any], Any]
 

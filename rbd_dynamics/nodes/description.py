@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 from xml.parsers import expat
 
+from rbd_dynamics.common.excerpt import excerpt, shortened
 from rbd_dynamics.compiler.cached_only import NotCached
-from rbd_dynamics.model.excerpt import excerpt, shortened
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.nodes.interface.common import CommonParameters

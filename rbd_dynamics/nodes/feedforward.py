@@ -14,6 +14,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from rbd_dynamics.common.joint_numbers import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
 from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
@@ -30,7 +31,6 @@ from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardPar
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.torque_node import TorqueNode
-from rbd_dynamics.replay.corrections import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.robot import Robot
 
 SET_POINTS = QoSProfile(depth=1)  # the newest counts

@@ -14,7 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
-from rbd_dynamics.extras import needed
+from rbd_dynamics.common.extras import needed
 from rbd_dynamics.nodes.interface.every import INTERFACES
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 

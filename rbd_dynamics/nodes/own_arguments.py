@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import NoReturn
 
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt
 
 DESCRIPTION = "robot_description"
 BEGIN, END = "--ros-args", "--"

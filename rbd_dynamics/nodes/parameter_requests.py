@@ -23,7 +23,7 @@ from rcl_interfaces.srv import (
 )
 from rclpy.serialization import deserialize_message, serialize_message
 
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt
 
 KINDS = (DescribeParameters, GetParameters, GetParameterTypes, ListParameters, SetParameters, SetParametersAtomically)
 SETTING = (SetParameters, SetParametersAtomically)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt
 
 if TYPE_CHECKING:
     from rcl_interfaces.msg import ParameterDescriptor

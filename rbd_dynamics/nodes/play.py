@@ -18,7 +18,7 @@ from rbd_dynamics.control.trajectory import Waypoints
 from rbd_dynamics.nodes.listening import Spin, visitor
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.motion_record import AT_ITS_END, LATEST, MOTION, PLANNED, REFUSAL, REFUSED, TAKEN, UNDER_WAY
-from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory
+from rbd_dynamics.trajectories.trajectory_file import read_trajectory
 
 LOOK_PERIOD = 0.02  # s
 HEARD = 2.5  # s in which a node that publishes diagnostics has done so

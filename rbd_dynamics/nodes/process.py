@@ -21,8 +21,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.compiler import notice
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.nodes import allocator
 from rbd_dynamics.nodes.answering import one_line
 from rbd_dynamics.nodes.interface import Interface

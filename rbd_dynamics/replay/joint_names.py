@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.model.by_name import unknown
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.safe_yaml import SMALL, read_file
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.safe_yaml import SMALL, read_file
 from rbd_dynamics.replay.reading import RecordingError
 
 SEPARATORS = "_/.-:"  # between the name of a robot and that of its joint

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.extras import require
-from rbd_dynamics.replay.whole_files import named
+from rbd_dynamics.common.extras import require
+from rbd_dynamics.common.whole_files import named
 
 Array = NDArray[np.float64]
 SECOND = 1_000_000_000

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.control.brakes import falls
 from rbd_dynamics.control.terms import GRAVITY
-from rbd_dynamics.model.by_name import unknown
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.cleaning import LARGEST_STEP, Cleaner, Samples

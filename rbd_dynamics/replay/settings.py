@@ -9,9 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.joint_numbers import check_offsets, check_scale
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.replay.corrections import check_delays, check_offsets, check_scale
+from rbd_dynamics.replay.corrections import check_delays
 from rbd_dynamics.replay.joint_names import check_joint_map
 
 Clock = Literal["auto", "header", "received"]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from rbd_dynamics.model.by_name import unknown
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.replay.identification import Load, Recorded, TogetherIdentifier, TogetherResult
 from rbd_dynamics.replay.one_thread import one_thread
 from rbd_dynamics.replay.reading import Recording

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.extras import OPTIONAL, needed
+from rbd_dynamics.common.extras import OPTIONAL, needed
 from rbd_dynamics.scene.triangles import Mesh, simplified, welded
 
 LARGEST = 64_000_000  # bytes of a file that is read: more is no robot's link

@@ -9,7 +9,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from rbd_dynamics.extras import needed
+from rbd_dynamics.common.extras import needed
 
 TEMPLATE = ("resources", "templates", "viewer.zip"), "viewer.html.template"
 NEEDED = needed("trimesh", note="4.8.3 or newer")

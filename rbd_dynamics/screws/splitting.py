@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.model.by_name import unknown
+from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.screws.articulated import ArticulatedTree
 from rbd_dynamics.screws.mobility import InboardMobility, mobility_before

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.actuators import DrivenRobot, Motor
 from rbd_dynamics.actuators.motor import check_motors
 from rbd_dynamics.algorithms.time_step import FASTEST
+from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
-from rbd_dynamics.model.by_name import unknown
-from rbd_dynamics.model.excerpt import excerpt
-from rbd_dynamics.model.real_numbers import real_array, real_number
 from rbd_dynamics.simulation.driven_contact import LinkLimits, Touching
 from rbd_dynamics.simulation.simulation import SHORTEST_STEP, SimulationDiverged
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.compiler.loops import Loops
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.simulation import march
 from rbd_dynamics.simulation.quick_steps import machine_code, time_step_inputs
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged

@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.real_numbers import real_array
-from rbd_dynamics.processors import usable
 from rbd_dynamics.simulation.rollout_block import Block, Law, of_law
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
 

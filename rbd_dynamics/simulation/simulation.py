@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.time_step import FASTEST
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import plain_array, real_array, real_number
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.contacts.contact import contact_set_of
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import Friction
-from rbd_dynamics.model.real_numbers import plain_array, real_array, real_number
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
 from rbd_dynamics.simulation.quick_steps import KERNEL, QuickSteps, can_be_quick

@@ -10,9 +10,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.trajectory import TrajectoryError
-from rbd_dynamics.model.real_numbers import real_array
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

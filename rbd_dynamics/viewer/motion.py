@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.control.trajectory import Trajectory, Waypoints
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.model.real_numbers import real_array
-from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory
-from rbd_dynamics.replay.report.packing import packed
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.scene.packing import packed
 from rbd_dynamics.scene.scene import matrix_rows
+from rbd_dynamics.trajectories.trajectory_file import read_trajectory
 
 Array = NDArray[np.float64]
 RATE = 100.0  # Hz: steps of a motion that is drawn

@@ -15,14 +15,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from rbd_dynamics.example_robots import shares
+from rbd_dynamics.common.example_robots import shares
+from rbd_dynamics.common.page import folded, json_text, template
+from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.formats import load
 from rbd_dynamics.formats.load import urdf_text
 from rbd_dynamics.formats.source import read_source
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shown import in_a_line
-from rbd_dynamics.replay.report.tables import folded, json_text, template
-from rbd_dynamics.replay.whole_files import write_whole
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder, Scene, page_script, scene_of, scene_scripts
 from rbd_dynamics.scene.scene import matrix_rows

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
+from rbd_dynamics.common.process_lock import QuietLock
 from rbd_dynamics.compiler import backends, llvm_machine, native
-from rbd_dynamics.compiler.process_lock import QuietLock
 from rbd_dynamics.kernels import bound_model
 from rbd_dynamics.model.joints import Revolute
 

@@ -16,12 +16,12 @@ from helpers.ros_nodes import needs_ros
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM, SHORT_VIA_POINTS, fastest
 from rbd_dynamics.demo.panda import LOCKED
 from rbd_dynamics.demo.recording import JointSeries, missing
 from rbd_dynamics.demo.tracking import run_of
-from rbd_dynamics.example_robots import robots
 from rbd_dynamics.replay import Questions, Recording, analyse
 
 needs_robot = pytest.mark.skipif("panda" not in robots(), reason="example-robot-data is not installed")

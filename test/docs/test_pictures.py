@@ -22,11 +22,11 @@ from matplotlib.text import Text
 
 from benchmarks import drift, pressing
 from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.common.example_robots import robots
+from rbd_dynamics.common.picture_style import COLORS, GREY, WIDTH
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.tracking import Run
-from rbd_dynamics.example_robots import robots
-from rbd_dynamics.picture_style import COLORS, GREY, WIDTH
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = 390  # pixels that a phone shows of a page

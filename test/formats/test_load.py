@@ -45,7 +45,7 @@ def test_a_robot_comes_as_text_bytes_path_file_and_yaml(tmp_path):
 
 @needs_pinocchio
 def test_example_robots_have_names():
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     assert rbd.load("ur5_robot") == rbd.load_urdf(robots()["ur5_robot"])
     assert rbd.load("UR5") == rbd.load("ur5") == rbd.load("ur5_robot")

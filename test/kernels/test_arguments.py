@@ -16,8 +16,8 @@ import pytest
 from helpers.arms import ARM
 
 import rbd_dynamics as rbd
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.constraints import FrameConstraint
-from rbd_dynamics.example_robots import robots
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.model.urdf import load_urdf
 

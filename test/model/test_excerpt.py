@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.model.excerpt import (
+from rbd_dynamics.common.excerpt import (
     LONGEST,
     LONGEST_SEARCHED,
     MOST_NAMES,

@@ -14,8 +14,8 @@ from helpers.arms import ARM
 from helpers.robots import random_tree
 
 import rbd_dynamics as rbd
+from rbd_dynamics.common.by_name import ByName
 from rbd_dynamics.compiler import notice
-from rbd_dynamics.model.by_name import ByName
 
 
 @pytest.fixture

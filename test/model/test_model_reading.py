@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urdf_parser_py import urdf, xml_reflection
 
-from rbd_dynamics.example_robots import PACKAGE
+from rbd_dynamics.common.example_robots import PACKAGE
 from rbd_dynamics.model import ModelError, load_urdf, preflight
 from rbd_dynamics.model.description import read_description
 from rbd_dynamics.model.errors import Findings

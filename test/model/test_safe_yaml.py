@@ -11,9 +11,9 @@ import sys
 import pytest
 import yaml
 
+from rbd_dynamics.common.safe_yaml import LARGE, SMALL, Bounds, YamlError, read_file, read_text
 from rbd_dynamics.constraints import load_constraints
 from rbd_dynamics.model import ModelError, load_yaml
-from rbd_dynamics.model.safe_yaml import LARGE, SMALL, Bounds, YamlError, read_file, read_text
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.parts import parts_of
 

@@ -17,7 +17,7 @@ import pytest
 from helpers.paths import ROOT
 from helpers.ros_nodes import needs_ros
 
-from rbd_dynamics.example_robots import robots
+from rbd_dynamics.common.example_robots import robots
 
 pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.skipif("panda" not in robots(), reason="needs the Panda of example-robot-data")

@@ -12,7 +12,7 @@ import pytest
 from rbd_dynamics import Limits, Mimic, ModelBuilder, Robot, load_urdf, save_yaml
 from rbd_dynamics.cli import main
 from rbd_dynamics.cli.info import KERNELS
-from rbd_dynamics.example_robots import PACKAGE, robots
+from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.model.joints import Prismatic, Revolute, Spherical
 
 ARM = """

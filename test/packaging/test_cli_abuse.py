@@ -21,9 +21,9 @@ from rbd_dynamics import ModelError, load
 from rbd_dynamics.cli import compile as compile_command
 from rbd_dynamics.cli import main, program
 from rbd_dynamics.cli.info import run_info
+from rbd_dynamics.common import console
 from rbd_dynamics.formats import check
 from rbd_dynamics.kernels import CATALOG
-from rbd_dynamics.replay import console
 
 COMMANDS = {
     "info": ["info"],

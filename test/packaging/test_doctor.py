@@ -14,8 +14,8 @@ from rbd_dynamics.cli import main
 from rbd_dynamics.cli.doctor import kernels, real_time, ros, run, software
 from rbd_dynamics.cli.doctor.findings import Looked
 from rbd_dynamics.cli.doctor.kernels import a_model, largest_difference
+from rbd_dynamics.common.extras import Optional
 from rbd_dynamics.compiler import cache
-from rbd_dynamics.extras import Optional
 from rbd_dynamics.robot import Robot
 
 

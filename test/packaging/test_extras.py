@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from helpers.paths import ROOT
 
-from rbd_dynamics import extras
 from rbd_dynamics.cli.doctor import software
+from rbd_dynamics.common import extras
 
 PACKAGE = ROOT / "rbd_dynamics"
 #: modules that come with rosbags, or with Python from 3.14 on

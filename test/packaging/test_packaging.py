@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from helpers.paths import ROOT
 
-from rbd_dynamics import extras
+from rbd_dynamics.common import extras
 
 PACKAGES = {
     "rbd_dynamics": (ROOT, "ament_python"),

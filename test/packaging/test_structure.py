@@ -43,22 +43,17 @@ UPWARD = {
     ("rbd_dynamics.model.model", "rbd_dynamics.viewer"),
     ("rbd_dynamics.kernels.bound_model", "rbd_dynamics.viewer"),
 }
-#: rooms that may import these ones only
+#: rooms that may import these ones and common only
 ONLY = {
+    "common": set(),
     "spatial": set(),
     "model": {"spatial"},
-    "formats": {"spatial", "model", "example_robots"},
+    "formats": {"spatial", "model"},
     "algorithms": {"spatial", "model"},
     "scene": {"spatial", "model"},
     "compiler": {"spatial"},
     "joint_states": set(),
     "joints": {"model"},
-    "on_demand": set(),
-    "early_signals": set(),
-    "extras": set(),
-    "example_robots": set(),
-    "picture_style": set(),
-    "processors": set(),
 }
 
 
@@ -140,22 +135,31 @@ def test_a_circle_would_be_found():
 
 def test_lower_rooms_never_import_higher_ones():
     rank = {room: k for k, room in enumerate(order())}
-    free = {"", "extras", "on_demand", "early_signals", "example_robots", "picture_style", "processors", "__main__"}
-    assert {room_of(name) for name in FILES} == {*rank, *free}
+    assert {room_of(name) for name in FILES} == {*rank, "", "__main__"}
     wrong = []
     for name, others in GRAPH.items():
         for other in others:
             room, used = room_of(name), room_of(other)
             if room in ONLY:
-                right = used in ONLY[room] or used == room
+                right = used in ONLY[room] or used in (room, "common")
             elif room in ("", "__main__"):
-                right = room == "__main__" or used in free or rank[used] <= rank["viewer"]
+                right = room == "__main__" or rank[used] <= rank["viewer"]
             elif used == "":
                 right = rank[room] > rank["viewer"]
             else:
-                right = used in free - {"__main__"} or rank[used] <= rank[room]
+                right = rank[used] <= rank[room]
             stated = (name, other) in UPWARD
             assert not (stated and right), "an exception that nothing needs"
-            wrong += [] if right or stated or used in ("on_demand", "extras") else [f"{name} imports {other}"]
+            wrong += [] if right or stated else [f"{name} imports {other}"]
     assert not wrong
     assert set(CIRCLES) >= UPWARD  # whose imports are late
+
+
+def test_what_runs_beside_a_robot_does_not_import_the_evaluation_of_recordings():
+    assert [
+        f"{name} imports {other}"
+        for name in GRAPH
+        if room_of(name) == "nodes"
+        for other in GRAPH[name]
+        if room_of(other) in ("replay", "viewer")
+    ] == []

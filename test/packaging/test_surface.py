@@ -21,7 +21,7 @@ ROOT = Path(rbd.__file__).parent
 ROOMS = ["rbd_dynamics"] + [
     f"rbd_dynamics.{name}"
     for name in sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
-    if name not in ("algorithms", "cli", "compiler", "demo", "nodes")
+    if name not in ("algorithms", "cli", "common", "compiler", "demo", "nodes")
 ]
 PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
 PARTS = [f"rbd_dynamics.{name}" for name in PARTS]

@@ -12,7 +12,8 @@ from helpers.paths import RECORDINGS
 from helpers.recordings import URDF, bag, messages
 
 from rbd_dynamics.cli import main
-from rbd_dynamics.replay.report.tables import estimate_cell, number
+from rbd_dynamics.common.page import number
+from rbd_dynamics.replay.report.parts import estimate_cell
 
 pytestmark = needs_rosbags
 

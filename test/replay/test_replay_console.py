@@ -9,7 +9,7 @@ import re
 import pytest
 from rich.console import Console
 
-from rbd_dynamics.replay.console import print_table
+from rbd_dynamics.common.console import print_table
 
 HEADS = ("joint", "RMSE", "NRMSE", "bias", "", "offset", "Coulomb")
 NAMES = ["left_front_outer_shoulder_flexion_extension_actuated_joint", "elbow", "[bold]wrist[/]"]

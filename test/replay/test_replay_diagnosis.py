@@ -19,11 +19,11 @@ from helpers.robots import FILES
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.cli import main
+from rbd_dynamics.common.joint_numbers import numbers_by_joint
 from rbd_dynamics.model import Model, ModelWarning
 from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay import Questions, Settings, analyse
 from rbd_dynamics.replay.contacts import ContactEvent
-from rbd_dynamics.replay.corrections import numbers_by_joint
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.consequences import doubted_contacts, reason
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis

@@ -17,15 +17,15 @@ from helpers.browser import TEXTS, contrast, needs_browser, rgb
 from helpers.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.example_robots import robots, shares
+from rbd_dynamics.common.example_robots import robots, shares
 from rbd_dynamics.replay import Questions, Settings
 from rbd_dynamics.replay.fleet import Job, run_job
 from rbd_dynamics.replay.report import drawn_robot, write_html
 from rbd_dynamics.replay.report.figures import COLORS, DARK
-from rbd_dynamics.replay.report.packing import MISSING, packed
 from rbd_dynamics.replay.series import POSITION, Series
 from rbd_dynamics.scene import MeshFinder, scripts
 from rbd_dynamics.scene.mesh_files import _mesh_of
+from rbd_dynamics.scene.packing import MISSING, packed
 from rbd_dynamics.scene.scripts import _three
 
 RATE, NAMES = 100.0, ("shoulder", "slide", "elbow")
@@ -264,9 +264,9 @@ def test_without_webgl_the_page_says_so_and_is_whole(made, browser):
 
 def palettes():
     """The variables of page.css: {light or dark: {name: colour}}."""
-    import rbd_dynamics.replay.report as report
+    import rbd_dynamics.common as common
 
-    text = (Path(report.__file__).parent / "page.css").read_text()
+    text = (Path(common.__file__).parent / "page.css").read_text()
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part)) for part in re.findall(r":root \{[^}]*\}", text)
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rbd_dynamics.replay.whole_files import check_file, check_folder, whole_file, write_whole
+from rbd_dynamics.common.whole_files import check_file, check_folder, whole_file, write_whole
 
 
 def test_what_is_no_file_is_written_to_and_never_replaced(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rbd_dynamics import ModelBuilder, load_urdf
-from rbd_dynamics.example_robots import robots, shares
+from rbd_dynamics.common.example_robots import robots, shares
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, Spherical
 from rbd_dynamics.scene import MeshFinder, scene_of, scene_scripts

@@ -326,7 +326,7 @@ def test_contacts_that_make_no_sense():
 
 def test_the_benchmark_of_actuators_runs(monkeypatch, capsys):
     benchmark = pytest.importorskip("benchmarks.actuators")
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     if "ur5" not in robots() and "ur5_robot" not in robots():
         pytest.skip("needs the UR5 of example-robot-data")

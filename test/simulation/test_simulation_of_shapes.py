@@ -33,7 +33,7 @@ def simulate(model, q, contacts, *, step=1e-3, v=None, integrator="semi_implicit
 def anymal(**options):
     """It, and all its shapes over a floor."""
     from rbd_dynamics.collisions import collision_shapes
-    from rbd_dynamics.example_robots import robots
+    from rbd_dynamics.common.example_robots import robots
 
     if "anymal" not in robots():
         pytest.skip("needs anymal of example-robot-data")

@@ -18,13 +18,13 @@ from helpers.browser import TEXTS, contrast, needs_browser, rgb
 
 import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.trajectory import Point, Waypoints
-from rbd_dynamics.example_robots import robots
 from rbd_dynamics.model.joints import Helical, Revolute, Spherical
-from rbd_dynamics.replay.excitation.trajectory_file import trajectory_yaml
 from rbd_dynamics.scene import scene_scripts
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
+from rbd_dynamics.trajectories.trajectory_file import trajectory_yaml
 from rbd_dynamics.viewer.masses import ellipsoids_of
 from rbd_dynamics.viewer.motion import motion_of
 

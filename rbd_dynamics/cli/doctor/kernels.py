@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rbd_dynamics.cli.doctor.findings import Looked
+from rbd_dynamics.common.extras import remedy
 from rbd_dynamics.compiler import cache, cache_size
 from rbd_dynamics.compiler.backends import Backend, best_backend
-from rbd_dynamics.extras import remedy
 from rbd_dynamics.model import Model, ModelBuilder
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
 from rbd_dynamics.robot import Robot

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from rbd_dynamics.cli.doctor.findings import Looked
 from rbd_dynamics.cli.doctor.ros import look_at_ros
 from rbd_dynamics.cli.doctor.software import look_at_software
-from rbd_dynamics.replay.console import output_console, working
+from rbd_dynamics.common.console import output_console, working
 
 COLORS = {"fine": "green", "note": "yellow", "broken": "bold red"}
 

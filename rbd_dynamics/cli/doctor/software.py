@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rbd_dynamics import __version__
 from rbd_dynamics.cli.doctor.findings import Looked
-from rbd_dynamics.extras import OPTIONAL, needed
+from rbd_dynamics.common.extras import OPTIONAL, needed
 
 #: {distribution: module}; imported, to see that they can be
 NEEDED = {"numpy": "numpy", "scipy": "scipy", "PyYAML": "yaml", "rich": "rich", "urdf-parser-py": "urdf_parser_py"}

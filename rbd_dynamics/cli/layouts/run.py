@@ -27,8 +27,8 @@ HOWS = (
 
 
 def run_layouts(options: argparse.Namespace) -> int:
+    from rbd_dynamics.common.whole_files import write_whole
     from rbd_dynamics.model.model import WORLD
-    from rbd_dynamics.replay.whole_files import write_whole
 
     namespace = _namespace(options.namespace)
     nodes = nodes_of(options.nodes)

@@ -35,10 +35,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.real_numbers import real_numbers
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.open_kinds import ENTRY_POINTS, OpenKind
-from rbd_dynamics.model.real_numbers import real_numbers
 from rbd_dynamics.spatial.jets import Jet, moving, rate_of, value_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6

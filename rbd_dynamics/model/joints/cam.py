@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Z_AXIS, JointKind, vector_of
 from rbd_dynamics.model.joints.single import Screw, unit_twist
 from rbd_dynamics.spatial.jets import moving, rate_of

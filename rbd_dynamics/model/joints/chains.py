@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Array, JointKind, direction_of
 from rbd_dynamics.model.joints.single import Revolute, Screw, unit_twist
 from rbd_dynamics.spatial.scalar import Scalar

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import ModelError
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.model.joints.base import Z_AXIS, JointKind, direction_of, vector_of
 from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Transform, Vec6

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rbd_dynamics.common.help_format import HelpFormatter
 from rbd_dynamics.replay.command import kinds
-from rbd_dynamics.replay.help_format import HelpFormatter
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.command.chosen import Source

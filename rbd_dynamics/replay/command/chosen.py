@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rbd_dynamics import example_robots
+from rbd_dynamics.common import example_robots
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.analysis import Questions
@@ -53,7 +53,7 @@ def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    from rbd_dynamics.replay.corrections import OFFSETS, numbers_by_joint
+    from rbd_dynamics.common.joint_numbers import OFFSETS, numbers_by_joint
     from rbd_dynamics.replay.settings import Settings, json_of
 
     given: dict[str, Any] = {}
@@ -95,7 +95,7 @@ def _joint_map(given: Sequence[tuple[str, str] | Path]) -> dict[str, str]:
 
 def _effort_scale(given: Sequence[tuple[str, float | Path]]) -> float | dict[str, Any]:
     """One for all, or {joint: scale}; of a joint the last one counts."""
-    from rbd_dynamics.replay.corrections import numbers_by_joint
+    from rbd_dynamics.common.joint_numbers import numbers_by_joint
 
     named: dict[str, Any] = {}
     for name, value in given:

@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 
+from rbd_dynamics.common.console import output_console, print_table, working
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.console import output_console, print_table, working
 
 
 def run_gains(options: argparse.Namespace, source: Source) -> int:
     """Exit code 1 if no gain is known."""
+    from rbd_dynamics.common.whole_files import write_whole
     from rbd_dynamics.replay.gains import drive_gains
-    from rbd_dynamics.replay.whole_files import write_whole
 
     if options.known_load is None or not options.unloaded:
         raise ValueError("--known-load and --unloaded belong together: gains follow from what the load adds")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from rbd_dynamics.common.console import progress_bar
+from rbd_dynamics.common.whole_files import check_folder
 from rbd_dynamics.replay.command.chosen import Source, description_of, meshes_of, questions_of, settings_of
 from rbd_dynamics.replay.command.drive_gains import run_gains
 from rbd_dynamics.replay.command.tables import show, show_fleet
 from rbd_dynamics.replay.command.together import run_together
-from rbd_dynamics.replay.console import progress_bar
-from rbd_dynamics.replay.whole_files import check_folder
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Job, Result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from rbd_dynamics.replay.console import output_console, print_table
+from rbd_dynamics.common.console import output_console, print_table
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.fleet.job import Result
@@ -18,9 +18,10 @@ INTERVAL = "±: half of the interval of 95 %. Where it is wider than the value, 
 
 
 def show(result: Result) -> None:
+    from rbd_dynamics.common.page import beginning, number
     from rbd_dynamics.replay.report.drives import HEADS, drive_rows, drive_sentence
     from rbd_dynamics.replay.report.page import headline
-    from rbd_dynamics.replay.report.tables import beginning, estimate_cell, number
+    from rbd_dynamics.replay.report.parts import estimate_cell
 
     summary, console = result.summary, output_console()
     recording = summary["recording"]
@@ -85,7 +86,7 @@ def show(result: Result) -> None:
 
 
 def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | None) -> None:
-    from rbd_dynamics.replay.report.tables import number
+    from rbd_dynamics.common.page import number
 
     console = output_console()
     rows = []

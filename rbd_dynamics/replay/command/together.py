@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from rbd_dynamics.common.console import output_console, print_table, working
 from rbd_dynamics.replay.command.chosen import Source, robot_of_one, settings_of
-from rbd_dynamics.replay.console import output_console, print_table, working
 
 
 def names_of(given: Sequence[str], recordings: Mapping[str, Path]) -> tuple[str, ...]:
@@ -23,10 +23,10 @@ def names_of(given: Sequence[str], recordings: Mapping[str, Path]) -> tuple[str,
 
 def run_together(options: argparse.Namespace, source: Source) -> int:
     """Exit code 1 if nothing of other recordings helps with one that was left out."""
+    from rbd_dynamics.common.whole_files import write_whole
     from rbd_dynamics.replay.fleet import find_recordings
     from rbd_dynamics.replay.report.together import together_tables
     from rbd_dynamics.replay.together import together
-    from rbd_dynamics.replay.whole_files import write_whole
 
     if not options.together:
         raise ValueError("--load belongs to --together: of one recording --payload FRAME finds a load")

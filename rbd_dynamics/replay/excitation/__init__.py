@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.on_demand import on_demand
+from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.excitation.basis import Fourier, ViaPoints
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.excitation.obstacles import Box, Obstacles
     from rbd_dynamics.replay.excitation.options import Options
     from rbd_dynamics.replay.excitation.result import Excitation
-    from rbd_dynamics.replay.excitation.trajectory_file import read_trajectory, trajectory_yaml
+    from rbd_dynamics.trajectories.trajectory_file import read_trajectory, trajectory_yaml
 else:
     __getattr__, __dir__ = on_demand(__name__)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rbd_dynamics.replay.help_format import HelpFormatter
+from rbd_dynamics.common.help_format import HelpFormatter
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -103,9 +103,9 @@ def add_excite(
 
 def run_excite(options: argparse.Namespace, load: Callable[[argparse.Namespace], Model]) -> int:
     """Exit code 1 where the motion leaves a parameter unknown."""
-    from rbd_dynamics.replay.console import progress_bar
+    from rbd_dynamics.common.console import progress_bar
+    from rbd_dynamics.common.whole_files import check_file
     from rbd_dynamics.replay.excitation import design, random_motion
-    from rbd_dynamics.replay.whole_files import check_file
     from rbd_dynamics.robot import Robot
 
     if options.output is not None:
@@ -181,7 +181,7 @@ def _show(found: Excitation, random: Excitation, limits: ExcitationLimits, outpu
     from rich.markup import escape
     from rich.table import Table
 
-    from rbd_dynamics.replay.console import output_console
+    from rbd_dynamics.common.console import output_console
 
     console = output_console()
     table = Table(title="What the motion tells", title_justify="left")

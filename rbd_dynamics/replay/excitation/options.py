@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.corrections import by_joint
+from rbd_dynamics.common.joint_numbers import by_joint
 from rbd_dynamics.replay.excitation.information import Criterion
 from rbd_dynamics.replay.excitation.limits import ExcitationLimits
 

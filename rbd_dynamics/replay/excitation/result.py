@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.control.trajectory import Trajectory, Waypoints
 from rbd_dynamics.replay.excitation.proof import Peaks
-from rbd_dynamics.replay.excitation.trajectory_file import trajectory_yaml
 from rbd_dynamics.replay.identification.estimates import Estimate
-from rbd_dynamics.replay.whole_files import write_whole
+from rbd_dynamics.trajectories.trajectory_file import trajectory_yaml
 
 Array = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics import __version__
+from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.model import load_urdf, load_yaml
 from rbd_dynamics.replay.analysis import Questions, analyse
 from rbd_dynamics.replay.comparison import Comparison
@@ -22,7 +23,6 @@ from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.segmentation import Progress
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.summary import summary_of
-from rbd_dynamics.replay.whole_files import write_whole
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder
 

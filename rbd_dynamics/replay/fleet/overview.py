@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import quote
 
 from rbd_dynamics import __version__
+from rbd_dynamics.common.page import number, table, template
+from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
 from rbd_dynamics.replay.fleet.job import Result, merged
-from rbd_dynamics.replay.report.tables import number, table, template
-from rbd_dynamics.replay.whole_files import write_whole
 
 
 def overview(results: Sequence[Result]) -> dict[str, Any]:

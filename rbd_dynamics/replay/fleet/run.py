@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 
-from rbd_dynamics.extras import require
-from rbd_dynamics.processors import usable
+from rbd_dynamics.common.extras import require
+from rbd_dynamics.common.processors import usable
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
 
 TIMEOUT = 10.0  # s, for a scheduler to answer

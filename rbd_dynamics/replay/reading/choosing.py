@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rbd_dynamics.model.excerpt import excerpt, listed
+from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.replay.reading.storage import RecordingError
 
 NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.extras import require
+from rbd_dynamics.common.extras import require
 from rbd_dynamics.joint_states.layout import FIELDS, SECOND, Encoding, JointStateLayout, layout_of
 from rbd_dynamics.replay.log import Log
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.model.safe_yaml import LARGE, read_file
+from rbd_dynamics.common.safe_yaml import LARGE, read_file
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.splitting import is_split
 from rbd_dynamics.replay.reading.storage import RecordingError, first_bytes

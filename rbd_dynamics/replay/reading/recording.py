@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.joint_states.layout import layout_of
-from rbd_dynamics.model.excerpt import excerpt
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, robots_there
 from rbd_dynamics.replay.reading.decoding import (

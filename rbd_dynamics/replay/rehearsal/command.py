@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rbd_dynamics.replay.help_format import HelpFormatter
+from rbd_dynamics.common.help_format import HelpFormatter
 
 if TYPE_CHECKING:
     from rbd_dynamics.model.model import Model
@@ -66,10 +66,10 @@ def add_rehearse(
 
 def run_rehearse(options: argparse.Namespace, load: Callable[[argparse.Namespace], Model]) -> int:
     """Exit code 1 where the error is larger than `WANTED`."""
+    from rbd_dynamics.common.console import progress_bar
+    from rbd_dynamics.common.whole_files import check_folder
     from rbd_dynamics.model import save_yaml
-    from rbd_dynamics.replay.console import progress_bar
     from rbd_dynamics.replay.rehearsal import Plan, hide, rehearse
-    from rbd_dynamics.replay.whole_files import check_folder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check` says them
@@ -124,7 +124,7 @@ def _show(found: Rehearsal, hidden: HiddenRobot) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from rbd_dynamics.replay.console import output_console
+    from rbd_dynamics.common.console import output_console
 
     console = output_console()
     table = Table(title="Tracking errors, root mean square (mrad, mm)", title_justify="left")

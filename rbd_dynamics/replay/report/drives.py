@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from rbd_dynamics.replay.report.tables import estimate_cell, number, table
+from rbd_dynamics.common.page import number, table
+from rbd_dynamics.replay.report.parts import estimate_cell
 
 HEADS = ("joint", "needs", "takes away", "RMSE with friction", "with all")
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
-from rbd_dynamics.replay.report.packing import packed
 from rbd_dynamics.replay.series import WITH_FRICTION, Series
+from rbd_dynamics.scene.packing import packed
 
 Array = NDArray[np.float64]
 Figure = dict[str, Any]

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from rbd_dynamics.common.page import folded
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
 from rbd_dynamics.replay.contact_place import contact_place
-from rbd_dynamics.replay.report.packing import packed
-from rbd_dynamics.replay.report.tables import folded
 from rbd_dynamics.replay.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.scene import MeshFinder, Scene, scene_of, scene_scripts
+from rbd_dynamics.scene.packing import packed
 
 #: of the residual in a joint's level, from none to twice as much (ColorBrewer's YlOrRd, also for the colour-blind)
 SCALE = ("#ffffcc", "#fed976", "#fd8d3c", "#e31a1c", "#800026")

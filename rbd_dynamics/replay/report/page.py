@@ -8,13 +8,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.extras import require
+from rbd_dynamics.common.extras import require
+from rbd_dynamics.common.page import folded, json_text, number, table, template
+from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.drives import drives_section
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
-from rbd_dynamics.replay.report.tables import estimate_cell, folded, json_text, number, script, table, template
+from rbd_dynamics.replay.report.parts import estimate_cell, script
 from rbd_dynamics.replay.series import Series
-from rbd_dynamics.replay.whole_files import write_whole
 from rbd_dynamics.scene import page_script
 
 Summary = Mapping[str, Any]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.extras import require
-from rbd_dynamics.picture_style import SMALL, WIDTH
+from rbd_dynamics.common.extras import require
+from rbd_dynamics.common.picture_style import SMALL, WIDTH
+from rbd_dynamics.common.whole_files import whole_file
 from rbd_dynamics.replay.report.figures import COLORS, torque_signals
 from rbd_dynamics.replay.series import Series
-from rbd_dynamics.replay.whole_files import whole_file
 
 
 def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> list[Path]:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rbd_dynamics.common.page import number
 from rbd_dynamics.replay.identification import TogetherResult
-from rbd_dynamics.replay.report.tables import estimate_cell, number
+from rbd_dynamics.replay.report.parts import estimate_cell
 
 Table = tuple[Sequence[str], list[list[str]]]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.joint_states.layout import FIELDS
-from rbd_dynamics.model.excerpt import excerpt, listed
 from rbd_dynamics.replay.reading.storage import RecordingError
 
 #: what columns of each field are called

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RecordingError
 from rbd_dynamics.replay.reading.tables.table import Chunk

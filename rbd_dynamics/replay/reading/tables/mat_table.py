@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.model.excerpt import excerpt, listed
+from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RecordingError
 from rbd_dynamics.replay.reading.tables.column_names import TIMES, field_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.extras import require
-from rbd_dynamics.model.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.extras import require
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RecordingError
 from rbd_dynamics.replay.reading.tables.table import Chunk

@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 
-from rbd_dynamics.model.excerpt import excerpt, shortened
+from rbd_dynamics.common.excerpt import excerpt, shortened
 
 
 class YamlError(ValueError):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages are made of: their templates, tables and numbers."""
+"""What pages in HTML are made of: their templates, tables and numbers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -17,13 +17,8 @@ SHOWN = 140  # and of a longer one
 
 def template(package: str, name: str) -> tuple[Template, str]:
     """A page of that package, with $names to fill in, and the style of all pages."""
-    style = (files("rbd_dynamics.replay.report") / STYLE).read_text(encoding="utf-8")
+    style = (files(__package__) / STYLE).read_text(encoding="utf-8")
     return Template((files(package) / name).read_text(encoding="utf-8")), style
-
-
-def script(name: str) -> str:
-    """JavaScript of the report."""
-    return (files("rbd_dynamics.replay.report") / name).read_text(encoding="utf-8")
 
 
 def json_text(content: Any) -> str:
@@ -40,14 +35,6 @@ def number(value: float | None) -> str:
         return f"{value:.2e}".replace("-", "−")
     digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
     return f"{value:.{digits}f}".replace("-", "−")
-
-
-def estimate_cell(estimate: Mapping[str, Any]) -> str:
-    """A value with half of its interval and its unit."""
-    if not estimate["identifiable"]:
-        return "–"
-    reach = (estimate["upper"] - estimate["lower"]) / 2.0
-    return f"{number(estimate['value'])} ± {number(reach)} {estimate['unit']}"
 
 
 def folded(text: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from rbd_dynamics.model.excerpt import close_names, excerpt, listed
+from rbd_dynamics.common.excerpt import close_names, excerpt, listed
 
 T = TypeVar("T")
 

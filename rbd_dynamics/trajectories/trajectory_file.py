@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.safe_yaml import LARGE, read_file
 from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
-from rbd_dynamics.model.excerpt import excerpt, shortened
-from rbd_dynamics.model.safe_yaml import LARGE, read_file
 
 SECOND = 1_000_000_000
 DIGITS = 12  # of positions and so on: less than any encoder has
