@@ -63,7 +63,7 @@ def print_table(console: Console, heads: Sequence[str], rows: Iterable[Sequence[
 
 
 def progress_bar() -> Progress:
-    """On standard error, so that output can be piped; nothing where that is no terminal."""
+    """A progress bar on standard error, so that output can be piped; nothing where that is no terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(

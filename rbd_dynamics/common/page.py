@@ -45,7 +45,7 @@ def folded(text: str) -> str:
 
 
 def beginning(text: str) -> str:
-    """Of a long text, up to a comma or a space if there is one; a short one as it is."""
+    """Beginning of a long text, up to a comma or a space if there is one; a short one as it is."""
     if len(text) <= LONG:
         return text
     head = text[:SHOWN]

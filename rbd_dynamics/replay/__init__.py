@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to what the model gets wrong, and by how much; without ROS.
+"""Replay: what the model gets wrong in a recording, and by how much; without ROS.
 
     recording = replay.Recording("bag")
     robot = Robot(load_urdf(recording.robot_description() or "robot.urdf"))

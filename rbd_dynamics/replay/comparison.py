@@ -132,7 +132,7 @@ class Comparison:
         self._highest = np.maximum(self._highest, other._highest)
 
     def results(self) -> list[JointComparison]:
-        """Of the joints that were compared, in the model's order."""
+        """Results of the joints that were compared, in the model's order."""
         sums = dict(zip((*SUMS, *TERMS), self._sums.values))
         count = np.maximum(self._samples, 1)
         mean = {name: values / count for name, values in sums.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where something may have touched a robot: the bodies on which one force could show in all of some joints."""
+"""Places of a contact: the bodies on which one force could show in all of some joints."""
 
 from __future__ import annotations
 

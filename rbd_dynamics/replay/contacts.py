@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When something was touched: thresholds from a recording's own free motion, and the contacts beyond them.
+"""Contacts: thresholds from a recording's own free motion, and the times at which they are passed.
 
 External torques are kept at ticks of 50 ms, in single precision, so that the recording need not be read again.
 """

@@ -23,7 +23,7 @@ _DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True)
 class Corrections:
-    """Of the numbers (N, 3, joints) of a recording: scales and delays (3, joints), and offsets (joints,).
+    """Corrections of the numbers (N, 3, joints) of a recording: scales, delays (3, joints), and offsets (joints,).
 
     A signal that is late by a delay says at time t + delay what was at time t. Offsets, N m or N, are what is left
     to subtract from an effort once it is scaled.
@@ -43,7 +43,7 @@ class Corrections:
 
     @property
     def longest(self) -> float:
-        """Of the delays, by size."""
+        """Longest of the delays, by size."""
         return float(np.abs(self.delay).max(initial=0.0))
 
 
@@ -56,7 +56,7 @@ def corrections(
     effort_offsets: Mapping[str, float],
     delay: Mapping[str, float | Mapping[str, float]],
 ) -> Corrections:
-    """For these joints, which turn where `angular`; the others as in `Settings`. Raises ValueError."""
+    """Corrections for these joints, which turn where `angular`; the others as in `Settings`. Raises ValueError."""
     scale, late = np.ones((FIELDS, len(joints))), np.zeros((FIELDS, len(joints)))
     if angles == "degrees":
         scale[:2, np.flatnonzero(angular)] = _DEGREE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By how much efforts are late, found together with base parameters and friction.
+"""Delay of efforts, found together with base parameters and friction.
 
 Against a given model a delay shows once the model is right (`diagnosis`); while inertias and friction are unknown they
 make up for most of it, viscous friction above all. Here they are fitted anew for every delay that is tried, and the
@@ -32,7 +32,7 @@ WIDTH = 2e-3  # s: of the difference that tells the curvature
 def effort_delay(
     recording: Recording | str | os.PathLike[str], robot: Robot, *, settings: Settings | None = None
 ) -> Estimate:
-    """Of the efforts of all joints alike, s, up to 0.1 s to both sides; positive where they are late.
+    """Delay of the efforts of all joints alike, s, up to 0.1 s to both sides; positive where they are late.
 
     robot: without friction. The settings' own delay of efforts is replaced. The interval is widened by how far the
     joints disagree beyond their noise (Birge's ratio), which is what a model that is not right does; an error that they

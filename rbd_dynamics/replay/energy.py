@@ -41,7 +41,7 @@ class JointEnergy:
 
 @dataclass(frozen=True)
 class EnergyResult(Plain):
-    """Of a recording. J; None where a moving joint has no measured effort.
+    """Energy balance of a recording. J; None where a moving joint has no measured effort.
 
     Attributes:
         duration: s.
@@ -146,7 +146,7 @@ class Energy:
         self._range[:, 1] = np.maximum(self._range[:, 1], other._range[:, 1])
 
     def results(self) -> EnergyResult:
-        """Of all that was added."""
+        """Energy balance of all that was added."""
         self._finish()
         power, gained, spent, predicted = self._sums
         seconds = max(self._duration, 1e-300)

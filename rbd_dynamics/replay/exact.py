@@ -35,7 +35,7 @@ class ExactSums:
         return self._sums.astype(float)
 
     def to_list(self) -> list[Any]:
-        """For JSON, without rounding; `from_list` is its inverse."""
+        """Lists for JSON, without rounding; `from_list` is the inverse."""
         return np.vectorize(str, otypes=[object])(self._sums).tolist()
 
     @classmethod

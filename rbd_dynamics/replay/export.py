@@ -39,7 +39,7 @@ class Export:
     drives: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Dictionary for JSON."""
         proof = None if self.validation is None else plain(self.validation)
         return {"offsets": dict(self.offsets), "validation": proof, "refused": self.refused or None}
 
@@ -50,7 +50,7 @@ class Export:
 
 
 def export_of(found: Analysis) -> Export:
-    """Of inertias where they were asked for, else of friction and drives, where these were."""
+    """What may be exported: inertias where they were asked for, else friction and drives, where these were."""
     model = found.robot.model
     if found.inertias is not None:
         result = found.inertias
@@ -69,7 +69,7 @@ def export_of(found: Analysis) -> Export:
 
 
 def _replaced(old: Validation | None, new: Validation | None) -> Validation | None:
-    """With the figures of the joints of the new one in place of the old ones."""
+    """The old figures, with those of the joints of the new one in their place."""
     if old is None or new is None:
         return new or old
     kept = [k for k, name in enumerate(old.joints) if name not in new.joints]

@@ -141,7 +141,7 @@ class ExternalTorque:
         return torque if self._low_pass is None else self._low_pass.both_ways(torque)
 
     def results(self) -> ExternalTorqueResult:
-        """Of all that was added."""
+        """External torques of all that was added."""
         which = np.flatnonzero(self._measured)
         rms = np.sqrt(self._squares / max(1, self._samples))
         moving = in_motion(self._ticks)

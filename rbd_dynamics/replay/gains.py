@@ -25,7 +25,7 @@ def drive_gains(
     *,
     settings: Settings | None = None,
 ) -> DriveGains:
-    """Of recordings with a load of that mass, kg, and centre, m, at a frame of the robot, and of others without it.
+    """Drive gains from recordings with a load of that mass, kg, and centre, m, at a frame, and others without it.
 
     The load is taken for a point: for others use `DriveGainIdentifier`. All recordings have the rate of the first.
     Raises what `replay.compare` raises, KeyError for an unknown frame.

@@ -75,7 +75,7 @@ class Usual:
         turning: Mask,
         log: Log,
     ) -> Usual:
-        """From messages (N, 3, joints), the description's limits (joints, 3) and limits of effort (joints,)."""
+        """Usual values from messages (N, 3, joints), the description's limits (joints, 3) and efforts' (joints,)."""
         plausibility = Plausibility(names, limits, turning.tolist())
         velocity, farthest = plausibility.bounds
         beyond = np.stack([farthest, velocity, np.where(efforts > 0.0, EFFORT * efforts, np.inf)])

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def reduce_intervals(values: Array, first: NDArray[np.intp], low: Array, high: Array, total: Array) -> None:
-    """Of rows (N, columns) from each of `first` (intervals,), increasing, to the next, added to what stands in the
+    """Sum rows (N, columns) from each of `first` (intervals,), increasing, to the next, added to what stands in the
     three results (intervals, columns); all contiguous. A NaN makes all three NaN.
     """
     loops = _loops()

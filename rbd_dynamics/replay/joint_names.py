@@ -30,7 +30,7 @@ def check_joint_map(given: Any) -> None:
 
 
 def read_joint_map(path: Path) -> dict[str, str]:
-    """From a YAML file. Raises ValueError that names it."""
+    """Map of joint names from a YAML file. Raises ValueError that names it."""
     given = read_file(path, str(path), SMALL)
     if isinstance(given, Mapping):
         given = {str(key) if isinstance(key, int) and not isinstance(key, bool) else key: given[key] for key in given}

@@ -78,7 +78,7 @@ class Log:
         return [*self.remarks, *counted]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; `from_dict` is its inverse."""
+        """Dictionary for JSON; `from_dict` is the inverse."""
         return {
             "messages": self.messages,
             "samples": self.samples,

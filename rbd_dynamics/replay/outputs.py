@@ -77,7 +77,7 @@ class Outputs:
 
     @property
     def points(self) -> int:
-        """Of the series that the report draws; fewer where there are many joints."""
+        """Number of points of the series that the report draws; fewer where there are many joints."""
         return max(POINTS // 4, min(POINTS, NUMBERS // self._joints)) if {"html", "png"} & set(self.formats) else 0
 
     def __enter__(self) -> Outputs:
@@ -106,7 +106,7 @@ class Outputs:
         write_whole(self._folder / "summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
 
     def _correct(self, found: Analysis) -> None:
-        """With inertias where they were asked for, and friction; nothing, where that would be worse."""
+        """Write the corrected description: inertias if asked for, and friction; nothing where that would be worse."""
         assert self._folder is not None
         export = export_of(found)
         for name in CORRECTED:

@@ -90,7 +90,7 @@ class Resampler:
     def _weights(
         self, grid: Array, before: NDArray[np.intp], first: NDArray[np.intp]
     ) -> tuple[Array, NDArray[np.intp]]:
-        """Of four samples for each time (N, 4), and which samples they are."""
+        """Weights of four samples for each time (N, 4), and which samples they are."""
         points = np.stack([self._times[first + k] for k in range(4)])  # four rows: faster than four columns
         x = points - grid
         steps = np.diff(points, axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to the motion of a robot, segment by segment, with bounded memory."""
+"""Motion of a robot from a recording, segment by segment, with bounded memory."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Series:
 
     @property
     def width(self) -> float:
-        """Of an interval, s."""
+        """Width of an interval, s."""
         return float(2**self._level / self._rate)
 
     @property
@@ -97,7 +97,7 @@ class Series:
         return self._level == 0
 
     def _spread(self, values: Array) -> Array:
-        """With a NaN between segments, so that lines break there."""
+        """Values with a NaN between segments, so that lines break there."""
         return np.insert(values, np.flatnonzero(np.diff(self._segment)) + 1, np.nan, axis=0)
 
     @property

@@ -127,7 +127,7 @@ class Settings:
         return self.cutoff
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; `from_dict` is its inverse."""
+        """Dictionary for JSON; `from_dict` is the inverse."""
         return {**asdict(self), "terms": list(self.terms)}
 
     @classmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From samples of one segment to filtered signals on a uniform grid, piece by piece.
+"""Filters the samples of one segment to signals on a uniform grid, piece by piece.
 
 1. Resampling (`resampling.py`).
 2. Low-pass: a Butterworth filter forth and back over every signal, positions and efforts alike, so that all have the
@@ -60,7 +60,7 @@ class LowPass:
         return found
 
     def noise_gain(self, *, derivatives: int = 0, removed: bool = False) -> float:
-        """By how much the standard deviation of white noise grows in the filtered signal, or a derivative of it.
+        """Factor by which white noise's standard deviation grows in the filtered signal, or a derivative of it.
 
         removed: in what the filter takes away instead.
         """

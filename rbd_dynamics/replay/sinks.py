@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the motion and its torques go, stretch by stretch: tables and a recording of their own."""
+"""Sinks of the motion and its torques, stretch by stretch: tables and a recording of their own."""
 
 from __future__ import annotations
 

@@ -92,6 +92,6 @@ class Spool:
 
 
 def _folder() -> str | None:
-    """Where large temporary files belong: /tmp is memory on many systems. None: the usual place."""
+    """Folder for large temporary files: /tmp is memory on many systems. None: the usual place."""
     large = "/var/tmp"
     return large if "TMPDIR" not in os.environ and os.access(large, os.W_OK) else None

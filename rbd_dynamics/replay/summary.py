@@ -18,7 +18,7 @@ from rbd_dynamics.replay.survey import LONG_AGO, SECOND
 
 
 def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[str, Any]:
-    """For JSON: no NaN, numbers by name, settings and warnings.
+    """Summary for JSON: no NaN, numbers by name, settings and warnings.
 
     source: of the robot's description. robot: whose recording it is.
     """
@@ -71,7 +71,7 @@ def _summary_of(found: Analysis, source: str, robot: str) -> dict[str, Any]:
 
 
 def _joints(found: Analysis) -> list[dict[str, Any]]:
-    """Of the joints that were compared."""
+    """Figures of the joints that were compared."""
     names = found.segments.velocity_names
     joints = []
     for result in found.comparison.results():

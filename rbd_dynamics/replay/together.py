@@ -40,7 +40,7 @@ def together(
     loads: Sequence[Carried] = (),
     settings: Settings | None = None,
 ) -> TogetherResult:
-    """Of recordings {name: path} of robots of one kind.
+    """Identify from recordings {name: path} of robots of one kind.
 
     Parameters:
         robots: {name of a recording: name of the robot}; those that are not named are of one robot.

@@ -56,7 +56,7 @@ class Window:
             yield part
 
     def check(self, path: object) -> None:
-        """After all samples. Raises RecordingError where none was inside."""
+        """Check after all samples. Raises RecordingError where none was inside."""
         if not (self.is_all or self._found):
             last = (self._latest - self._first) * SECOND
             asked = f"from {self.start:g} s on" if self._high is None else f"from {self.start:g} s to {self.end:g} s"
@@ -93,7 +93,7 @@ def surveyed(
 
 
 def _beginning(blocks: Iterable[JointStates], joints: int) -> JointStates:
-    """As many as a survey wants."""
+    """First blocks, as many as a survey wants."""
     found: list[JointStates] = []
     for states in blocks:
         found.append(states)

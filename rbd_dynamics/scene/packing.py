@@ -14,7 +14,7 @@ SMALLEST = 1e-12  # step of numbers that are all the same, which pages show with
 
 
 def packed(values: NDArray[np.float64]) -> dict[str, Any]:
-    """For JSON: `low` and `step`, and how many steps each number is above, 16 bits little-endian in base 64.
+    """Values for JSON: `low` and `step`, and how many steps each is above, 16 bits little-endian in base 64.
 
     The error is at most half of a 65,534th of the range.
     """

@@ -28,7 +28,7 @@ def description_of(urdf: str | None, source: Source) -> tuple[str | None, str]:
 
 
 def meshes_of(options: argparse.Namespace, where: str) -> MeshFinder:
-    """In the folders of --meshes, around the description's file, and in the packages of ROS and of the examples."""
+    """Finder of meshes: in the folders of --meshes, around the description's file, in packages of ROS and examples."""
     from rbd_dynamics.scene import MeshFinder
 
     for folder in options.meshes:
@@ -41,7 +41,7 @@ def meshes_of(options: argparse.Namespace, where: str) -> MeshFinder:
 
 
 def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -> Robot:
-    """Of --urdf, else of the description in a recording."""
+    """The robot of --urdf, else of the description in a recording."""
     from rbd_dynamics.replay.fleet.job import robot_of
     from rbd_dynamics.replay.reading import Recording
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From arguments to results: one recording, or many."""
+"""Runs the command: arguments in, results of one recording, or of many, out."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Case:
         return Fit(coefficients[:, best], int(places[best]))
 
     def squares(self, fit: Fit, sums: Array) -> Array:
-        """Of the residuals, for sums (..., columns + 1, columns + 1)."""
+        """Squares of the residuals, for sums (..., columns + 1, columns + 1)."""
         own = LOAD + self.loads
         x = np.concatenate([-fit.coefficients, self.lags.weights[:, fit.place]])
         return np.asarray(
@@ -172,7 +172,7 @@ def _moves_once(case: Case, before: Array) -> bool:
 
 
 def explanation(case: Case) -> tuple[list[Step], float]:
-    """As `explain`; but where a load or a delay is a cause, and what is simpler explains as much, that.
+    """Explanation as by `explain`, but a load or a delay gives way to what is simpler and explains as much.
 
     Each takes away some of what a sign or a scale does, and may be chosen before friction shows which it is.
     """
@@ -185,7 +185,7 @@ def explanation(case: Case) -> tuple[list[Step], float]:
 
 
 def _needed(case: Case, chosen: Sequence[Name]) -> list[Name]:
-    """Without those that later ones have made superfluous."""
+    """The causes without those that later ones have made superfluous."""
     found = list(chosen)
     for name in list(found[:-1]):
         rest = [other for other in found if other != name]
@@ -196,7 +196,7 @@ def _needed(case: Case, chosen: Sequence[Name]) -> list[Name]:
 
 
 def _shares(case: Case, chosen: Sequence[Name], before: Array) -> tuple[list[Step], float]:
-    """In the order of what they explain, given those before."""
+    """The causes in the order of what they explain, given those before."""
     steps: list[Step] = []
     current, waiting = before, list(chosen)
     while waiting:
@@ -226,7 +226,7 @@ def _at_a_limit(case: Case, chosen: Sequence[Name]) -> bool:
 
 
 def _beside_contacts(case: Case, chosen: Sequence[Name], current: Array) -> Array | None:
-    """As if all blocks were like those without contact; None where no few blocks stand out."""
+    """Sums as if all blocks were like those without contact; None where no few blocks stand out."""
     seen = case.samples > 0
     blocks, samples = case.blocks[seen], case.samples[seen]
     apart = np.zeros(len(blocks), dtype=bool)
@@ -249,7 +249,7 @@ def _beside_contacts(case: Case, chosen: Sequence[Name], current: Array) -> Arra
 
 
 def interval(values: Array, whole: float) -> tuple[float, float]:
-    """Of 95 %, from the estimates (n,) that leave out one stretch each (the jackknife)."""
+    """Interval of 95 %, from the estimates (n,) that leave out one stretch each (the jackknife)."""
     count = len(values)
     error = np.sqrt((count - 1) / count * np.square(values - values.mean()).sum())
     reach = float(scipy.stats.t.ppf(0.975, count - 1)) * error

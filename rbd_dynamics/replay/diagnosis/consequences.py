@@ -35,7 +35,7 @@ def reason(found: DiagnosisResult, joint: str | None = None) -> str:
 
 
 def doubted_friction(result: FrictionResult, found: DiagnosisResult) -> FrictionResult:
-    """Without the numbers of joints whose signals are wrong."""
+    """The result without the numbers of joints whose signals are wrong."""
     why = {joint.joint: reason(found, joint.joint) for joint in result.joints}
     return replace(
         result,
@@ -46,7 +46,7 @@ def doubted_friction(result: FrictionResult, found: DiagnosisResult) -> Friction
 
 
 def doubted_drives(result: DriveResult, found: DiagnosisResult) -> DriveResult:
-    """Without the numbers and parts of joints whose signals are wrong; a scale is what a gain is about."""
+    """The result without numbers and parts of joints whose signals are wrong; a scale is what a gain is about."""
     why = {joint.joint: reason(found, joint.joint) for joint in result.joints}
     return replace(
         result,
@@ -56,7 +56,7 @@ def doubted_drives(result: DriveResult, found: DiagnosisResult) -> DriveResult:
 
 
 def doubted_payload(result: PayloadResult, found: DiagnosisResult) -> PayloadResult:
-    """Without numbers where the signals of a joint that carries the load are wrong."""
+    """The result without numbers where the signals of a joint that carries the load are wrong."""
     why = next((text for joint in result.joints if (text := reason(found, joint.joint))), "")
     if not why:
         return result
@@ -71,7 +71,7 @@ def doubted_payload(result: PayloadResult, found: DiagnosisResult) -> PayloadRes
 
 
 def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaResult:
-    """Without numbers where signals are wrong."""
+    """The result without numbers where signals are wrong."""
     why = reason(found)
     if not why:
         return result
@@ -84,7 +84,7 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
 
 
 def doubted_contacts(result: ExternalTorqueResult, found: DiagnosisResult) -> ExternalTorqueResult:
-    """Without contacts where the motion is wrong, or of joints whose efforts are."""
+    """The result without contacts where the motion is wrong, or of joints whose efforts are."""
     wrong = {name: why for name in result.threshold if (why := reason(found, name))}
     kept = tuple(event for event in result.events if not wrong.keys() >= event.peak.keys())
     if not wrong or (kept == result.events and len(wrong) < len(result.threshold)):

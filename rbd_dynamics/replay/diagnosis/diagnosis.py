@@ -46,7 +46,7 @@ class Diagnosis:
         self._positions.add(segment)
 
     def results(self) -> DiagnosisResult:
-        """Of all that was added. Where the motion is doubtful, nothing is said of efforts: all joints feel it."""
+        """Findings of all that was added. Where the motion is doubtful, nothing is said of efforts."""
         motion = self._velocities.findings()
         if not any(map(grave, motion)):
             motion += self._positions.findings()
@@ -57,7 +57,7 @@ class Diagnosis:
 
 
 def _of_their_own(efforts: Sequence[Finding], motion: Sequence[Finding]) -> list[Finding]:
-    """Without delays of efforts that are those of velocities: the model's torque is late with these."""
+    """Findings without delays of efforts that are those of velocities: the model's torque is late with these."""
     late = {name: found.estimate for found in motion if found.kind == "velocity delay" for name in found.joints}
 
     def is_theirs(finding: Finding) -> bool:
@@ -71,6 +71,6 @@ def _of_their_own(efforts: Sequence[Finding], motion: Sequence[Finding]) -> list
 
 
 def grave(finding: Finding) -> bool:
-    """Of the motion: so that accelerations, and with them the model's torques, are wrong."""
+    """Whether a finding is one of the motion that makes accelerations, and so the model's torques, wrong."""
     late = finding.kind == "velocity delay" and finding.estimate is not None
     return not (late and finding.estimate is not None and abs(finding.estimate.value) < HARMLESS)

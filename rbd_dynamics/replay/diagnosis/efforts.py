@@ -74,7 +74,7 @@ class EffortCheck:
             self._equations.add(place, samples.stamps[inside][good], columns[good], efforts[good, self._lags.reach])
 
     def results(self) -> tuple[list[JointDiagnosis], list[Finding]]:
-        """Of the joints with a measured effort, in the model's order."""
+        """Diagnoses of the joints with a measured effort, in the model's order, and findings."""
         cases = self._cases()
         found = {name: explanation(case) for name, case in cases.items()}
         if any(steps and steps[0].name == "load" for steps, _ in found.values()):
@@ -137,7 +137,7 @@ class EffortCheck:
 
 
 def _with_load(case: Case, steps: list[Step], left: float) -> tuple[list[Step], float]:
-    """With a load in place of a scale near one, where it explains about as much."""
+    """The steps with a load in place of a scale near one, where it explains about as much."""
     if not steps or steps[0].name != "scale":
         return steps, left
     whole = case.fit([step.name for step in steps if step.name != "contact"], case.stretches.sum(axis=0))
@@ -149,7 +149,7 @@ def _with_load(case: Case, steps: list[Step], left: float) -> tuple[list[Step], 
 
 
 def _tips(model: Model) -> dict[int, list[int]]:
-    """For each degree of freedom the last bodies that it carries: where loads are."""
+    """Last bodies that each degree of freedom carries: where loads are."""
     parents = {body.parent for body in model.bodies}
     found: dict[int, list[int]] = {}
     for tip in (k for k in range(len(model.bodies)) if k not in parents):

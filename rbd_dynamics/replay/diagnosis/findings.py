@@ -48,7 +48,7 @@ class Cause(Plain):
 
 @dataclass(frozen=True)
 class JointDiagnosis(Plain):
-    """Of one joint: causes in the order of what they explain, the rest unexplained.
+    """Diagnosis of one joint: causes in the order of what they explain, the rest unexplained.
 
     Attributes:
         causes: none where nothing was found that explains a tenth of the residual, or where there is none to speak of.

@@ -55,7 +55,7 @@ class PositionCheck:
         return self._prepare.low_pass.rate if self._prepare.low_pass is not None else 1.0
 
     def findings(self) -> list[Finding]:
-        """Of suppositions under which the efforts fit much better."""
+        """Suppositions under which the efforts fit much better."""
         if not self._kept:
             return []
         rows = np.concatenate([rows for _, rows in self._kept])
@@ -68,7 +68,7 @@ class PositionCheck:
         spread = np.square(tau[:, joints] - tau[:, joints].mean(axis=0)).sum(axis=0)
 
         def gain(qs: Array, vs: Array, accelerations: Array, terms: tuple[str, ...] | None = None) -> float:
-            """By how much the logarithms of all joints' squares fall; zero where no joint is explained much better."""
+            """Fall of the logarithm of all joints' squares; zero where no joint is explained much better."""
             left = self._left(qs, vs, accelerations, tau[:, joints], joints, terms)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = left / usual

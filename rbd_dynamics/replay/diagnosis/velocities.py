@@ -71,7 +71,7 @@ class VelocityCheck:
             self._equations.add(k, segment.stamps[inner], lagged, np.asarray(rate))
 
     def findings(self) -> list[Finding]:
-        """Of the joints that move."""
+        """Findings of the joints that move."""
         found: list[Finding] = []
         for k, name in enumerate(self._names.values()):
             parts = [sums for _, part in self._equations.folds(STRETCHES) for sums in [part.totals()[k]]]
@@ -119,7 +119,7 @@ class VelocityCheck:
 
 
 def peak(values: Array, places: Array, best: int) -> float:
-    """Where a parabola through the best value and its neighbours has its top."""
+    """Place at which a parabola through the best value and its neighbours has its top."""
     if not 0 < best < len(values) - 1:
         return float(places[best])
     before, at, after = values[best - 1 : best + 2]

@@ -53,7 +53,7 @@ class Fourier:
 
     @cached_property
     def _combinations(self) -> tuple[Array, Array]:
-        """Of the velocities' cosines, and of their sines, those that begin at rest: (harmonics, harmonics - 1) each."""
+        """Combinations of the velocities' cosines, and sines, that begin at rest: (harmonics, harmonics - 1) each."""
         orders = np.arange(1.0, self.harmonics + 1.0)
         velocity, acceleration = np.ones((1, self.harmonics)), orders[None, :]
         return scipy.linalg.null_space(velocity), scipy.linalg.null_space(acceleration)
@@ -72,7 +72,7 @@ class Fourier:
         return np.array(rows)
 
     def times(self) -> Array:
-        """Of the points of its trajectory."""
+        """Times of the points of the trajectory."""
         return np.linspace(0.0, self.period, FINE * self.harmonics + 1)
 
     def standing(self, q: Array) -> Array:
@@ -111,11 +111,11 @@ class ViaPoints:
         return make_interp_spline(knots, np.eye(self.points), k=5, bc_type=(rest, rest))
 
     def matrices(self, times: Array) -> Array:
-        """As `Fourier.matrices`."""
+        """Matrices as of `Fourier.matrices`."""
         return np.array([self._spline(times, order) for order in range(3)])
 
     def times(self) -> Array:
-        """Of the points of its trajectory: the via points are among them, so that it is this spline exactly."""
+        """Times of the trajectory's points: the via points are among them, so that it is this spline exactly."""
         return np.linspace(0.0, self.duration, FINE // 2 * (self.points - 1) + 1)
 
     def standing(self, q: Array) -> Array:

@@ -123,7 +123,7 @@ class _Setting:
         return middle + low * x, middle
 
     def _posture(self, rng: np.random.Generator) -> Array:
-        """Where the robot can stand: the middle of its ranges, or another posture at random."""
+        """A posture the robot can take: the middle of its ranges, or another one at random."""
         motion = self.limits.motion
         for k in range(POSTURES):
             q = self.limits.middle if k == 0 else rng.uniform(motion.lower, motion.upper)
@@ -135,7 +135,7 @@ class _Setting:
         )
 
     def _alone(self, x: Array, middle: Array) -> Array:
-        """By how much the motion of each joint can grow by its own limits of position, velocity and acceleration."""
+        """Factors by which each joint's motion can grow by its own limits of position, velocity, acceleration."""
         motion, bounds = self.problem.motion(x) - self.problem.motion(middle), self.limits.motion
         at = middle[0]
         room = np.minimum(bounds.upper - at, at - bounds.lower)

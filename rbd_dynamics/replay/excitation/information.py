@@ -46,7 +46,7 @@ class Parameters:
 
 
 class Information:
-    """Of one robot, without friction in its equation of motion.
+    """Information about one robot's parameters, without friction in its equation of motion.
 
     Parameters:
         noise: standard deviation of one effort sample (nv,), N m or N.
@@ -139,7 +139,7 @@ def _condition(columns: Array) -> tuple[float, Array]:
 
 
 def condition_number(columns: Array) -> float:
-    """Of stacked columns (N, nv, p), as they are; the convention of Gautier and Khalil (1992) and most others."""
+    """Condition number of stacked columns (N, nv, p), unscaled, as in Gautier and Khalil (1992)."""
     s = np.linalg.svd(columns.reshape(-1, columns.shape[2]), compute_uv=False)
     return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
 

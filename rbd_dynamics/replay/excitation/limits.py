@@ -24,7 +24,7 @@ Given = float | Mapping[str, float] | None
 
 @dataclass(frozen=True)
 class ExcitationLimits:
-    """Of all joints, in the model's order, each (nv,).
+    """Limits of all joints, in the model's order, each (nv,).
 
     Attributes:
         motion: positions, velocities and accelerations; accelerations may be infinite.

@@ -43,7 +43,7 @@ class Box:
             raise ValueError(f"size of a box must be positive, got {self.size!r}")
 
     def distance(self, points: Array) -> tuple[Array, Array]:
-        """From points (N, 3), negative inside, and its gradient (N, 3)."""
+        """Distance from points (N, 3), negative inside, and its gradient (N, 3)."""
         axes = np.array(rotation_from_rpy(*self.rpy)).reshape(3, 3)
         local = (points - self.center) @ axes
         beyond = np.abs(local) - 0.5 * np.array(self.size)
@@ -74,7 +74,7 @@ class Obstacles:
             raise ValueError("obstacles need a tool: a frame of the robot that keeps away from them")
 
     def clearance(self, robot: Robot, q: Array) -> tuple[Array, Array]:
-        """Of positions q (N, nv): clearances (N, tools x boxes), m, and their gradients (N, tools x boxes, nv)."""
+        """Clearances (N, tools x boxes), m, at positions q (N, nv), and their gradients (N, tools x boxes, nv)."""
         values, gradients = [], []
         for tool in self.tools if self.boxes else ():
             pose, jacobian = robot.pose(q, tool), robot.jacobian(q, tool)
@@ -147,7 +147,7 @@ def levers(model: Model, frame: str, reach: Array) -> Array:
 
 
 def boxes_of(numbers: Sequence[Sequence[float]]) -> tuple[Box, ...]:
-    """From rows of centre, size and, if there are, roll, pitch and yaw: 6 or 9 numbers each. Raises ValueError."""
+    """Boxes from rows of centre, size and perhaps roll, pitch, yaw: 6 or 9 numbers each. Raises ValueError."""
     found = []
     for row in numbers:
         if len(row) not in (6, 9):

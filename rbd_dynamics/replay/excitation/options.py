@@ -57,7 +57,7 @@ class Options:
                 raise ValueError(f"{name} must be from 1 to 1000, got {value!r}")
 
     def noise_of(self, limits: ExcitationLimits) -> Array:
-        """By joint (nv,). Raises ValueError that names a joint without any."""
+        """Noise of the efforts by joint (nv,). Raises ValueError that names a joint without any."""
         found = NOISE * limits.effort
         if isinstance(self.noise, Mapping):
             own = by_joint("noise", self.noise, limits.joints, math.nan)

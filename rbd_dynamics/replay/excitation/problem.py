@@ -25,7 +25,7 @@ NEAR, NEARER = 0.1, 0.005  # m: the measure of clearances, and what is left of t
 
 
 class Problem:
-    """Of coefficients x (count, joints) of a basis. samples: efforts that will be measured."""
+    """The problem in coefficients x (count, joints) of a basis. samples: efforts that will be measured."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Problem:
         return found
 
     def wanted(self, x: Array) -> tuple[float, Array]:
-        """To be small; and its gradient by x."""
+        """The quantity to be small, and its gradient by x."""
         motion = self.motion(x)[:, ::SPARSER]
         value, slope = self.information.value(self._criterion, motion, SPARSER * self._each)
         return value, self._by_coefficients(slope, self._matrices[:, ::SPARSER])

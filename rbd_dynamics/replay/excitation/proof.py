@@ -61,7 +61,7 @@ class Peaks:
 
 
 def peaks(robot: Robot, trajectory: Trajectory, obstacles: Obstacles) -> Peaks:
-    """Of a trajectory of all joints of a robot without friction in its equation of motion."""
+    """Peaks of a trajectory of all joints of a robot without friction in its equation of motion."""
     times, pieces = trajectory.times, trajectory.pieces
     h = np.diff(times)
     scaled = pieces * np.power(h[:, None], np.arange(POWERS))[:, :, None]

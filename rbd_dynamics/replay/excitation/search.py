@@ -21,7 +21,7 @@ Forbidden = Callable[[Array], tuple[Array, Callable[[Array], Array]]]
 
 
 def minimise(wanted: Wanted, forbidden: Forbidden, begin: Array) -> Array:
-    """Where `wanted` is small and `forbidden` nowhere positive, from `begin` on; of the same shape, a local minimum."""
+    """Find where `wanted` is small and `forbidden` nowhere positive, from `begin` on: a local minimum of that shape."""
     x, penalty = begin.copy(), FIRST
     multipliers = np.zeros_like(forbidden(x)[0])
     violation, last = np.inf, np.inf

@@ -33,7 +33,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trend:
-    """Of one joint of one robot.
+    """Trend of one joint of one robot.
 
     Attributes:
         recordings: how many.
@@ -58,7 +58,7 @@ class Trend:
     differs: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; NaN becomes None."""
+        """Dictionary for JSON; NaN becomes None."""
         return {key: None if isinstance(x, float) and math.isnan(x) else x for key, x in vars(self).items()}
 
 

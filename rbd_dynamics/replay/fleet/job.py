@@ -98,7 +98,7 @@ class Result:
 
     @property
     def start(self) -> float:
-        """Of the recording, s since 1970."""
+        """Start of the recording, s since 1970."""
         return float(self.summary.get("recording", {}).get("start") or 0.0)
 
 
@@ -118,7 +118,7 @@ def attempt(job: Job) -> Result:
 
 
 def one_line(error: BaseException) -> str:
-    """For people; errors that are nobody's fault but ours with their type."""
+    """The error in a line for people; errors that are nobody's fault but ours with their type."""
     text = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())
     expected = isinstance(error, (ValueError, KeyError, ArithmeticError, OSError))
     return text if text and expected else f"{type(error).__name__}: {text}"
@@ -139,7 +139,7 @@ def finished(job: Job, key: str) -> Result | None:
 
 
 def digest_of(summary: str, comparison: Any) -> str:
-    """Of both: what was damaged since it was written is done again."""
+    """Digest of both: what was damaged since it was written is done again."""
     return hashlib.sha256(f"{summary}{json.dumps(comparison)}".encode()).hexdigest()
 
 

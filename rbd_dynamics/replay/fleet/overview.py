@@ -19,7 +19,7 @@ from rbd_dynamics.replay.fleet.job import Result, merged
 
 
 def overview(results: Sequence[Result]) -> dict[str, Any]:
-    """By robot: how many recordings, hours and messages, its joints over all recordings, and what drifts.
+    """Overview by robot: how many recordings, hours and messages, its joints over all of them, and what drifts.
 
     The same for the same recordings, whoever did them in whatever order.
     """
@@ -45,7 +45,7 @@ def overview(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def outcomes(results: Sequence[Result]) -> list[Outcome]:
-    """Of each joint in each recording."""
+    """Outcomes of each joint in each recording."""
     return [
         Outcome(result.robot, joint["name"], result.start, joint["rmse"], joint["bias"], joint["measured_rms"])
         for result in results
@@ -69,7 +69,7 @@ def attention(found: Sequence[Trend]) -> list[str]:
 
 
 def write_overview(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
-    """Into a folder that is there; returns what fleet.json has."""
+    """Write the overview into an existing folder; returns what fleet.json has."""
     content = overview(results)
     _write_csv(folder / "fleet.csv", results)
     page, style = template(__package__, "fleet.html")

@@ -21,7 +21,7 @@ SMALLEST = 0.01  # m: of a body, where its scale is judged
 
 
 class BaseErrors:
-    """Of one robot, without friction.
+    """Errors of one robot's base parameters, without friction.
 
     Attributes:
         base: the base parameters (n,). felt: for each degree of freedom those that it feels; columns: where these stand
@@ -43,7 +43,7 @@ class BaseErrors:
         self.scale: Array = np.sqrt(self.base.combination**2 @ inertial_scale(parameters).ravel() ** 2)
 
     def block(self, regressor: Array) -> Callable[[int], Array]:
-        """Of a regressor (N, nv, 10 bodies), for each degree of freedom: the columns that it feels, (N, n)."""
+        """Columns (N, n) that each degree of freedom feels, of a regressor (N, nv, 10 bodies)."""
         return lambda dof: regressor[:, dof, self.columns[dof]]
 
 
@@ -69,7 +69,7 @@ def largest_errors(parameters: Array) -> Array:
 
 
 def inertial_scale(parameters: Array) -> Array:
-    """By how much each body's parameters (bodies, 10) may be wrong: a share of mass, mass times size and so on."""
+    """Likely errors of each body's parameters (bodies, 10): a share of mass, mass times size and so on."""
     mass = parameters[:, 0]
     usual = float(mass.mean()) if mass.any() else 1.0
     mass = np.where(mass > 0.0, mass, usual)

@@ -105,7 +105,7 @@ def corrected_urdf(
 
 
 def lumped_links(model: Model) -> dict[str, list[str]]:
-    """Of each body of several links: the other links, whose inertia is in that of the body's own link."""
+    """Other links of each body of several links, whose inertia is in that of the body's own link."""
     found: dict[str, list[str]] = {}
     for frame in model.frames:
         if frame.element == "link" and frame.body >= 0 and frame.name != model.bodies[frame.body].name:

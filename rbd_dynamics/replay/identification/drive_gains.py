@@ -42,7 +42,7 @@ WIDE = 100.0  # times their usual size, base parameters may be off: nothing of t
 
 @dataclass(frozen=True)
 class DriveGains(Plain):
-    """By how much efforts must be multiplied to be torques, by joint; with their intervals of 95 %."""
+    """Factors by which efforts must be multiplied to be torques, by joint; with their intervals of 95 %."""
 
     gains: dict[str, Estimate]
 
@@ -92,7 +92,7 @@ class DriveGainIdentifier:
             self._squares[:, place] += np.square(samples.measured[rows, dof]).sum(), np.square(both[:, 0]).sum()
 
     def results(self) -> DriveGains:
-        """Of the joints that have samples; not identifiable where the load adds too little to a joint's effort."""
+        """Gains of the joints that have samples; not identifiable where the load adds too little to the effort."""
         found = {}
         for place, (dof, name) in enumerate(self._names.items()):
             if not self._equations.samples[place]:

@@ -49,7 +49,7 @@ class Estimate:
         return Estimate(self.name, *nothing, self.unit, False, finding=f"{found}: {why}")
 
     def at_least_zero(self, why: str) -> Estimate:
-        """Of what cannot be negative: cut off at zero, and no number where all of the interval is below."""
+        """The estimate of what cannot be negative: cut off at zero, no number where all of the interval is below."""
         if not self.identifiable or self.lower >= 0.0:
             return self
         if self.upper < 0.0:
@@ -57,7 +57,7 @@ class Estimate:
         return replace(self, value=max(0.0, self.value), lower=0.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Dictionary for JSON."""
         found: dict[str, Any] = plain(self)
         return found
 
@@ -89,6 +89,6 @@ class Plain:
     """A result, a dataclass, that can be written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not finite or not identifiable is None."""
+        """Dictionary for JSON; what is not finite or not identifiable is None."""
         found: dict[str, Any] = plain(self)
         return found

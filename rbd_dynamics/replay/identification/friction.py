@@ -204,7 +204,7 @@ class FrictionIdentifier:
         self._torque += other._torque
 
     def results(self) -> FrictionResult:
-        """Of the joints that have samples; ask as often as you like."""
+        """Friction of the joints that have samples; ask as often as you like."""
         dofs = [dof for dof in self._names if self._equations.samples[dof]]
         joints = tuple(map(self._joint, dofs))
         known = [joint.coulomb.identifiable and joint.viscous.identifiable for joint in joints]
@@ -222,7 +222,7 @@ class FrictionIdentifier:
     def _exported(
         self, dofs: Sequence[int]
     ) -> tuple[dict[str, tuple[float, float]], dict[str, float], Validation | None]:
-        """Of these degrees of freedom."""
+        """Friction and offsets to export of these degrees of freedom, and their validation."""
         friction: dict[str, tuple[float, float]] = {}
         offsets: dict[str, float] = {}
         proofs = []

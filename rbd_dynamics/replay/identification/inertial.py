@@ -81,7 +81,7 @@ class InertiaResult:
         return corrected_urdf(source, self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not identifiable is None. "model" is for `rbd_dynamics.model_from_dict`."""
+        """Dictionary for JSON; what is not identifiable is None. "model" is for `rbd_dynamics.model_from_dict`."""
         found: dict[str, Any] = plain(replace(self, model=None))  # type: ignore[arg-type]
         return {**found, "bodies": self.model.body_names, "model": self.model.to_dict()}
 
@@ -137,7 +137,7 @@ class InertiaIdentifier:
         return self._columns.equations.samples, fit(self._columns.equations, self._scale()).after
 
     def results(self) -> InertiaResult:
-        """Of all that was added; ask as often as you like. Raises ArithmeticError where no bodies can be found."""
+        """Inertias from all that was added; ask repeatedly. Raises ArithmeticError where there are no such bodies."""
         robot = self._prepare.robot
         given = robot.inertial_parameters
         equations = self._columns.equations
@@ -168,7 +168,7 @@ class InertiaIdentifier:
         )  # fmt: skip
 
     def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
-        """Of some ways to fit what can exist the one that predicts best what it has not seen."""
+        """The fit, of some to what can exist, that predicts best what it has not seen."""
         equations, count = self._columns.equations, self.base.count
         best: tuple[float, Possible, Validation | None] | None = None
         how = PossibleModel(given, self.base, self.weight, **self._columns.friction_limits(found))

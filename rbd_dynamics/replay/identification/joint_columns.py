@@ -103,7 +103,7 @@ class JointColumns:
 
     @property
     def names(self) -> list[str]:
-        """Of the joints that feel something, with or without samples."""
+        """Names of the joints that feel something, with or without samples."""
         return [self._names[dof] for dof in self._dofs]
 
     def _known(self, fit: Solution, place: int) -> bool:
@@ -142,7 +142,7 @@ class JointColumns:
         return friction, offsets
 
     def joints(self, fit: Solution, count: int) -> tuple[JointFit, ...]:
-        """Of the joints that have samples, from a fit with `count` shared parameters."""
+        """Fits of the joints that have samples, from a fit with `count` shared parameters."""
         found = []
         for place, dof in enumerate(self._dofs):
             if not self.equations.samples[place]:

@@ -77,7 +77,7 @@ class Fit:
 
 
 def fit(equations: NormalEquations, scale: Array) -> Fit:
-    """As `solve`, without the confidence, which takes much longer."""
+    """Solution as of `solve`, without the confidence, which takes much longer."""
     totals = equations.totals()
     samples = np.maximum(equations.samples, 1)
     before = np.array([total[-1, -1] for total in totals]) / samples
@@ -122,7 +122,7 @@ def solve(equations: NormalEquations, scale: Array) -> Solution:
 
 
 def mean_squares(equations: NormalEquations, values: Array) -> Array:
-    """Of the residuals (joints,) with these parameters (p,)."""
+    """Mean squares of the residuals (joints,) with these parameters (p,)."""
     found = np.zeros(len(equations.columns))
     for joint, total in enumerate(equations.totals()):
         x = np.append(-values[equations.columns[joint]], 1.0)

@@ -86,7 +86,7 @@ class NormalEquations:
             self._lengthen()
 
     def combined(self, joint: int, combination: Array) -> NormalEquations:
-        """Of one joint, with other columns: X @ combination, (n_j, m), which belong to parameters of their own (m,)."""
+        """Equations of one joint with other columns X @ combination (n_j, m) for parameters of their own (m,)."""
         found = NormalEquations([np.arange(combination.shape[1])], combination.shape[1])
         found.samples, found._level = self.samples[[joint]], self._level
         both = np.zeros((len(combination) + 1, combination.shape[1] + 1))

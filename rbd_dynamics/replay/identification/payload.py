@@ -127,7 +127,7 @@ class PayloadIdentifier:
         self._columns.merge(other._columns)
 
     def results(self) -> PayloadResult:
-        """Of all that was added; ask as often as you like."""
+        """Load from all that was added; ask as often as you like."""
         heaviest = LARGEST_SHARE * self._prepare.robot.model.mass
         usual = [heaviest, *3 * [heaviest * DISTANCE], *6 * [heaviest * (2.0 * self.size) ** 2]]
         scale, count = self._columns.scale(usual), self._base.base.count
@@ -186,7 +186,7 @@ def load_columns(model: Model, frame: str) -> tuple[int, Array]:
 
 
 def _possible_turns(found: tuple[Estimate, ...], values: Array) -> tuple[Estimate, ...]:
-    """Without numbers where no body has such an inertia: a moment below zero, or one larger than both others."""
+    """The moments without numbers where no body has them: one below zero, or larger than both others."""
     Ixx, Ixy, Ixz, Iyy, Iyz, Izz = values
     moments = (
         np.linalg.eigvalsh([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]]) if np.isfinite(values).all() else [0.0]

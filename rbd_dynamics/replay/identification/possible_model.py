@@ -69,7 +69,7 @@ class PossibleModel:
         begin: Possible | None = None,
         precision: float = PRECISION,
     ) -> Possible:
-        """To normal equations, whose joints have these weights.
+        """Fit to normal equations, whose joints have these weights.
 
         colour: by how much fewer observations there are than samples. offset: how large an offset may be, in its usual
         size, until it counts as much as an observation; zero: there is none. begin: where the search begins.

@@ -141,6 +141,6 @@ def consistent_inertias(
 
 
 def by_numbers(combination: Array, derivatives: Array) -> Array:
-    """Of a combination (n, 10 bodies) of parameters with these derivatives (bodies, 10, 10): (n, 10 bodies)."""
+    """Columns (n, 10 bodies) by parameters with derivatives (bodies, 10, 10), of a combination (n, 10 bodies)."""
     rows = combination.reshape(len(combination), -1, 10).swapaxes(0, 1)
     return (rows @ derivatives).swapaxes(0, 1).reshape(combination.shape)

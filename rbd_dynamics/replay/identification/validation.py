@@ -99,7 +99,7 @@ def validate(equations: NormalEquations, names: Sequence[str], fit: FitAll, *, t
 
 
 def joined(parts: Sequence[Validation]) -> Validation | None:
-    """Of joints that were validated one by one."""
+    """Validation of joints that were validated one by one."""
     if not parts:
         return None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the bytes of joint states to arrays, a block at a time."""
+"""Decodes joint states: bytes to arrays, a block at a time."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _metadata(folder: Path) -> Parts | None:
 
 
 def _file_name(path: Any) -> str:
-    """Of a file in the folder, whatever folder it once had. Raises ValueError."""
+    """Name of a file in the folder, whatever folder it once had. Raises ValueError."""
     name = Path(str(path)).name
     if name in ("", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_FILE_NAME:
         raise ValueError(f"{name[:60]!r} is no file's name")

@@ -37,7 +37,7 @@ class RecordFile(ABC):
         self._file.close()
 
     def span(self) -> tuple[int, int] | None:
-        """As in `Storage`: what the index says."""
+        """Span as of `Storage`: what the index says."""
         return self._span
 
     def _read_at_most(self, size: int) -> bytes:
@@ -46,7 +46,7 @@ class RecordFile(ABC):
 
     @abstractmethod
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
-        """As in `Storage`; on the way it finds `_topics`."""
+        """Blocks as of `Storage`; on the way it finds `_topics`."""
 
     @abstractmethod
     def _read_index(self) -> bool:

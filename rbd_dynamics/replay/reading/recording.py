@@ -239,7 +239,7 @@ class Recording:
         return open_storage(self._unpacked[1], log)
 
     def _decompressed(self, raw: RawBlock, log: Log) -> RawBlock:
-        """With each message unpacked, without those that cannot be."""
+        """The block with each message unpacked, without those that cannot be."""
         kept, data = [], []
         for row, message in enumerate(raw.data):
             try:

@@ -115,7 +115,7 @@ class Sqlite3Storage:
             done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
 
     def span(self) -> tuple[int, int] | None:
-        """As in `Storage`."""
+        """Span as of `Storage`."""
         query = "SELECT timestamp FROM messages ORDER BY id {} LIMIT 1"
         try:
             rows = [self._connection.execute(query.format(order)).fetchone() for order in ("ASC", "DESC")]

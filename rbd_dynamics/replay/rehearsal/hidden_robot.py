@@ -40,7 +40,7 @@ class HiddenRobot:
     seed: int
 
     def carrying(self, frame: str, mass: float, com: Sequence[float]) -> HiddenRobot:
-        """With a point mass (kg) there in a frame (m), and other noise. Raises KeyError for an unknown frame."""
+        """The robot with a point mass (kg) there in a frame (m), and other noise. Raises KeyError for its frame."""
         body, load = payload_inertia(self.model, frame, mass, com=com)
         bodies = list(self.model.bodies)
         bodies[body] = replace(bodies[body], inertia=bodies[body].inertia + load)

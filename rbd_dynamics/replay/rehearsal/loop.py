@@ -74,12 +74,12 @@ class Rehearsal:
 
     @property
     def after(self) -> float:
-        """With the model that was identified."""
+        """Error with the model that was identified."""
         return self._error("identified")
 
     @property
     def best(self) -> float:
-        """With the true model, through the same delays and noise."""
+        """Error with the true model, through the same delays and noise."""
         return self._error("truth")
 
     def _error(self, run: str) -> float:
@@ -95,7 +95,7 @@ def rehearse(
     plan: Plan | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Rehearsal:
-    """From the description to a model that was identified of recordings alone.
+    """Rehearse identification: from the description to a model that is found from recordings alone.
 
     The motion is recorded twice: with the description's feedforward a robot sticks where it turns round, and what it
     does there is not known well enough to tell a delay of milliseconds from friction. The first recording's model makes

@@ -38,7 +38,7 @@ def drive_sentence(found: Mapping[str, Any]) -> str:
 
 
 def drives_section(found: Mapping[str, Any] | None) -> str:
-    """Of the page; empty where it was not asked."""
+    """The page's section on drives; empty where it was not asked."""
     if not found:
         return ""
     rows = [[escape(cell) for cell in row] for row in drive_rows(found)]

@@ -53,7 +53,7 @@ def drawn_robot(found: Analysis, summary: Mapping[str, Any], urdf: str | None, m
 def motion_of(
     model: Model, series: Series, joints: Sequence[Mapping[str, Any]], found: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """For the page. joints: of the summary; found: its external torque, None where it was not asked for.
+    """Motion for the page. joints: of the summary; found: its external torque, None where it was not asked for.
 
     The residual is that with the friction that was found. It is coloured by the joint's `level`: the threshold of
     contact, which is of torques without friction, too; without thresholds half of the joint's largest residual.

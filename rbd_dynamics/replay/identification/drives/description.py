@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Exported:
-    """Of one joint, kg m^2 and N m/rad or kg and N/m; a spring holds the offset, too: it is how far it is bent at zero.
+    """A drive to export, kg m^2 and N m/rad or kg and N/m; a spring holds the offset: it is how far it is bent at zero.
 
     Attributes:
         friction: Coulomb, damping: viscous. stiffness: zero where there is no spring; reference: where it is slack.

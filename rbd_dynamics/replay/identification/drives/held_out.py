@@ -20,14 +20,14 @@ REWEIGHTED = 3  # times: enough for weights
 
 @dataclass(frozen=True)
 class _View:
-    """Where some parameters stand: in the sums of each joint (with the torque, last), and among themselves."""
+    """Places of some parameters: in the sums of each joint (with the torque, last), and among themselves."""
 
     sums: list[tuple[Indices, Indices]]
     own: list[Indices]
 
 
 class HeldOut:
-    """Of these equations, with a prior: a parameter is hardly larger than its `scale`.
+    """Held-out errors of these equations, with a prior: a parameter is hardly larger than its `scale`.
 
     Attributes:
         stretches: how many. samples: of each joint, (joints,).
@@ -45,7 +45,7 @@ class HeldOut:
         return len(self._parts)
 
     def squares(self, state: Indices) -> Array:
-        """Of each stretch and joint, (stretches, joints), by a fit of the parameters `state` to all other stretches."""
+        """Squares (stretches, joints) of each stretch by a fit of the parameters `state` to all other stretches."""
         key = state.tobytes()
         if key not in self._known:
             view, weights = self._view(state), self._weights(state)
@@ -58,12 +58,12 @@ class HeldOut:
         return self._known[key]
 
     def values(self, state: Indices) -> Array:
-        """By a fit to everything."""
+        """Values of the parameters by a fit to everything."""
         gram = self._gram(self._whole, self._view(state), self._weights(state), len(state))
         return self._solved(gram, state)
 
     def promises(self, state: Indices, more: list[Indices]) -> list[float]:
-        """By how much each of some further sets of parameters would reduce weighted squares of a fit to everything."""
+        """Reduction of the weighted squares of a fit to everything by each of some further sets of parameters."""
         both = np.concatenate([state, *more])
         gram = self._gram(self._whole, self._view(both), self._weights(state), len(both))
         n, found, first = len(state), [], len(state)

@@ -64,7 +64,7 @@ class DriveIdentifier:
         self._columns.merge(other._columns)
 
     def results(self) -> DriveResult:
-        """Of the joints that have samples; ask as often as you like."""
+        """Drives of the joints that have samples; ask as often as you like."""
         columns = self._columns
         combination = columns.combination()
         scale = columns.scale(combination)
@@ -94,7 +94,7 @@ class DriveIdentifier:
         )  # fmt: skip
 
     def _solved(self, combination: Array, scale: Array, free: bool) -> Solution:
-        """With the errors of the description in the confidence, where it is not free."""
+        """Solution with the description's errors in the confidence, where it is not free."""
         columns, base = self._columns, self._columns.base
         if free:
             return solve(columns.equations.mapped(combination), scale)
@@ -202,7 +202,7 @@ class _Fit:
     def sum_of(
         self, name: str, parameters: Sequence[int], factors: Sequence[float], unit: str, prior: float
     ) -> Estimate:
-        """Of `prior` and so many times the parameters."""
+        """Estimate of the sum of `prior` and so many times the parameters."""
         places, weights = [self.places[k] for k in parameters], np.array(factors)
         error = float(np.sqrt(weights @ self.solution.covariance[np.ix_(places, places)] @ weights))
         value = prior + float(weights @ self.solution.values[places])

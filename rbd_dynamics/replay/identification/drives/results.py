@@ -58,7 +58,7 @@ class JointDrive(Plain):
     rmse_after: float
 
     def part(self, name: str) -> DrivePart | None:
-        """Of that name; None where the joint does not need it."""
+        """Part of that name; None where the joint does not need it."""
         return next((part for part in self.parts if part.name == name), None)
 
 

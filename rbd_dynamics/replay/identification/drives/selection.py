@@ -47,7 +47,7 @@ class Choice:
 
 
 class Chooser:
-    """Of the parts of `columns`, for the equations of their parameters (`NormalEquations.mapped`), of these scales."""
+    """Chooses among parts of `columns` for equations of their parameters (`NormalEquations.mapped`)."""
 
     def __init__(self, columns: DriveColumns, equations: NormalEquations, scale: Array) -> None:
         self._columns, self._data = columns, HeldOut(equations, scale)
@@ -102,7 +102,7 @@ class Chooser:
         return self._needed(chosen, free)
 
     def _needed(self, chosen: list[Part], free: bool) -> list[Part]:
-        """Without those that others have made superfluous, the least of them first."""
+        """The parts without those that others have made superfluous, the least of them first."""
         found = list(chosen)
         while found:
             shares = self._shares(found, free)

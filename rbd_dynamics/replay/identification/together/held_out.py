@@ -20,7 +20,7 @@ INERTIAS = "inertias"
 
 @dataclass(frozen=True)
 class Groups:
-    """Where parameters stand: base parameters first, then each robot's friction (3 a joint), then unknown loads."""
+    """Places of parameters: base parameters first, then each robot's friction (3 a joint), then unknown loads."""
 
     base: Indices
     friction: dict[str, Indices]
@@ -87,7 +87,7 @@ def _less(values: Array, places: Indices) -> Array:
 
 
 def transfers(held: Sequence[HeldOut]) -> tuple[Transfer, ...]:
-    """Of each kind of parameters, over all recordings: with those of the others, against the description's."""
+    """Transfer of each kind of parameters, over all recordings: with those of the others, against the description's."""
     found: dict[str, list[tuple[float, float]]] = {}
     for one in held:
         for name, squares in one.without.items():

@@ -70,7 +70,7 @@ class TogetherIdentifier:
         self._found[recorded.name] = recorded, columns
 
     def results(self) -> TogetherResult:
-        """Of all that was added. Raises ValueError where that is nothing."""
+        """Parameters from all that was added. Raises ValueError where that is nothing."""
         if not self._found:
             raise ValueError("no recording")
         recorded = [one for one, _ in self._found.values()]

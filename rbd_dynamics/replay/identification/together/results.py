@@ -112,7 +112,7 @@ class FoundLoad(Plain):
 
 @dataclass(frozen=True)
 class TogetherResult(Plain):
-    """Of all recordings.
+    """Result of all recordings together.
 
     Attributes:
         base: base parameters that all robots share; `prior` as in the given model.
@@ -132,5 +132,5 @@ class TogetherResult(Plain):
     terms: tuple[str, ...]
 
     def transfer(self, name: str) -> Transfer | None:
-        """Of that name; None where no recording could tell."""
+        """Transfer of that name; None where no recording could tell."""
         return next((found for found in self.transfers if found.name == name), None)

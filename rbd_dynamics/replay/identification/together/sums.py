@@ -20,7 +20,7 @@ REWEIGHTED = 4  # times
 
 @dataclass(frozen=True)
 class Sums:
-    """Of one recording.
+    """Sums of one recording.
 
     Attributes:
         stretches: [X y]^T [X y] of each stretch and joint; X: the parameters `columns` of the joint, y: torque that is
@@ -85,7 +85,7 @@ def weighted(parts: list[tuple[Sums, list[Array]]], weights: list[Array], count:
 
 
 def solved(gram: Array, scale: Array) -> Array:
-    """With the prior that a parameter is hardly larger than its scale."""
+    """Solution with the prior that a parameter is hardly larger than its scale."""
     size = np.maximum(scale, 1e-12)
     scaled = size[:, None] * gram[:-1, :-1] * size + np.eye(len(size))
     return np.asarray(size * np.linalg.solve(scaled, size * gram[:-1, -1]))

@@ -38,7 +38,7 @@ class CsvTable:
             self.names[0] = self.names[0].lstrip("#% ")
 
     def chunks(self, columns: Sequence[int], size: int, log: Log) -> Iterator[Chunk]:
-        """As in `Table`."""
+        """Chunks as of `Table`."""
         with self.path.open("rb") as file:
             self._read = len(file.readline())
             reader = csv.reader(self._lines(file), delimiter=self._separator)
@@ -85,7 +85,7 @@ class CsvTable:
         return self._columns(good) if good else [np.zeros(0) for _ in columns]
 
     def _number(self, cell: str) -> str:
-        """Of an empty cell nan; with a decimal point. Raises ValueError."""
+        """The number in a cell, with a decimal point; nan where it is empty. Raises ValueError."""
         text = cell.strip().lower()
         if text in ("", "null", "none", "na", "n/a"):
             return "nan"

@@ -71,7 +71,7 @@ class MatTable:
         return found
 
     def chunks(self, columns: Sequence[int], size: int, log: Log) -> Iterator[Chunk]:
-        """As in `Table`; all of the file is in memory."""
+        """Chunks as of `Table`; all of the file is in memory."""
         chosen = [self._columns[self.names[k]] for k in columns]
         count = len(chosen[0])
         for start in range(0, count, size):
@@ -98,7 +98,7 @@ def _flat(content: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Itera
 
 
 def _names_in(arrays: Mapping[str, np.ndarray]) -> list[str]:
-    """Of joints: a cell array, or a matrix of letters with a name in each row."""
+    """Names of joints: a cell array, or a matrix of letters with a name in each row."""
     for key, value in arrays.items():
         if _last(key) in NAMES and value.dtype.kind in "UO":
             cells = [np.asarray(cell).reshape(-1) for cell in value.reshape(-1)]

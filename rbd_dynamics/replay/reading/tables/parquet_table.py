@@ -36,7 +36,7 @@ class ParquetTable:
         self.names = list(self._file.schema_arrow.names)
 
     def chunks(self, columns: Sequence[int], size: int, log: Log) -> Iterator[Chunk]:
-        """As in `Table`."""
+        """Chunks as of `Table`."""
         import pyarrow as pa
 
         names, rows, done = [self.names[k] for k in columns], self._file.metadata.num_rows, 0

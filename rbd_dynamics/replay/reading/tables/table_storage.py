@@ -28,7 +28,7 @@ LATEST = 2**31 * SECOND  # ns: seconds of a message have 32 bits
 
 
 def is_table(path: Path, start: bytes) -> bool:
-    """By how the file begins, and what is only text by its name."""
+    """Whether this is a table, by how the file begins, and what is only text by its name."""
     return path.suffix.lower() in ENDINGS or start.startswith((ParquetTable.MAGIC, MatTable.MAGIC))
 
 
