@@ -97,7 +97,7 @@ class NormalEquations:
         return found
 
     def mapped(self, combination: Array) -> NormalEquations:
-        """Of other parameters (m,), of which these are the combination (p, m). Joints that feel none keep no column."""
+        """Equations of other parameters x (m,), these being combination (p, m) @ x. Joints with none get no column."""
         rows = [combination[indices] for indices in self.columns]
         felt = [np.flatnonzero(row.any(axis=0)) for row in rows]
         found = NormalEquations(felt, combination.shape[1])
