@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from rigs import orders
 
 import rbd_dynamics as rbd
-from benchmarks import orders
 from benchmarks.drift import System, tumbling
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
 

@@ -64,8 +64,7 @@ class Mujoco:
 
     def __init__(self, urdf: Path, floating: bool) -> None:
         import mujoco
-
-        from benchmarks.mujoco_plant import bare_description
+        from rigs.mujoco_plant import bare_description
 
         self._mujoco = mujoco
         spec = mujoco.MjSpec.from_string(bare_description(urdf))
@@ -123,8 +122,7 @@ class Drake:
         from pydrake.multibody.parsing import Parser
         from pydrake.multibody.plant import MultibodyPlant
         from pydrake.multibody.tree import MultibodyForces
-
-        from benchmarks.mujoco_plant import bare_description
+        from rigs.mujoco_plant import bare_description
 
         logging.getLogger("drake").setLevel(logging.ERROR)  # what it leaves out of a file matters to none of these
         plant = MultibodyPlant(time_step=0.0)

@@ -9,9 +9,8 @@ The angle between the normal that the controller has where the tool is and the t
 from __future__ import annotations
 
 import numpy as np
-
-from benchmarks.compliant_plant import Surroundings
-from benchmarks.pressing_cell import Cell, Setting, circle_points
+from rigs.compliant_plant import Surroundings
+from rigs.pressing_cell import Cell, Setting, circle_points
 
 CIRCLE = (0.04, 3.0)  # m, s
 #: shape, radius (m), by how much it is given beside where it is (m), noise of the sensor (N)

@@ -43,8 +43,7 @@ class Subject:
     def of(cls, name: str, base: Any) -> Subject:
         """Mimic joints count as joints of their own, in both."""
         import mujoco
-
-        from benchmarks.mujoco_plant import bare_description
+        from rigs.mujoco_plant import bare_description
 
         text = bare_description(Path(robots()[name]))
         spec = mujoco.MjSpec.from_string(text)

@@ -35,7 +35,7 @@ class Twin:
 
     def __init__(self, name, base):
         self.model = load_robot(name, base)
-        from benchmarks.mujoco_plant import bare_description
+        from rigs.mujoco_plant import bare_description
 
         spec = mujoco.MjSpec.from_string(bare_description(robot_file(name)))
         if base == "floating":

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 import pytest
+from rigs import quadruped as quadrupeds
 
 import rbd_dynamics as rbd
-from benchmarks import contact_steps as quadrupeds
 from rbd_dynamics.model.joints import Floating, Prismatic
 from rbd_dynamics.simulation import Simulation, SimulationOptions
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-cell = pytest.importorskip("benchmarks.pressing_cell")
-from benchmarks.compliant_plant import Surroundings  # noqa: E402
+cell = pytest.importorskip("rigs.pressing_cell")
+from rigs.compliant_plant import Surroundings  # noqa: E402
 
 pytestmark = pytest.mark.skipif("panda" not in cell.robots(), reason="needs the arms of example-robot-data")
 

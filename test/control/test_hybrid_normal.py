@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("mujoco")
-pressing = pytest.importorskip("benchmarks.pressing")
+pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
 from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("mujoco")
-pressing = pytest.importorskip("benchmarks.pressing")
+pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
 IDEAL = [title for title, case in pressing.CASES.items() if not (case.friction or case.wrong or any(case.noise))]

@@ -11,8 +11,8 @@ from helpers.paths import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz.campaign import case_of, packed, unpacked
-from benchmarks.fuzz.targets import TARGETS, Target, Unsound, problem_of
+from campaigns.fuzz.campaign import case_of, packed, unpacked
+from campaigns.fuzz.targets import TARGETS, Target, Unsound, problem_of
 
 CORPUS = sorted((ROOT / "test" / "fuzz_corpus").iterdir())
 WRITTEN_BY_ROSBAGS = ("layout", "raw", "mcap", "db3", "bag", "zstd", "metadata")

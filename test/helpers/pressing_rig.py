@@ -7,8 +7,8 @@ import math
 import time
 
 import numpy as np
+from rigs import pressing
 
-from benchmarks import pressing
 from helpers.ros_nodes import Conversation, joint_state
 from helpers.torque_talk import in_lockstep
 

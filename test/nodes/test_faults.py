@@ -28,8 +28,8 @@ BEGIN = 10**18
 
 
 def _judge(seen):
-    from benchmarks.faults.judge import Judge
-    from benchmarks.faults.robot import Motion
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion
 
     ring = np.zeros(102, np.int64)
     return Judge(Motion(BEGIN, 0.02), ring, seen.append)
@@ -37,7 +37,7 @@ def _judge(seen):
 
 def _right(judge, stamp, hold_at, kp=50.0, kd=5.0):
     """By Pinocchio, of a robot that holds where it was at a stamp."""
-    from benchmarks.faults.robot import oracle
+    from campaigns.faults.robot import oracle
 
     q, v = judge.motion.state(stamp)
     tau = oracle("panda", None).torque(q, v, np.zeros(7))
@@ -69,8 +69,8 @@ def test_judge_notices(off, late, counted):
 @pytest.mark.parametrize("seed", range(4))
 def test_judge_finds_a_trajectory_that_took_over_where_another_ended(after_the_end, seed):
     """That one ends while it moves, and is a hold from then on."""
-    from benchmarks.faults.desired import Points, Quintics
-    from benchmarks.faults.robot import oracle
+    from campaigns.faults.desired import Points, Quintics
+    from campaigns.faults.robot import oracle
 
     rng = np.random.default_rng(seed)
     seen = []
@@ -106,7 +106,7 @@ def test_judge_finds_a_trajectory_that_took_over_where_another_ended(after_the_e
 
 def test_judge_follows_what_came_in_a_long_silence():
     """Hundreds of changes, one after the other; those that come after an effort do not count for it."""
-    from benchmarks.faults.robot import oracle
+    from campaigns.faults.robot import oracle
 
     seen = []
     judge = _judge(seen)
@@ -165,9 +165,9 @@ def test_judge_knows_how_long_threads_waited_for_a_processor(tmp_path):
 
 
 def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
-    from benchmarks.faults.recording import Recording
-    from benchmarks.faults.robot import Motion
-    from benchmarks.faults.watching import DELAY, SETTLED, Arrived, Verdicts, judge_again
+    from campaigns.faults.recording import Recording
+    from campaigns.faults.robot import Motion
+    from campaigns.faults.watching import DELAY, SETTLED, Arrived, Verdicts, judge_again
 
     motions, seen = {"feedforward": Motion(BEGIN, 0.02)}, []
     verdicts = Verdicts(motions, lambda kind, violation: seen.append(violation))
@@ -200,7 +200,7 @@ def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
     assert 0 < judge_again(tmp_path / "part.gz", print)["feedforward"]["published"] <= 99
 
     def judged(file):
-        command = [sys.executable, "-m", "benchmarks.faults", "--judge", str(file)]
+        command = [sys.executable, "-m", "campaigns.faults", "--judge", str(file)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, done.stdout, done.stderr
 
@@ -216,7 +216,7 @@ def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
 
 
 def test_judge_reads_what_the_kernel_says_of_a_thread():
-    from benchmarks.faults.waits import Waits
+    from campaigns.faults.waits import Waits
 
     waits = Waits()
     waits.follow(os.getpid())
@@ -233,9 +233,9 @@ def test_judge_reads_what_the_kernel_says_of_a_thread():
 @pytest.mark.parametrize("at", ["measured", "desired"])
 @pytest.mark.parametrize("terms", [("inertia", "coriolis", "gravity"), ("inertia", "coriolis"), ("gravity",), ()])
 def test_judge_finds_where_a_hold_began(law, at, terms):
-    from benchmarks.faults.desired import Hold
-    from benchmarks.faults.robot import oracle
-    from benchmarks.faults.situation import Settings
+    from campaigns.faults.desired import Hold
+    from campaigns.faults.robot import oracle
+    from campaigns.faults.situation import Settings
 
     seen = []
     judge = _judge(seen)
@@ -285,9 +285,9 @@ def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
 
 def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
     """Of hybrid_controller, also long after it was sent; of no other robot, and not where none was sent."""
-    from benchmarks.faults.hybrid_judge import HybridJudge
-    from benchmarks.faults.robot import LIMITS, Motion, oracle
-    from benchmarks.faults.sender import RING
+    from campaigns.faults.hybrid_judge import HybridJudge
+    from campaigns.faults.robot import LIMITS, Motion, oracle
+    from campaigns.faults.sender import RING
 
     seen, stamps = [], BEGIN + 10**9 + 2 * 10**6 * np.arange(6000)
     ring = np.zeros(RING + 2, dtype=np.int64)
@@ -319,9 +319,9 @@ def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
 
 def test_judge_knows_that_the_integral_of_a_task_grows_while_the_robot_does_not_follow():
     """Seen: 1,481 efforts of a campaign called wrong, 18 s after it was engaged."""
-    from benchmarks.faults.hybrid_judge import HybridJudge
-    from benchmarks.faults.robot import Motion, oracle
-    from benchmarks.faults.sender import RING
+    from campaigns.faults.hybrid_judge import HybridJudge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
 
     stamps = range(BEGIN + 10**9, BEGIN + 21 * 10**9, 2 * 10**7)
     judge = HybridJudge(Motion(BEGIN, 0.001), np.zeros(RING + 2, dtype=np.int64), lambda violation: None)
@@ -346,7 +346,7 @@ def test_judge_knows_that_the_integral_of_a_task_grows_while_the_robot_does_not_
 
 
 def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
-    from benchmarks.faults.robot import oracle
+    from campaigns.faults.robot import oracle
 
     seen = []
     judge = _judge(seen)
@@ -363,8 +363,8 @@ def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
 
 def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
     """It moves so much that what is safe at one state is not at the others."""
-    from benchmarks.faults.judge import Judge
-    from benchmarks.faults.robot import Motion, oracle
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
 
     seen = []
     judge = Judge(Motion(BEGIN, 0.3), np.zeros(102, np.int64), seen.append)
@@ -387,7 +387,7 @@ def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
 
 def _watched(*lives):
     """The memory of a node whose lives are (private MB, LLVM loaded[, settled]) every 10 s."""
-    from benchmarks.faults.memory import Memory, Sample
+    from campaigns.faults.memory import Memory, Sample
 
     memory = Memory()
     memory.lives = [[Sample(10.0 * k, *sample) for k, sample in enumerate(life)] for life in lives]
@@ -424,7 +424,7 @@ def test_memory_that_grows_is_told_from_what_fills_once(lives, flat):
 
 
 def test_memory_is_measured_of_a_process():
-    from benchmarks.faults.memory import Memory
+    from campaigns.faults.memory import Memory
 
     memory = Memory()
     memory.begin()
@@ -460,9 +460,9 @@ def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late, in_p
     pytest.importorskip("rcl_interfaces")
     from rclpy.parameter import parameter_value_to_python
 
-    from benchmarks.faults import hostile
-    from benchmarks.faults.campaign import start_parameters
-    from benchmarks.faults.faults import Faults
+    from campaigns.faults import hostile
+    from campaigns.faults.campaign import start_parameters
+    from campaigns.faults.faults import Faults
 
     start = start_parameters("cartesian_controller")
     assert any(len(values) > 1 for values in hostile.PARAMETERS)
@@ -490,9 +490,9 @@ def test_parameters_that_were_taken_or_answered_too_late_are_set_back(late, in_p
 
 def _cartesian(count=3000):
     """A judge of cartesian_controller, the stamps that were sent, and the torque of a tool that is held."""
-    from benchmarks.faults.cartesian_judge import CartesianJudge, Held, ToolSettings
-    from benchmarks.faults.robot import Motion, oracle
-    from benchmarks.faults.sender import RING
+    from campaigns.faults.cartesian_judge import CartesianJudge, Held, ToolSettings
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
 
     seen, stamps = [], BEGIN + 10**9 + 2 * 10**6 * np.arange(count)
     ring = np.zeros(RING + 2, dtype=np.int64)
@@ -515,8 +515,8 @@ def _cartesian(count=3000):
 
 def test_cartesian_judge_has_the_law_of_the_library():
     """At random states, with a wrench that is cut off, too."""
-    from benchmarks.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
-    from benchmarks.faults.robot import FINGERS, MIDDLE, TOOL, description, oracle
+    from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
+    from campaigns.faults.robot import FINGERS, MIDDLE, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian_control import CartesianController
     from rbd_dynamics.control.cartesian_gains import CartesianGains
@@ -557,8 +557,8 @@ def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
 
 def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
     """By the limits of two joints, so that it does not tell where it pulls."""
-    from benchmarks.faults.cartesian_judge import ToolSettings, Wish
-    from benchmarks.faults.robot import oracle
+    from campaigns.faults.cartesian_judge import ToolSettings, Wish
+    from campaigns.faults.robot import oracle
 
     judge, seen, stamps, held, _ = _cartesian()
     for began, robot, wrench in (
@@ -600,7 +600,7 @@ def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
 
 def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity():
     """And finds a hold that began on the way, whatever it looked for a moment before."""
-    from benchmarks.faults.cartesian_judge import Wish
+    from campaigns.faults.cartesian_judge import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     bare, robot = {"terms": ("inertia", "coriolis")}, "masses 100"
@@ -617,14 +617,14 @@ def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity(
 
 def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
     """And no more than twice as much of the joints that bear the arm."""
-    from benchmarks.faults.cartesian_judge import (
+    from campaigns.faults.cartesian_judge import (
         LARGEST_ACCELERATIONS,
         LARGEST_FORCE,
         LARGEST_MOMENT,
         LARGEST_SPEEDS,
         ToolSettings,
     )  # fmt: skip
-    from benchmarks.faults.robot import FINGERS, TOOL, description, oracle
+    from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian_control import CartesianController
     from rbd_dynamics.control.cartesian_gains import CartesianGains
@@ -696,7 +696,7 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
 
 
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
-    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -724,7 +724,7 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
 @pytest.mark.parametrize("silent", [True, False])
 def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
     """Its silences do not count; one that answers all the time has carried them out, or never will."""
-    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -743,7 +743,7 @@ def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
 
 def test_a_way_lasts_as_long_when_its_wish_has_waited():
     """For a description that was built, say; but a wish leads to one way only."""
-    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -768,7 +768,7 @@ def test_a_way_lasts_as_long_when_its_wish_has_waited():
 
 
 def test_a_way_that_waits_lasts_as_long_whatever_is_wished_meanwhile():
-    from benchmarks.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -797,7 +797,7 @@ def test_wishes_that_must_be_refused_can_be_sent(seed):
 
     from rclpy.serialization import serialize_message
 
-    from benchmarks.faults import hostile_tool
+    from campaigns.faults import hostile_tool
 
     rng = random.Random(seed)
     seen = set()
@@ -817,7 +817,7 @@ class TestCampaign:
         report = tmp_path / "report.json"
         options = ["--seconds", str(SECONDS), "--rate", str(RATE), "--seed", "7", "--report", str(report)]
         environment = {key: value for key, value in os.environ.items() if key != "ROS_DOMAIN_ID"}
-        command = [sys.executable, "-X", "faulthandler", "-m", "benchmarks.faults", *options]
+        command = [sys.executable, "-X", "faulthandler", "-m", "campaigns.faults", *options]
         log = tmp_path / "log"
         with log.open("wb") as file:
             campaign = subprocess.Popen(

@@ -13,9 +13,9 @@ from helpers.torque_talk import in_lockstep
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
-cartesian = pytest.importorskip("benchmarks.cartesian")
+cartesian = pytest.importorskip("rigs.cartesian")
 
-from benchmarks.cartesian_plant import ARM, FRAME, LENGTH, CartesianPlant, Surroundings  # noqa: E402
+from rigs.cartesian_plant import ARM, FRAME, LENGTH, CartesianPlant, Surroundings  # noqa: E402
 
 pytestmark = [
     *needs_ros,

@@ -10,7 +10,7 @@ import pytest
 from helpers.ros_nodes import joint_state, needs_ros
 
 pytest.importorskip("mujoco")
-pressing = pytest.importorskip("benchmarks.pressing")
+pressing = pytest.importorskip("rigs.pressing")
 from helpers.pressing_rig import MS, PARAMETERS, Rig, start  # noqa: E402
 
 pytestmark = [

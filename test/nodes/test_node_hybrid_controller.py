@@ -12,7 +12,7 @@ from helpers.ros_nodes import needs_ros, wait_until
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
-pressing = pytest.importorskip("benchmarks.pressing")
+pressing = pytest.importorskip("rigs.pressing")
 from helpers.pressing_rig import PARAMETERS, TASK_ROWS, Rig, circle, smooth, start  # noqa: E402
 
 pytestmark = [

@@ -15,10 +15,9 @@ from helpers.robots import robot_file
 from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
 
 pytest.importorskip("mujoco")
-pressing = pytest.importorskip("benchmarks.pressing")
+pressing = pytest.importorskip("rigs.pressing")
 from helpers.pressing_rig import PARAMETERS, Rig, circle, start  # noqa: E402
-
-from benchmarks.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
+from rigs.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
 
 pytestmark = [
     *needs_ros,

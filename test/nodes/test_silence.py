@@ -13,7 +13,7 @@ from helpers.periodic import Periodic
 from helpers.ros_nodes import needs_ros
 from helpers.silences import LIMITS, REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
-from benchmarks.faults.waits import Waits
+from campaigns.faults.waits import Waits
 
 pytest.importorskip("pinocchio")
 pytestmark = needs_ros

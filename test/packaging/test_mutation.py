@@ -13,8 +13,8 @@ from helpers.paths import ROOT
 
 pytest.importorskip("coverage")
 
-from benchmarks.mutation.executions import Executions
-from benchmarks.mutation.faults import Fault, faults_of, sample
+from campaigns.mutation.executions import Executions
+from campaigns.mutation.faults import Fault, faults_of, sample
 
 SOURCE = '''\
 """A docstring with 1 + 1."""
@@ -105,8 +105,8 @@ def test_tests_that_execute_the_line_come_fastest_first_and_each_function_once_b
 JUDGED = """
 import sys
 from pathlib import Path
-from benchmarks.mutation import judge
-from benchmarks.mutation.faults import faults_of
+from campaigns.mutation import judge
+from campaigns.mutation.faults import faults_of
 judge._IMPORTED_BEFORE = ()
 root = Path(sys.argv[1])
 fault, = (one for one in faults_of(root / "law.py", root) if one.kind == "arithmetic")

@@ -8,9 +8,9 @@ import pytest
 from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.recordings import NAMES, RATE, SETTINGS, URDF
 from helpers.robots import FILES
+from rigs.found_pushes import PERIODS, SIZES, replayed
+from rigs.pushed_arms import STEP, UR, description_of, simulate
 
-from benchmarks.contacts import PERIODS, SIZES, replayed
-from benchmarks.pushed_arms import STEP, UR, description_of, simulate
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.control.contact_detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse

@@ -165,14 +165,14 @@ def test_a_ball_rolls_as_in_the_closed_form(v, ends):
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize(("method", "expected"), [("explicit_euler", 1), ("semi_implicit_euler", 1), ("rk4", 4)])
 def test_order_of_each_method(method, expected, free, monkeypatch):
-    from benchmarks import orders
+    from rigs import orders
 
     monkeypatch.setitem(orders.STEPS, method, 1e-3 if expected == 1 else 8e-3)
     assert abs(orders.order(orders.errors(free, method, 2)) - expected) < 0.15
 
 
 def test_adaptive_method_keeps_its_tolerances():
-    from benchmarks import orders
+    from rigs import orders
 
     model = orders.system(True)[0]
     exact = orders.reference(True)[0]

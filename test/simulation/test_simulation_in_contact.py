@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 from helpers.touching import G, balls_in_a_row, block, on_slope, rod, rod_on_floor, slope
+from rigs import quadruped as quadrupeds
 
 import rbd_dynamics as rbd
-from benchmarks import contact_steps as quadrupeds
 from rbd_dynamics.constraints import Sphere, placement
 from rbd_dynamics.contacts import Contact, ContactSet
 from rbd_dynamics.model.joints import Floating, Prismatic

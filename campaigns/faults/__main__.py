@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of every kind against the torque nodes, in real processes over DDS; every effort is judged by Pinocchio.
+
+    python -m campaigns.faults --node all --seconds 60 --rate 500 --seed 1 [--guard] [--report FILE] [--record FILE]
+    python -m campaigns.faults --judge FILE
+
+The robot is a Panda that moves a little; what a state says follows from its stamp, so that the judge, a process of its
+own, knows what each effort answers. Exit code 1 where an effort was wrong, not finite, above limits or stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from campaigns.faults.campaign import BAD, NODES, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m campaigns.faults", description=__doc__.splitlines()[0])
+    parser.add_argument("--node", choices=(*NODES, "all"), default="all")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rate", type=float, default=500.0, help="joint states per second")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=0.5, help="mean time between two faults, s")
+    parser.add_argument("--guard", action="store_true", help="with the node guard after each, whose commands count too")
+    parser.add_argument("--report", type=Path, help="file for the report, JSON")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep all that the judge is told")
+    parser.add_argument("--judge", type=Path, metavar="FILE", help="judge what was recorded again, and do nothing else")
+    options = parser.parse_args()
+    if options.judge:
+        try:
+            return again(options.judge)
+        except (OSError, ValueError) as error:
+            parser.error(f"{options.judge}: {error}")
+    kinds = list(NODES) if options.node == "all" else [options.node]
+    report = run(kinds, options.seconds, options.rate, options.seed, options.pause, options.guard, options.record)
+    text = json.dumps(report, indent=1)
+    if options.report:
+        options.report.write_text(text + "\n")
+    print(text)
+    return 0 if report["good"] else 1
+
+
+def again(record: Path) -> int:
+    from campaigns.faults.watching import judge_again
+
+    def tell(kind: str, violation: dict[str, Any]) -> None:
+        print(json.dumps({"node": kind, **violation}), file=sys.stderr)
+
+    counts = judge_again(record, tell)
+    print(json.dumps(counts, indent=1))
+    return int(any(of_node[bad] for of_node in counts.values() for bad in BAD))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on cartesian_controller: exact while it holds the tool, by bounds while the tool is on its way.
+
+The law is written anew with Pinocchio's numbers and dense algebra (theory.md section 13): spring and damper of the
+tool, the null space by the inverse of J M^-1 J^T. What the tool does after a wish (pose, twist, trajectory, wrench,
+posture) is bounded until it has arrived; then the wish is held, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.faults.judge import GAP, SEARCHED, UNSETTLED, Judge
+from campaigns.faults.robot import Motion, Oracle, oracle
+from campaigns.faults.situation import LATEST, Change, Settings, Situation
+
+Array = NDArray[np.float64]
+
+LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
+LARGEST_MASS, LARGEST_INERTIA = 200.0, 20.0  # kg, kg m^2: the node's defaults
+#: of the wanted motion, for the angular and for the linear part: rad/s and m/s, and per s; parameters of the campaign
+LARGEST_SPEEDS = np.repeat([1.0, 0.25], 3)
+LARGEST_ACCELERATIONS = np.repeat([5.0, 2.0], 3)
+AWAY = 0.1  # rad by which the posture that acts is off at most
+MARGIN = 2.0  # N m, of the way: Coriolis terms of a slow motion
+ARRIVES = 4.0  # s after a wish, at most
+NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
+NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
+LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
+LIKELIEST = 3  # wishes that may have been carried out
+MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What is wanted from now on; None: as before. pose: (R, p); wrench: (m, f) in root axes."""
+
+    pose: tuple[Array, Array] | None = None
+    wrench: Array | None = None
+    posture: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A tool that stands where it is wanted."""
+
+    R: Array
+    p: Array
+    posture: Array
+    wrench: Array
+    wish: Wish | None = None  # that was carried out last
+
+    def after(self, wish: Wish) -> Held:
+        R, p = (self.R, self.p) if wish.pose is None else wish.pose
+        return Held(
+            R, p, self.posture if wish.posture is None else wish.posture,
+            self.wrench if wish.wrench is None else wish.wrench, wish,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ToolSettings(Settings):
+    """Parameters that count, of the law `impedance` with springs that become stiffer at once."""
+
+    stiffness: tuple[float, ...] = (500.0,)
+    rotational_stiffness: tuple[float, ...] = (30.0,)  # of one number
+    damping_ratio: float = 1.0
+    posture_kp: float = 25.0
+    posture_kd: float = 10.0
+    damped_for: tuple[float, ...] = ()  # springs that the dampers are of; empty: those that there are
+
+    def torque(self, model: Oracle, q: Array, v: Array, desired: Any, stamp: int) -> tuple[Array, float]:
+        """Without limits, and the size of its terms."""
+        held: Held = desired
+        tool = tool_at(model, q, v, stamp)
+        pull = self.pull(tool, held.R, held.p, held.wrench) - self.dampers(tool) * tool.twist
+        a = self.posture_kp * (held.posture - q) - self.posture_kd * v
+        parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
+        return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
+
+    def on_the_way(self, model: Oracle, q: Array, v: Array, stamp: int) -> tuple[Array, Array]:
+        """Bounds of the torque while the tool is wanted anywhere, and moves as fast as its limits allow.
+
+        Weight and what damps the robot's own motion are known; the rest is bounded for each joint: the spring by the
+        largest force and moment, what damps the wanted motion, what accelerates it, and the pull of the posture.
+        """
+        tool = tool_at(model, q, v, stamp)
+        damping, effective = self.dampers(tool), np.linalg.inv(tool.mobility)
+        known = self.weight(model, q) - tool.J.T @ (damping * tool.twist) - tool.left_over(self.posture_kd * v)
+        moment, force = (np.linalg.norm(part, axis=0) for part in (tool.J[:3], tool.J[3:]))
+        free = tool.left_over(np.eye(len(q)))
+        room = moment * LARGEST_MOMENT + force * LARGEST_FORCE + MARGIN
+        room = room + np.abs(tool.J.T) @ (damping * LARGEST_SPEEDS)
+        room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
+        room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
+        return np.clip(known - room, -self.limits, self.limits), np.clip(known + room, -self.limits, self.limits)
+
+    def weight(self, model: Oracle, q: Array) -> Array:
+        return model.gravity(q) if "gravity" in self.terms else np.zeros(7)
+
+    def pull(self, tool: Tool, R: Array, p: Array, wrench: Array) -> Array:
+        """(m, f) of the spring towards a pose, and a wrench besides."""
+        return _within(self.springs * np.concatenate([_turn(R @ tool.R.T), p - tool.p]) + wrench)
+
+    @property
+    def springs(self) -> Array:
+        return np.concatenate([np.resize(self.rotational_stiffness, 3), np.resize(self.stiffness, 3)])
+
+    def dampers(self, tool: Tool) -> Array:
+        least = np.repeat([1.0 / LARGEST_INERTIA, 1.0 / LARGEST_MASS], 3)
+        springs = np.array(self.damped_for) if self.damped_for else self.springs
+        return 2.0 * self.damping_ratio * np.sqrt(springs / (np.diag(tool.mobility) + least))
+
+
+class Tool:
+    """At a state: where it is, its Jacobian (6, 7) in root axes, the angular part first, and what resists it."""
+
+    def __init__(self, model: Oracle, q: Array, v: Array) -> None:
+        self.R, self.p = _pose(model, q)
+        self.J, self.M = model.jacobian(q), model.mass_matrix(q)
+        self.twist = self.J @ v
+        self.inverse = np.linalg.solve(self.M, self.J.T)  # M^-1 J^T
+        self.mobility = self.J @ self.inverse
+
+    def left_over(self, a: Array) -> Array:
+        """Torque of an acceleration (7) or several (7, N), without what of it moves the tool."""
+        return np.asarray(self.M @ (a - self.inverse @ np.linalg.solve(self.mobility, self.J @ a)))
+
+    def wrench_of(self, tau: Array) -> Array:
+        """(m, f) that accelerates the tool as a torque does."""
+        return np.asarray(np.linalg.solve(self.mobility, self.inverse.T @ tau))
+
+
+def tool_at(model: Oracle, q: Array, v: Array, stamp: int) -> Tool:
+    """Of the state at a stamp; the last one is remembered with each model."""
+    if model.remembered is None or model.remembered[0] != (stamp, q[0], v[0]):
+        model.remembered = (stamp, q[0], v[0]), Tool(model, q, v)
+    found: Tool = model.remembered[1]
+    return found
+
+
+class CartesianJudge(Judge):
+    """See the module. Settings and wishes are those of this node; "moves": it may be on its way from now on."""
+
+    NEW_ROBOT_HOLDS = True
+
+    def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
+        super().__init__(motion, ring, tell)
+        self.now = self._start = Situation(settings=ToolSettings())
+        self._arrives, self._tried = 0.0, 0.0
+        self._ways: list[Change] = []  # that may begin now; how long they last, s
+        self._rests = True  # the last effort was explained to the last digit
+
+    def event(self, time: float, kind: str, value: Any) -> None:
+        if kind == "moves":
+            self._ways.append(Change("points" if value else "desired", float(value), time, self.counts.published))
+            self._is_moving_until(time + ARRIVES + value)
+        super().event(time, kind, value)
+        if kind == "desired":
+            self.event(time, "moves", 0.0)
+
+    def explained(self, stamp: int, tau: Array, time: float) -> bool:
+        exact, bounds = self.counts.exact, self.counts.bounds
+        good = self._explained(stamp, tau, time)
+        self._ways = [way for way in self._ways if self._may_come(way, time)]
+        if self.counts.bounds > bounds and self._rests and self._ways:  # a wish may have waited long
+            lasts = sorted(self._ways, key=lambda way: float(way.value))
+            self._is_moving_until(time + ARRIVES + lasts[-1].value)
+            self._ways.remove(lasts[0])  # which one it is, is not known
+        self._rests = self.counts.exact > exact
+        return good
+
+    def _is_moving_until(self, time: float) -> None:
+        self._arrives = max(time, self._arrives)
+        self._unsettled = max(self._arrives + UNSETTLED, self._unsettled)
+
+    def _explained(self, stamp: int, tau: Array, time: float) -> bool:
+        silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
+        if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
+            self._is_moving_until(self._arrives + silent)
+        if time >= self._arrives:
+            return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
+        asked = abs(time - self._tried) > LOOKED_FOR
+        if asked:
+            self._tried = time
+            if super().explained(stamp, tau, time):
+                return True
+        q, v = self.motion.state(stamp)
+        for desired in islice(self._desired(stamp, time), LIKELIEST):
+            situation = replace(self.now, desired=desired)
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        for robot, payload, settings in self._combinations():
+            assert isinstance(settings, ToolSettings)
+            least, most = settings.on_the_way(oracle(robot, payload), q, v, stamp)
+            if (least <= tau).all() and (tau <= most).all():
+                self.counts.bounds += 1
+                return True
+        return not asked and super().explained(stamp, tau, time)
+
+    def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
+        """Whether this is the first state with other springs, at which the dampers are those of the springs before."""
+        assert isinstance(self.now.settings, ToolSettings)
+        q, v = self.motion.state(stamp)
+        for robot, payload, settings in self._combinations() if self.now.desired is not None else ():
+            mixed = replace(settings, damped_for=tuple(self.now.settings.springs))  # type: ignore[call-arg]
+            if self._fits(replace(self.now, robot=robot, payload=payload, settings=mixed), stamp, q, v, tau):
+                self.counts.exact += 1
+                return True
+        return False
+
+    def _desired(self, stamp: int, time: float) -> Iterator[Any]:
+        """What is held, and that after the wishes that were sent: all of them, or some one of them."""
+        held: Any = self.now.desired
+        if held is None:
+            return
+        yield held
+        wishes = [change.value for change in self._sent if change.part == "desired"]
+        for first in range(len(wishes), 0, -1):  # some of the first, for the rest may come later
+            yield reduce(Held.after, wishes[:first], held)
+        for wish in wishes[1:]:
+            yield held.after(wish)
+
+    def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
+        """A tool that is held where it was at one of the latest states or is wanted, with the posture of any of them.
+
+        Where it may have been: the states whose tool is nearest to where the effort pulls it.
+        """
+        known: Any = self.now.desired
+        wishes = [change.value for change in self._sent if change.part == "desired"][-LATEST:]
+        stamps = np.unique([*self._latest(stamp, SEARCHED), stamp, *self._answered, *self._others])
+        states = self.motion.positions(stamps)
+        poses = [wish.pose for wish in wishes if wish.pose is not None]
+        postures = [states, *(wish.posture[None] for wish in wishes if wish.posture is not None)]
+        wrenches = [np.zeros(6), *(wish.wrench for wish in wishes if wish.wrench is not None)]
+        if known is not None:
+            poses, postures = [*poses, (known.R, known.p)], [*postures, known.posture[None]]
+            wrenches.append(known.wrench)
+        bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()[:MOST_BASES]]
+        if any(change.part == "anew" for change in self._changes):
+            bases += [replace(self._start, robot=robot) for robot in self._robots]
+        for base in bases:
+            for held in _holds(base, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
+                situation = replace(base, desired=held)  # type: ignore[arg-type]
+                if self._fits(situation, stamp, q, v, tau):
+                    yield situation
+
+    @staticmethod
+    def _has_come(change: Change, old: Situation, new: Situation) -> bool:
+        if change.part == "desired":
+            return isinstance(new.desired, Held) and new.desired.wish is change.value
+        return Judge._has_come(change, old, new)
+
+
+def _holds(
+    base: Situation, stamp: int, q: Array, v: Array, tau: Array, states: Array, poses: list[tuple[Array, Array]],
+    postures: Array, wrenches: list[Array],
+) -> Iterator[Held]:  # fmt: skip
+    """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches.
+
+    `states` come first among the postures.
+    """
+    settings, model = base.settings, oracle(base.robot, base.payload)
+    assert isinstance(settings, ToolSettings)
+    tool = tool_at(model, q, v, stamp)
+    weight, limits = settings.weight(model, q), settings.limits
+    damped = settings.dampers(tool) * tool.twist
+    drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
+    wrenches = list({each.tobytes(): each for each in wrenches}.values())
+    away = (states - q) @ tool.J.T  # of each state's tool, nearly
+    if (np.abs(tau) < limits).all():
+        place = (tool.wrench_of(tau - weight) + damped)[3:] / settings.springs[3:]
+        nearest = np.argsort(np.linalg.norm(away[:, 3:] - place, axis=1))[:NEAR]
+        near = [_pose(model, states[k]) for k in nearest]
+        near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - tool.p - place)))
+        near = near[:NEAREST]
+    else:  # an effort that was cut off does not tell where it pulls: the states that would be cut off like it
+        near = []
+        for wrench, posture in product(wrenches, [drawn[: len(states)], *drawn[len(states) :]]):
+            guesses = weight + (settings.springs * away + wrench - damped) @ tool.J + posture
+            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
+            near += [_pose(model, states[k]) for k in np.argsort(off)[:NEAREST]]
+    for wrench in wrenches:
+        for R, p in [*poses, *near]:
+            guesses = weight + tool.J.T @ (settings.pull(tool, R, p, wrench) - damped) + drawn
+            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
+            k = int(off.argmin())
+            if off[k] < NEARLY:
+                yield Held(R, p, postures[k], wrench)
+
+
+def _pose(model: Oracle, q: Array) -> tuple[Array, Array]:
+    """(R, p) of the tool."""
+    pose = model.tool(q)
+    return pose.rotation.copy(), pose.translation.copy()
+
+
+def _turn(R: Array) -> Array:
+    import pinocchio as pin
+
+    return np.asarray(pin.log3(R))
+
+
+def _within(wrench: Array) -> Array:
+    """Shortened where moment or force is larger than the largest."""
+    parts = (wrench[:3], LARGEST_MOMENT), (wrench[3:], LARGEST_FORCE)
+    return np.concatenate([part * min(1.0, most / max(float(np.linalg.norm(part)), 1e-12)) for part, most in parts])

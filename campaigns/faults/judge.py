@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on each effort: does it follow from the state that it answers, by Pinocchio and the judge's own desired
+motions, with one of the settings that may be in force?
+
+What is in force is followed, not asked for: a change that was sent may come at any time from then on, and has come when
+an effort is explained by it and by nothing before it. An effort that nothing explains is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint
+from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
+from campaigns.faults.sender import EARLY, REFUSED
+from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
+from campaigns.faults.waits import Waits
+
+Array = NDArray[np.float64]
+
+CLOSE = 1000  # ns by which the begin of a trajectory, found from its first efforts, may be wrong
+TOLERANCE = 1e-9  # relative to the largest of the terms
+STATE_TIMEOUT = 0.1  # s, of the nodes
+ALLOWANCE = 0.02  # s beyond it, for the write
+GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
+TRIED = 300  # combinations of changes
+#: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
+FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0, "robot": 300.0, "anew": 60.0}
+#: efforts that answered since, too, before a motion is forgotten: a node that gets no processor takes it up later
+ANSWERED = {"desired": 2500, "points": 2500}
+SEARCHED = 2000  # states among which is the one where a hold began
+KEPT = 50  # violations of a kind that are written down
+LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
+LOST = 0.3  # s during which efforts may not have come here
+LOOKS_BACK = 31  # moments of that time at which a trajectory may have taken over, before it is looked for in between
+GAP = 0.02  # s between two states that were answered, after which a motion may have ended
+UNSETTLED = 3.0  # s after an event during which a hold may begin anew
+
+
+@dataclass
+class Counts:
+    published: int = 0
+    exact: int = 0
+    bounds: int = 0
+    wrong: int = 0
+    non_finite: int = 0
+    above_limits: int = 0
+    stale: int = 0
+    in_flight: int = 0  # stopped between the check of the age and the publication: one for each stop
+    kept_waiting: int = 0  # the kernel let the thread wait for a processor meanwhile, for as long as it is too old
+    kept_from_lock: int = 0  # or that and the threads that may have held the interpreter's lock
+    commands: int = 0
+    commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
+    commands_safe: int = 0  # of these, gravity with damping, or zero
+    guarded: int = 0  # passed on by the guard
+    guarded_bounds: int = 0  # while the node's own commands were not seen yet
+    guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
+
+
+class Judge:
+    """Of one node. `publish`: told (kind, text) of each violation."""
+
+    NEW_ROBOT_HOLDS = False  # a description that is taken over, when it is built at last, begins a hold
+
+    def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.motion, self.counts = motion, Counts()
+        self._ring, self._tell = ring, tell
+        self.now = Situation()
+        self._changes: list[Change] = []
+        self._answered: deque[int] = deque(maxlen=64)  # stamps
+        self._unsettled = 0.0  # until when (s) a hold may begin anywhere
+        self._stops: list[float] = []  # when the node went on after it was stopped, s
+        self._robots: deque[str] = deque(["panda"], maxlen=3)
+        self._loads: deque[Payload | None] = deque([None], maxlen=4)
+        self._start = Situation()  # of a node that starts
+        self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
+        self._last_good = 0
+        self._last_time = 0.0  # of the last effort, s
+        self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
+        # until when (s) settings were in force, and what was to come then
+        self._settings_before: deque[tuple[float, Settings, list[Change]]] = deque(maxlen=2)
+        self.waits, self.guards_waits = Waits(), Waits()
+
+    # --- what is done to the node -----------------------------------------------------------------
+
+    def event(self, time: float, kind: str, value: Any) -> None:
+        if kind == "stamps":
+            self._others.extend(value)
+            return
+        if kind in ("pid", "guard's pid"):
+            (self.waits if kind == "pid" else self.guards_waits).follow(value)
+            return
+        self.recent.append(f"{time:.3f} {kind} {str(value)[:100]}")
+        if kind == "refused":
+            part, sent = value
+            self._changes = [each for each in self._changes if each.part != part or each.value != sent]
+        elif kind in ("payload", "settings", "desired", "points"):
+            self._changes.append(Change(kind, value, time, self.counts.published))
+            if kind == "payload":
+                self._loads.append(value)
+        elif kind == "robot":
+            self._changes.append(Change(kind, value, time, self.counts.published))
+            self._robots.append(value)
+        elif kind == "anew":
+            self._changes.append(Change(kind, value, time, self.counts.published))
+            self._unsettled = max(time + 60.0, self._unsettled)
+        elif kind == "unsettled":
+            self._unsettled = max(time + UNSETTLED, self._unsettled)
+        elif kind == "continued":
+            self._stops.append(time)
+            del self._stops[:-5]
+            self._unsettled = max(time + UNSETTLED, self._unsettled)
+
+    # --- efforts ----------------------------------------------------------------------------------
+
+    def effort(self, stamp: int, tau: Array, published: int) -> None:
+        """An effort that answers the state of `stamp`; published: when it, or its command, was written (both ns)."""
+        counts, time = self.counts, published * 1e-9
+        counts.published += 1
+        self._changes = [each for each in self._changes if self._may_come(each, time)]
+        self._last_time = time
+        if not np.isfinite(tau).all() or tau.shape != (7,):
+            counts.non_finite += 1
+            self._violation("not finite", stamp, tau, published)
+            return
+        if (np.abs(tau) > self._largest_limits() * (1.0 + 1e-12)).any():
+            counts.above_limits += 1
+            self._violation("above limits", stamp, tau, published)
+        self._check_age(stamp, tau, published)
+        if self._answered and abs(stamp - self._answered[-1]) > GAP * 1e9:
+            self._unsettled = max(time + UNSETTLED, self._unsettled)  # silence ends a motion
+        if stamp % 1000 == REFUSED:
+            counts.wrong += 1
+            self._violation("answers a state that must be refused", stamp, tau, published)
+        elif stamp - published > STATE_TIMEOUT * 1e9:
+            counts.wrong += 1
+            self._violation("answers a state of the future", stamp, tau, published)
+        elif self.explained(stamp, tau, time):
+            self._answered.append(stamp)
+            if stamp % 1000 == EARLY:
+                self._others.append(stamp)
+            self._last_good = stamp
+        else:
+            counts.wrong += 1
+            self._violation("wrong", stamp, tau, published)
+
+    def _may_come(self, change: Change, time: float) -> bool:
+        """Still. Of a silence all may have come unseen, but for motions: what is silent takes none."""
+        ends = {"desired": time, "points": time}
+        return ends.get(change.part, self._last_time) - change.time < FORGOTTEN[
+            change.part
+        ] or self.counts.published - change.published < ANSWERED.get(change.part, 0)
+
+    def explained(self, stamp: int, tau: Array, time: float) -> bool:
+        """Whether something makes it so; that is then in force. Counts how well it was judged."""
+        q, v = self.motion.state(stamp)
+        for situation in self._situations(stamp, q, v, time):
+            if situation.desired is None:
+                continue
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        for situation in self._refined(stamp, q, v, tau):
+            if self._fits(situation, stamp, q, v, tau):
+                self.now = situation
+                self.counts.exact += 1
+                return True
+        for situation in self._planned_aside(stamp, q, v, tau):
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        settled = time >= self._unsettled and self.now.desired is not None
+        coming = [change.value for change in self._sent if change.part == "robot"] if self.NEW_ROBOT_HOLDS else []
+        if not settled or coming:
+            for situation in self._anchored(stamp, q, v, tau, time):
+                if settled and situation.robot not in coming:
+                    continue
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        return False
+
+    def _fits(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
+        assert situation.desired is not None
+        settings = situation.settings
+        expected, scale = settings.torque(oracle(situation.robot, situation.payload), q, v, situation.desired, stamp)
+        expected = np.clip(expected, -settings.limits, settings.limits)
+        return float(np.abs(tau - expected).max()) <= TOLERANCE * scale
+
+    def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
+        """What may be in force, the likeliest first."""
+        yield self.now
+        for robot, payload, settings in self._combinations():
+            base = replace(self.now, robot=robot, payload=payload, settings=settings)
+            for desired in self._desired(stamp, time):
+                yield replace(base, desired=desired)
+
+    @property
+    def _sent(self) -> list[Change]:
+        """Changes that may have come when the effort was published that is judged."""
+        return [change for change in self._changes if change.time <= self._last_time]
+
+    def _combinations(self) -> list[tuple[str, Payload | None, Settings]]:
+        """Of what was sent of late, each as it was or changed, the likeliest first: after a silence all of it may have
+        come unseen, the settings one after the other or some of them."""
+
+        def options(part: str) -> list[Any]:
+            sent = [change.value for change in self._sent if change.part == part]
+            return [getattr(self.now, part), *sent[: -LATEST - 1 : -1]]
+
+        settings = with_changes(self.now.settings, self._sent)
+        for time, known, changes in self._settings_before:  # the first effort of a hold does not tell all of them apart
+            if self._last_time - time < UNSETTLED:
+                settings += with_changes(known, changes)
+        parts = [list(enumerate(dict.fromkeys(each))) for each in (options("robot"), options("payload"), settings)]
+        likeliest = sorted(product(*parts), key=lambda one: sum(rank for rank, _ in one))[:TRIED]
+        return [(robot, payload, chosen) for (_, robot), (_, payload), (_, chosen) in likeliest]
+
+    def _desired(self, stamp: int, time: float) -> Iterator[Desired]:
+        now = self.now.desired
+        before = list(self._answered)[-20:][::-1]
+        if now is not None:
+            yield now
+            if isinstance(now, SetPoint):  # they stopped: it is held, or the robot where it is
+                yield Hold(now.wanted.q)
+                for at in (stamp, *before[:3]):
+                    yield Hold(self.motion.state(at)[0])
+            elif time < self._unsettled:
+                for at in before[:3]:  # hold from now on
+                    yield Hold(now.at(at).q)
+        for change in self._sent:
+            if change.part == "desired":
+                yield change.value
+            elif change.part == "points" and now is not None:
+                points: Points = change.value
+                for at in dict.fromkeys([*before, *self._lost(stamp)]):
+                    path = Quintics(points, points.start or at, at, now.at(at))
+                    if not path.empty:
+                        yield path
+
+    def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
+        """A trajectory that took over between two states, as one does that was planned in another process.
+
+        When is found to a ns: the longer ago, the farther is it from what was wanted before, at least for a while.
+        """
+        now = self.now.desired
+        paths = [change.value for change in self._sent if change.part == "points"][-LATEST:]
+        for points, (robot, payload, settings) in product(paths, self._combinations()):
+            if now is None:
+                return
+            base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
+            before = settings.limited(model, q, v, now, stamp)
+
+            def path(at: int, points: Points = points, now: Desired = now) -> Quintics:
+                return Quintics(points, points.start or at, at, now.at(at))
+
+            def off(at: int, settings: Settings = settings, model: Oracle = model, before: Array = before) -> float:
+                """By how much it would be farther from what was wanted before than the effort is."""
+                tried = path(at)
+                torque = before if tried.empty else settings.limited(model, q, v, tried, stamp)
+                return float(np.linalg.norm(torque - before) - np.linalg.norm(tau - before))
+
+            first = stamp - int(LOST * 1e9)
+            ends = [at for at in now.ends if first < at < stamp] if isinstance(now, Quintics) else []
+            back = sorted({*np.linspace(first, stamp, LOOKS_BACK).astype(int).tolist(), *ends}, reverse=True)
+            farther = [off(at) > 0.0 for at in back]
+            changes = [k for k in range(1, len(back)) if farther[k] != farther[k - 1]]
+            for late, early, rises in [
+                *((at, at, True) for at in ends),
+                (back[0], back[-1], True),
+                *((back[k - 1], back[k], farther[k]) for k in changes),
+            ]:
+                while late - early > 1:
+                    at = (early + late) // 2
+                    early, late = (at, late) if (off(at) > 0.0) == rises else (early, at)
+                for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
+                    if not path(at).empty:
+                        yield replace(base, desired=path(at))
+
+    def _refined(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
+        """A trajectory whose begin was found while it hardly moved, told better now that it does."""
+        path = self.now.desired
+        if not isinstance(path, Quintics):
+            return
+        settings, model = self.now.settings, oracle(self.now.robot, self.now.payload)
+        expected = settings.torque(model, q, v, path, stamp)[0]
+        slope = (settings.torque(model, q, v, path.shifted(CLOSE), stamp)[0] - expected) / CLOSE
+        slope[np.abs(tau) >= settings.limits] = 0.0  # an effort that was cut off tells nothing
+        if slope.any():
+            by = round(float(slope @ (tau - expected) / (slope @ slope)))
+            if abs(path.shift + by) <= CLOSE:
+                yield replace(self.now, desired=path.shifted(by))
+
+    def _latest(self, stamp: int, count: int) -> NDArray[np.int64]:
+        """Stamps of the last good states that were sent, up to `stamp`."""
+        ring = np.frombuffer(self._ring, np.int64)
+        sent, size = int(ring[-2]), len(ring) - 2
+        stamps = np.take(ring, np.arange(max(0, sent - size), sent) % size)
+        return stamps[stamps <= stamp][-count:]  # this process may be late
+
+    def _lost(self, stamp: int) -> list[int]:
+        """Those of the last moments: an effort that answered one may be lost."""
+        stamps = self._latest(stamp, SEARCHED)
+        return [int(x) for x in stamps[stamps > stamp - LOST * 1e9][::-1]]
+
+    def _anchored(self, stamp: int, q: Array, v: Array, tau: Array, time: float) -> Iterator[Situation]:
+        """A hold that began at one of the latest states, also of a node that has started anew."""
+        # where it began may be known late
+        stamps = self._latest(stamp, SEARCHED if self.now.desired is not None else 10 * SEARCHED)
+        stamps = np.append(stamps, [stamp, *self._answered, *self._others])
+        q_d = self.motion.positions(stamps)
+        bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
+        if any(change.part == "anew" for change in self._changes):
+            bases += [replace(self._start, robot=robot) for robot in self._robots]
+        for base in bases:
+            s, model = base.settings, oracle(base.robot, base.payload)
+            feedback = np.array(s.kp) * (q_d - q) - np.array(s.kd) * v
+            # without its feedback, and with that of each hold
+            if s.law == "computed_torque" and s.evaluate_at == "measured" and "inertia" in s.terms:
+                mass = model.mass_matrix(q)
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + (np.array(s.kd) * v + feedback) @ mass
+            elif s.law == "feedforward" and s.evaluate_at == "measured":
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + np.array(s.kd) * v + feedback
+            else:
+                guesses = np.array([s.torque(model, q, v, Hold(row), stamp)[0] for row in q_d])
+            off = np.abs(np.clip(guesses, -s.limits, s.limits) - tau).max(axis=1)
+            for k in np.argsort(off)[:3]:
+                situation = replace(base, desired=Hold(q_d[k]))
+                if self._fits(situation, stamp, q, v, tau):
+                    yield situation
+
+    def _now_is(self, new: Situation) -> None:
+        """Forget the changes that have come, and those before them."""
+        if new is self.now:
+            return
+        old, self.now = self.now, new
+        if new.settings != old.settings and new.desired is not old.desired:
+            self._settings_before.append((self._last_time, old.settings, self._sent))
+        if new.desired is not old.desired:
+            self._forget_what_a_start_forgets(new)
+        for part in ("robot", "payload", "settings", "desired"):
+            if getattr(new, part) is getattr(old, part) or getattr(new, part) == getattr(old, part):
+                continue
+            if part == "settings":
+                self._changes = still_to_come(self._changes, new.settings)
+                continue
+            kinds = ("desired", "points") if part == "desired" else (part,)
+            for k, change in enumerate(self._changes):
+                if change.part not in kinds:
+                    continue
+                came = self._has_come(change, old, new)
+                if came:
+                    self._changes = [c for i, c in enumerate(self._changes) if c.part not in kinds or i > k]
+                    break
+
+    def _forget_what_a_start_forgets(self, new: Situation) -> None:
+        """A node that has begun anew, as it does now, knows of nothing before but the description."""
+        starts = [change.time for change in self._sent if change.part == "anew"]
+        if starts and (new.settings, new.payload) == (self._start.settings, self._start.payload):
+            self._changes = [c for c in self._changes if c.part in ("robot", "anew") or c.time > starts[-1]]
+
+    @staticmethod
+    def _has_come(change: Change, old: Situation, new: Situation) -> bool:
+        if change.part == "points":
+            return isinstance(new.desired, Quintics) and new.desired.points is change.value
+        if change.part == "desired":
+            return change.value is new.desired
+        return bool(change.value == getattr(new, change.part))
+
+    def _largest_limits(self) -> Array:
+        most = self.now.settings.limits
+        for change in self._changes:
+            if change.part == "anew":
+                most = np.maximum(most, LIMITS)
+            elif change.part == "settings" and "effort_limits" in change.value:
+                most = np.maximum(most, Settings(effort_limits=change.value["effort_limits"]).limits)
+        return most
+
+    def _check_age(self, stamp: int, tau: Array, published: int) -> None:
+        age = 1e-9 * (published - stamp)
+        late = age - STATE_TIMEOUT - ALLOWANCE
+        if late <= 0.0:
+            return
+        for stop in self._stops:
+            if 0.0 <= published * 1e-9 - stop < ALLOWANCE + self.waits.between(stop, published * 1e-9):
+                self._stops.remove(stop)
+                self.counts.in_flight += 1
+                return
+        if self.waits.between(1e-9 * stamp, 1e-9 * published) >= late:
+            self.counts.kept_waiting += 1
+            return
+        together = self.waits.between(1e-9 * stamp, 1e-9 * published, python=True)
+        if together >= late:
+            self.counts.kept_from_lock += 1
+            return
+        self.counts.stale += 1
+        self._violation(f"stale by {age:.3f} s, its threads were kept waiting {together:.3f} s", stamp, tau, published)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def command(self, tau: Array, published: int, alone: bool) -> None:
+        """A message on ~/commands; `alone`: no effort says the same."""
+        self.counts.commands += 1
+        if not alone:
+            return
+        self.counts.commands_alone += 1
+        if not np.isfinite(tau).all() or tau.shape != (7,):
+            self.counts.non_finite += 1
+            self._violation("a command is not finite", 0, tau, published)
+        elif (np.abs(tau) > self._largest_limits() * (1.0 + 1e-12)).any():
+            self.counts.above_limits += 1
+            self._violation("a command is above limits", 0, tau, published)
+        elif self._leaves_safe(tau, published):
+            self.counts.commands_safe += 1
+
+    def guarded(self, tau: Array, published: int, sent: int | None, unseen: bool) -> None:
+        """A message of the guard; sent: when the node published the same, ns, None: it never did.
+
+        unseen: the node's own commands are not seen here yet: its publisher and this reader have not found each other.
+        """
+        if sent is not None:
+            waited = self.guards_waits.between(1e-9 * sent, 1e-9 * published)
+            old = published - sent > (GUARD_QUEUE + ALLOWANCE + waited) * 1e9
+            self.counts.guarded += 1
+            if old and not self._leaves_safe(tau, published):
+                self.counts.stale += 1
+                self._violation("the guard passed a stale command", 0, tau, published)
+        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau, published):
+            self.counts.guarded_safe += 1
+        elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
+            self.counts.guarded_bounds += 1
+        else:
+            self.counts.wrong += 1
+            self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
+
+    def _leaves_safe(self, tau: Array, published: int) -> bool:
+        """Zero, or a part of gravity with so much damping, at the present state or one of the last that were answered.
+
+        The guard holds the robot at states that a node which hangs does not answer.
+        """
+        if not tau.any():
+            return True
+        for stamp in self._states_of_the_guard(published):
+            q, v = self.motion.state(stamp)
+            # the guard keeps its load when the node starts anew
+            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:
+                model = oracle(robot, payload)
+                gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
+                part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
+                if (np.abs(tau - part * gravity) <= LARGEST_DAMPING * np.abs(model.mass_matrix(q) @ v) + 0.5).all():
+                    return True
+        return False
+
+    def _states_of_the_guard(self, published: int) -> Iterator[int]:
+        """Stamps at which it may hold the robot: the likeliest first, then all that are not stale yet.
+
+        A guard that had to wait for a processor answers what has come meanwhile.
+        """
+        yield from (published, self._last_good, *list(self._answered)[::8])
+        sent = self._latest(published, SEARCHED)
+        yield from sent[sent > published - int((STATE_TIMEOUT + ALLOWANCE) * 1e9)][::-1].tolist()
+
+    # --- violations -------------------------------------------------------------------------------
+
+    def _violation(self, what: str, stamp: int, tau: Array, published: int) -> None:
+        q, v = self.motion.state(stamp)
+        expected: Any = None
+        if self.now.desired is not None and stamp:
+            s = self.now.settings
+            expected = s.torque(oracle(self.now.robot, self.now.payload), q, v, self.now.desired, stamp)[0].tolist()
+        self._tell({
+            "what": what, "begin": self.motion.begin, "stamp": stamp,
+            "published": published, "age": 1e-9 * (published - stamp),
+            "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
+            "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
+        })  # fmt: skip
