@@ -12,7 +12,8 @@ Names are imported when they are first used: importing the package costs next to
 - `collisions`: contact between bodies with shapes;
 - `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name;
 - `trajectories`: checked against limits, and retimed to the fastest motion;
-- `show`: the robot in 3-D, as a page and in notebooks.
+- `show`: the robot in 3-D, as a page and in notebooks;
+- `write_urdf`, `save_yaml` and `model_to_dict`: a model as a file, or as plain data.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
     from rbd_dynamics.constraints import Constrained, ConstraintSet
-    from rbd_dynamics.formats import load
+    from rbd_dynamics.formats import load, model_to_urdf, write_urdf
     from rbd_dynamics.model import (
         Coulomb,
         Damping,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         load_urdf,
         load_yaml,
         model_from_dict,
+        model_to_dict,
         passive_forces,
         save_yaml,
     )
@@ -95,6 +97,8 @@ __all__ = [
     "load_urdf",
     "load_yaml",
     "model_from_dict",
+    "model_to_dict",
+    "model_to_urdf",
     "operational_space",
     "passive_forces",
     "replay",
@@ -106,4 +110,5 @@ __all__ = [
     "spatial",
     "trajectories",
     "viewer",
+    "write_urdf",
 ]

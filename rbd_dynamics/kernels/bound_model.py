@@ -7,11 +7,12 @@ import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from rbd_dynamics.common.deprecated import successor
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.process_lock import ProcessLock
 from rbd_dynamics.common.real_numbers import real_array, transposed_hint
@@ -28,9 +29,6 @@ from rbd_dynamics.model.payload import Payload, payload_as_given, payload_inerti
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
-
-if TYPE_CHECKING:
-    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 B = TypeVar("B", bound="BoundModel")
@@ -285,9 +283,9 @@ class BoundModel:
         bodies = tuple(replace(body, inertia=inertia) for body, inertia in zip(self.model.bodies, inertias))
         return replace(self.model, bodies=bodies, fixed_inertia=inertias[WORLD])
 
-    def show(self, **options: Any) -> RobotPage:
-        """The robot in 3-D, with the loads that are attached now: `Model.show`, which has the options."""
-        return self.loaded_model().show(**options)
+    def show(self, **options: Any) -> Any:
+        """Deprecated: `rbd_dynamics.show(robot)`."""
+        return successor("Robot.show", "show")(self, **options)
 
     # --- wrenches ---------------------------------------------------------------------------------
 

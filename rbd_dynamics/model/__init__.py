@@ -7,7 +7,7 @@
 
 from rbd_dynamics.model import joints, passive_forces
 from rbd_dynamics.model.builder import ModelBuilder
-from rbd_dynamics.model.dictionary import load_yaml, model_from_dict, save_yaml
+from rbd_dynamics.model.dictionary import load_yaml, model_from_dict, model_to_dict, save_yaml
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import Finding, ModelError, ModelWarning
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model
@@ -34,6 +34,7 @@ __all__ = [
     "load_urdf",
     "load_yaml",
     "model_from_dict",
+    "model_to_dict",
     "passive_forces",
     "preflight",
     "save_yaml",

@@ -13,13 +13,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.by_name import ByName
+from rbd_dynamics.common.deprecated import successor
 from rbd_dynamics.common.excerpt import excerpt, shortened
 from rbd_dynamics.common.real_numbers import real_array, transposed_hint
 from rbd_dynamics.model.drives import Drive
@@ -30,9 +30,6 @@ from rbd_dynamics.model.passive_forces import Coulomb, Damping, PassiveForce
 from rbd_dynamics.model.shown import as_html, in_a_line
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
-
-if TYPE_CHECKING:
-    from rbd_dynamics.viewer import RobotPage
 
 Array = NDArray[np.float64]
 
@@ -344,46 +341,23 @@ class Model:
         x, y, z = vector_of(gravity, 3, "gravity")
         return replace(self, gravity=(x, y, z))
 
+    # --- former names of functions, for one release ------------------------------------------------
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the model as texts, numbers, lists and dictionaries (docs/model_format.md).
-
-        `rbd_dynamics.model_from_dict` makes an equal model of it.
-        """
-        from rbd_dynamics.model.dictionary import model_to_dict  # needs this module
-
-        return model_to_dict(self)
+        """Deprecated: `rbd_dynamics.model_to_dict(model)`."""
+        return dict(successor("Model.to_dict", "model_to_dict")(self))
 
     def to_urdf(self) -> str:
-        """The model as a URDF, of which `load_urdf` makes one with the same dynamics (docs/model_format.md).
-
-        A floating base becomes the root link: load it with base="floating". A URDF says nothing about gravity and has
-        the joints depth first. Raises ModelError, which names the culprit, for what no URDF can say: joints with
-        screws, cams and chains, passive forces other than one spring, names that are there twice.
-        """
-        from rbd_dynamics.model.urdf_writer import urdf_of  # needs this module
-
-        return urdf_of(self)
+        """Deprecated: `rbd_dynamics.model_to_urdf(model)`."""
+        return str(successor("Model.to_urdf", "model_to_urdf")(self))
 
     def write_urdf(self, path: str | os.PathLike[str]) -> None:
-        """`to_urdf` into a file. Raises ModelError, OSError."""
-        Path(path).write_text(self.to_urdf(), encoding="utf-8")
+        """Deprecated: `rbd_dynamics.write_urdf(model, path)`."""
+        successor("Model.write_urdf", "write_urdf")(self, path)
 
-    def show(
-        self,
-        *,
-        q: ArrayLike | None = None,
-        motion: str | os.PathLike[str] | Sequence[ArrayLike] | None = None,
-        torques: ArrayLike | None = None,
-        description: Any = None,
-        meshes: Sequence[str | os.PathLike[str]] = (),
-    ) -> RobotPage:
-        """The robot in 3-D, with a slider for each joint and the torques that hold it: as `rbd_dynamics.show`.
-
-        A notebook draws it where it is the value of a cell; `show().open()` is for everywhere else.
-        """
-        from rbd_dynamics.viewer import show  # needs this module
-
-        return show(self, q=q, motion=motion, torques=torques, description=description, meshes=meshes)
+    def show(self, **options: Any) -> Any:
+        """Deprecated: `rbd_dynamics.show(model)`."""
+        return successor("Model.show", "show")(self, **options)
 
     @staticmethod
     def _q_of(joint: Joint, q: Array) -> Array:

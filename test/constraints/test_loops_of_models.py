@@ -64,15 +64,15 @@ def test_a_four_bar_from_a_file_moves_as_its_closed_form_says(kind):
 
 def test_yaml_keeps_loops(parallelogram):
     assert rbd.load_yaml(to_yaml(parallelogram)) == parallelogram
-    assert rbd.model_from_dict(parallelogram.to_dict()).loops == parallelogram.loops
-    data = parallelogram.to_dict()
+    assert rbd.model_from_dict(rbd.model_to_dict(parallelogram)).loops == parallelogram.loops
+    data = rbd.model_to_dict(parallelogram)
     data["loops"][0]["frame"] = "couple"
     with pytest.raises(rbd.ModelError, match=r"loop 'closing': frame: no frame named 'couple'; did you mean 'coupler'"):
         rbd.model_from_dict(data)
 
 
 def test_a_urdf_keeps_loops(parallelogram):
-    again = rbd.load_urdf(parallelogram.to_urdf())
+    again = rbd.load_urdf(rbd.model_to_urdf(parallelogram))
     q = parallelogram.random(3)
     both = [rbd.Robot(model, backend="reference") for model in (parallelogram, again)]
     rows = [robot.constraint_rows(q, q, loop_constraints(robot.model)) for robot in both]

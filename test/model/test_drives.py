@@ -6,7 +6,18 @@ from __future__ import annotations
 import pytest
 from helpers.driven import driven_tree
 
-from rbd_dynamics import Drive, ModelBuilder, ModelError, joints, load_urdf, load_yaml, model_from_dict, save_yaml
+from rbd_dynamics import (
+    Drive,
+    ModelBuilder,
+    ModelError,
+    joints,
+    load_urdf,
+    load_yaml,
+    model_from_dict,
+    model_to_dict,
+    save_yaml,
+    write_urdf,
+)
 from rbd_dynamics.actuators import DrivenRobot
 
 URDF = """<robot name="arm"><link name="base"/>
@@ -80,15 +91,15 @@ def test_joints_with_several_coordinates_have_no_drive():
 def test_no_bit_of_a_drive_is_lost(seed, tmp_path):
     model = driven_tree(seed, rigid=0.4).model
     save_yaml(model, tmp_path / "robot.yaml")
-    assert load_yaml(tmp_path / "robot.yaml") == model == model_from_dict(model.to_dict())
-    model.write_urdf(tmp_path / "robot.urdf")
+    assert load_yaml(tmp_path / "robot.yaml") == model == model_from_dict(model_to_dict(model))
+    write_urdf(model, tmp_path / "robot.urdf")
     again = load_urdf(tmp_path / "robot.urdf", gravity=model.gravity)
     assert {joint.name: joint.drive for joint in again.joints} == {joint.name: joint.drive for joint in model.joints}
     assert all(joint.armature == again.joint(joint.name).armature for joint in model.joints)
 
 
 def test_a_drive_in_yaml():
-    data = driven_tree(0, n=1).model.to_dict()
+    data = model_to_dict(driven_tree(0, n=1).model)
     joint = data["bodies"][0]["joint"]
     for drive, said in [
         ({"stiffness": -3}, "joint 'joint0': drive: stiffness -3 is not positive"),
@@ -108,15 +119,15 @@ def test_what_cannot_be_elastic_is_named():
         DrivenRobot(model, stiffness={"joint7": 3.0})
     with pytest.raises(ModelError, match="joint 'joint1': stiffness -1 is not positive"):
         DrivenRobot(model, stiffness={"joint1": -1.0})
-    data = model.to_dict()
+    data = model_to_dict(model)
     del data["bodies"][1]["joint"]["armature"]
     with pytest.raises(ModelError, match="joint 'joint1' is elastic and has no rotor inertia"):
         DrivenRobot(model_from_dict(data))
-    data = model.to_dict()
+    data = model_to_dict(model)
     data["bodies"][1]["joint"]["drive"].update(rotor_frame="nowhere", rotor_axis=[0, 0, 1])
     with pytest.raises(ModelError, match="joint 'joint1': rotor_frame: .*nowhere"):
         model_from_dict(data)
-    data = model.to_dict()
+    data = model_to_dict(model)
     data["bodies"][1]["joint"]["mimic"] = {"leader": "joint0"}
     with pytest.raises(ModelError, match="joint 'joint1' mimics 'joint0' and cannot be elastic"):
         DrivenRobot(model_from_dict(data))

@@ -12,7 +12,7 @@ import pytest
 from helpers.robots import random_tree
 from helpers.shapes import SHAPES, described
 
-from rbd_dynamics.model import load_urdf, model_from_dict, preflight
+from rbd_dynamics.model import load_urdf, model_from_dict, model_to_dict, preflight
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.pivots import pivots
 from rbd_dynamics.robot import Robot
@@ -57,7 +57,7 @@ def test_so_is_what_else_reads_a_whole_model(shape):
     small, large = (load_urdf(described(shape, count)) for count in (50, 200))
 
     def use(model):
-        model_from_dict(model.to_dict())
+        model_from_dict(model_to_dict(model))
         preflight(model)
         q = model.random(0)
         model.difference(q, model.integrate(q, np.ones(model.nv)))

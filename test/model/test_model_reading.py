@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from urdf_parser_py import urdf, xml_reflection
 
 from rbd_dynamics.common.example_robots import PACKAGE
-from rbd_dynamics.model import ModelError, load_urdf, preflight
+from rbd_dynamics.model import ModelError, load_urdf, model_to_dict, preflight
 from rbd_dynamics.model.description import read_description
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.urdf_parser import _parsed
@@ -268,7 +268,7 @@ def hash_of_model(name: str) -> str:
     """Of both models of a robot, bit by bit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        both = [load_urdf(FILES[name], base=base).to_dict() for base in ("fixed", "floating")]
+        both = [model_to_dict(load_urdf(FILES[name], base=base)) for base in ("fixed", "floating")]
     return hashlib.sha256(json.dumps(both, sort_keys=True).encode()).hexdigest()
 
 

@@ -12,7 +12,7 @@ import pytest
 from helpers.robots import ROBOTS, load_robot, needs_pinocchio
 
 import rbd_dynamics as rbd
-from rbd_dynamics.model.urdf_writer import roll_pitch_yaw
+from rbd_dynamics.formats.urdf_writer import roll_pitch_yaw
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 
@@ -38,7 +38,7 @@ def test_a_robot_that_is_written_has_the_same_dynamics(name, base):
     if name not in ROBOTS:
         pytest.skip(f"{name} is not installed")
     model = load_robot(name, base)
-    same_dynamics(model, rbd.load_urdf(model.to_urdf(), base=base))
+    same_dynamics(model, rbd.load_urdf(rbd.model_to_urdf(model), base=base))
 
 
 def machine() -> rbd.ModelBuilder:
@@ -66,7 +66,7 @@ def machine() -> rbd.ModelBuilder:
 
 def test_every_joint_that_a_urdf_has_is_written(tmp_path):
     model = replace(machine().build(), base="fixed")
-    model.write_urdf(tmp_path / "machine.urdf")
+    rbd.write_urdf(model, tmp_path / "machine.urdf")
     again = rbd.load_urdf(tmp_path / "machine.urdf")
     same_dynamics(model, again)
     assert again.name == "a <machine> & more"
@@ -86,7 +86,7 @@ def test_what_a_urdf_cannot_say_is_an_error(kind, more, error):
     builder = rbd.ModelBuilder()
     builder.add_body("nut", None, kind, mass=1.0, com=(0.1, 0.1, 0.1), inertia=np.eye(3), **more)
     with pytest.raises(rbd.ModelError, match=error):
-        builder.build().to_urdf()
+        rbd.model_to_urdf(builder.build())
 
 
 @pytest.mark.parametrize("pitch", [0.0, 0.3, math.pi / 2, math.pi / 2 - 1e-9, -math.pi / 2 + 1e-5])
@@ -126,7 +126,7 @@ def test_a_world_that_is_not_declared_is_the_world():
 
 def test_what_is_written_is_plain_urdf():
     """With the elements and attributes that other readers insist on."""
-    robot = ET.fromstring(replace(machine().build(), base="fixed").to_urdf())
+    robot = ET.fromstring(rbd.model_to_urdf(replace(machine().build(), base="fixed")))
     assert robot.tag == "robot"
     for joint in robot.iter("joint"):
         assert {"parent", "child", "origin"} <= {element.tag for element in joint}

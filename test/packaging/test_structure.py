@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -26,22 +25,10 @@ def name_of(path: Path) -> str:
 
 FILES = {name_of(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
 
-#: {(file, what it imports): why}; such an import stands inside a function, or is for type checkers only
-CIRCLES = {
-    ("rbd_dynamics.model.model", "rbd_dynamics.model.dictionary"): "Model.to_dict is the way back of model_from_dict, "
-    "which makes a Model; writing and reading of a format belong in one file",
-    ("rbd_dynamics.model.model", "rbd_dynamics.model.urdf_writer"): "Model.to_urdf asks it for the text of a Model",
-    ("rbd_dynamics.model.model", "rbd_dynamics.viewer"): "Model.show is where a notebook completes it; what draws is "
-    "imported by the call",
-    (
-        "rbd_dynamics.kernels.bound_model",
-        "rbd_dynamics.viewer",
-    ): "the type of what Robot.show returns; Model.show draws",
-}
-#: of these the ones that a lower room imports from a higher one
-UPWARD = {
-    ("rbd_dynamics.model.model", "rbd_dynamics.viewer"),
-    ("rbd_dynamics.kernels.bound_model", "rbd_dynamics.viewer"),
+#: what a file finds by name for one release, without an import: deprecated methods of what a higher room does now
+SUCCESSORS = {
+    "rbd_dynamics.model.model": {"model_to_dict", "model_to_urdf", "write_urdf", "show"},
+    "rbd_dynamics.kernels.bound_model": {"show"},
 }
 #: rooms that may import these ones and common only
 ONLY = {
@@ -80,19 +67,6 @@ def is_package(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == PACKAGE
 
 
-def early_imports_of(tree: ast.Module) -> set[str]:
-    """What is imported when the file is."""
-    late = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    early: list[ast.AST] = []
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, late) and not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
-            early.append(node)
-            waiting += ast.iter_child_nodes(node)
-    return imports_of(ast.Module([node for node in early if isinstance(node, (ast.Import, ast.ImportFrom))], []))
-
-
 TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 GRAPH = {name: imports_of(tree) - {name} for name, tree in TREES.items()}
 
@@ -118,15 +92,16 @@ def room_of(name: str) -> str:
 
 
 def test_files_do_not_import_each_other_in_a_circle():
-    graph = {name: {other for other in GRAPH[name] if (name, other) not in CIRCLES} for name in GRAPH}
-    assert circles(graph) == []
+    assert circles(GRAPH) == []
 
 
-@pytest.mark.parametrize(("name", "other"), CIRCLES)
-def test_a_stated_circle_is_one_and_is_late(name, other):
-    graph = {a: {b for b in GRAPH[a] if (a, b) not in CIRCLES or (a, b) == (name, other)} for a in GRAPH}
-    assert any({name, other} <= set(group) for group in circles(graph))
-    assert other in GRAPH[name] - early_imports_of(TREES[name])
+def test_imports_by_name_are_those_of_deprecated_methods():
+    found = {}
+    for name, tree in TREES.items():
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        names = {ast.literal_eval(call.args[1]) for call in calls if ast.unparse(call.func) == "successor"}
+        found |= {name: names} if names else {}
+    assert found == SUCCESSORS
 
 
 def test_a_circle_would_be_found():
@@ -148,11 +123,8 @@ def test_lower_rooms_never_import_higher_ones():
                 right = rank[room] > rank["viewer"]
             else:
                 right = rank[used] <= rank[room]
-            stated = (name, other) in UPWARD
-            assert not (stated and right), "an exception that nothing needs"
-            wrong += [] if right or stated else [f"{name} imports {other}"]
+            wrong += [] if right else [f"{name} imports {other}"]
     assert not wrong
-    assert set(CIRCLES) >= UPWARD  # whose imports are late
 
 
 def test_what_runs_beside_a_robot_does_not_import_the_evaluation_of_recordings():

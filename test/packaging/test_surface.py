@@ -212,11 +212,27 @@ def test_options_are_keyword_only():
     assert used == set(POSITIONAL), "an exception that nothing needs"
 
 
+@pytest.mark.parametrize("name", ["to_dict", "to_urdf", "write_urdf", "show"])
+def test_a_method_that_became_a_function_still_works_and_tells_the_caller(name, tmp_path):
+    model = rbd.load_urdf(ARM)
+    path = tmp_path / "arm.urdf"
+    given = (path,) if name == "write_urdf" else ()
+    function = getattr(rbd, {"to_dict": "model_to_dict", "to_urdf": "model_to_urdf"}.get(name, name))
+    for owner in (model, rbd.Robot(model, backend="reference")) if name == "show" else (model,):
+        with pytest.warns(DeprecationWarning, match=rf"{name} is now rbd_dynamics\.{function.__name__}") as caught:
+            answer = getattr(owner, name)(*given)
+        assert caught[0].filename == __file__
+        expected = function(owner, *given)
+        assert (answer.html, answer.scene) == (expected.html, expected.scene) if name == "show" else answer == expected
+    assert name != "write_urdf" or path.read_text() == rbd.model_to_urdf(model)
+
+
 #: what may take any keyword: {name: why}
 OPEN = {
     "ConstraintSet.changed": "the fields of whatever constraint it is, as of dataclasses.replace",
     "Motor.of_voltage": "other fields of the motor",
-    "BoundModel.show": "options of `show`",
+    "BoundModel.show": "deprecated: options of `show`",
+    "Model.show": "deprecated: options of `show`",
 }
 
 

@@ -437,7 +437,7 @@ def test_without_webgl_the_torques_are_there(pages, browser):
 
 @needs_browser
 def test_a_notebook_draws_it_in_a_frame(tmp_path, browser):
-    cell = rbd.load_urdf(URDF).show()._repr_html_()
+    cell = rbd.show(rbd.load_urdf(URDF))._repr_html_()
     (tmp_path / "cell.html").write_text(f"<!doctype html><body>{cell}</body>", encoding="utf-8")
     browser.open(tmp_path / "cell.html")
     inside = "document.querySelector('iframe').contentDocument"
@@ -446,21 +446,21 @@ def test_a_notebook_draws_it_in_a_frame(tmp_path, browser):
     assert browser.complaints == []
 
 
-def test_a_model_and_a_robot_show_themselves_as_show_does(tmp_path):
+def test_a_model_and_a_robot_are_shown_as_their_file_is(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF)
     page = rbd.show(str(tmp_path / "arm.urdf"))
     assert page.scene.stand_ins == ("rail",), "the shapes are the file's"
     for model in (rbd.load(tmp_path / "arm.urdf"), rbd.load_urdf(tmp_path / "arm.urdf")):
-        assert model.show().html == rbd.Robot(model, backend="reference").show().html == page.html
-        assert model.show(q=[0.5, 0.0, 0.1]).html == rbd.show(model, q=[0.5, 0.0, 0.1]).html != page.html
+        assert rbd.show(model).html == rbd.show(rbd.Robot(model, backend="reference")).html == page.html
+        assert rbd.show(model, q=[0.5, 0.0, 0.1]).html != page.html
         assert model == rbd.load_urdf(URDF), "where it is from makes no other model"
     (tmp_path / "arm.urdf").unlink()
-    assert model.show().html == rbd.load_urdf(URDF).show().html, "without the file bodies are capsules"
+    assert rbd.show(model).html == rbd.show(rbd.load_urdf(URDF)).html, "without the file bodies are capsules"
 
 
 def test_a_robot_shows_the_loads_that_it_carries():
     robot = rbd.Robot(rbd.load_urdf(URDF), backend="reference")
-    empty = constants(robot.show())["masses"]
+    empty = constants(rbd.show(robot))["masses"]
     robot.set_payload("hand", 2.5, com=(0.0, 0.0, 0.1))
     robot.set_payload("base", 1.5)
     loaded = constants(rbd.show(robot))["masses"]
@@ -479,7 +479,7 @@ def test_a_page_opens_in_a_browser_or_says_where_it_is(tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
-    page = rbd.load_urdf(URDF).show()
+    page = rbd.show(rbd.load_urdf(URDF))
     path = page.open()
     assert opened == [path.as_uri()] and path.read_text(encoding="utf-8") == page.html
     monkeypatch.setattr(webbrowser, "open", lambda address: False)

@@ -17,7 +17,7 @@ To add a kind, write one file with a frozen dataclass:
 - `as_chain` for what is a chain of joints with constant S (derive from `CoordinateChain`): it is the
   cheapest way to compute with such a joint;
 - fields of numbers or (nested) tuples of numbers, made plain floats in `__post_init__`: they are what
-  `Model.to_dict` writes.
+  `model_to_dict` writes.
 
 A model is refused if the parts of a kind contradict each other (`consistency`).
 

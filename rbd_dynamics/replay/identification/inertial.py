@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.analysis.base_parameters import BaseParameters
 from rbd_dynamics.control.terms import CORIOLIS, GRAVITY, INERTIA
+from rbd_dynamics.model.dictionary import model_to_dict
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.corrected_urdf import corrected_urdf
@@ -83,7 +84,7 @@ class InertiaResult:
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON; what is not identifiable is None. "model" is for `rbd_dynamics.model_from_dict`."""
         found: dict[str, Any] = plain(replace(self, model=None))  # type: ignore[arg-type]
-        return {**found, "bodies": self.model.body_names, "model": self.model.to_dict()}
+        return {**found, "bodies": self.model.body_names, "model": model_to_dict(self.model)}
 
 
 class InertiaIdentifier:

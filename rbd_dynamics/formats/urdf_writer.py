@@ -8,11 +8,13 @@ Numbers are written with all their digits.
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.checks import about_com
@@ -40,8 +42,18 @@ _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ROOT = "world"
 
 
-def urdf_of(model: Model) -> str:
-    """The text of a URDF. Raises ModelError, which names the culprit, for what none can say."""
+def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a URDF file, as `model_to_urdf` has it. Raises ModelError, OSError."""
+    Path(path).write_text(model_to_urdf(model), encoding="utf-8")
+
+
+def model_to_urdf(model: Model) -> str:
+    """The text of a URDF, of which `load_urdf` makes a model with the same dynamics (docs/model_format.md).
+
+    A floating base becomes the root link: load it with base="floating". A URDF says nothing about gravity and has
+    the joints depth first. Raises ModelError, which names the culprit, for what no URDF can say: joints with
+    screws, cams and chains, passive forces other than one spring, names that are there twice.
+    """
     robot = ET.Element("robot", name=model.name)
     names = _Names(model)
     first = model.bodies[0] if model.bodies else None
