@@ -2,7 +2,8 @@
 
 # make setup      fill .venv/ and build the packages (done once, then only what has changed); make test adds what it needs
 # make demo       the main job on a simulated Franka Panda; results in demo_output/
-# make test       lint, then all tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
+# make test       lint, then the tests        (PYTEST_ARGS="-k urdf -x" goes to pytest)
+# make test-all   the same with the rest of the large tables and the long runs: every night, and before a release
 # make lint       ruff and mypy
 # make coverage   the tests again, slower: which lines they execute; results in coverage_output/
 # make benchmarks run them on a quiet machine, for half an hour or more, and write docs/benchmarks.md
@@ -15,7 +16,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 export PYTHON
 
-.PHONY: help setup setup-tests demo test lint coverage benchmarks docs clean
+.PHONY: help setup setup-tests demo test test-all lint coverage benchmarks docs clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -32,6 +33,9 @@ demo: setup
 
 test: setup-tests
 	@scripts/test $(PYTEST_ARGS)
+
+test-all: setup-tests
+	@scripts/test -m "" $(PYTEST_ARGS)
 
 lint: setup-tests
 	@scripts/lint

@@ -13,3 +13,5 @@ os.environ.pop("COLUMNS", None)  # processes of pytest-xdist have one, and table
 if "ROS_LOG_DIR" not in os.environ:
     os.environ["ROS_LOG_DIR"] = tempfile.mkdtemp(prefix="rbd_dynamics_log_")
 os.environ["ROS_DOMAIN_ID"] = str(own_domain())  # also where one is set: a process of pytest-xdist inherits it
+
+pytest_plugins = ["helpers.processor_times"]

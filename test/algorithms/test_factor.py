@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.built import EVERY_KIND, name_of, robot_of, some_trees
 from helpers.oracles import assert_close, derivative
-from helpers.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree
+from helpers.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics.closed_forms import ArticulatedOperators, StackedOperators, quasi_velocity_dynamics
@@ -41,7 +41,7 @@ def check_products(model: Model, seed: int = 1) -> None:
 
 @needs_pinocchio
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", REGULAR)
+@pytest.mark.parametrize("name", sampled(REGULAR))
 def test_products_with_the_factor_of_real_robots(name: str, base: str) -> None:
     check_products(load_robot(name, base))
 
@@ -117,7 +117,7 @@ def test_quasi_velocities_move_as_forward_dynamics_does(model: Model) -> None:
 
 
 @needs_pinocchio
-@pytest.mark.parametrize("name", REGULAR)
+@pytest.mark.parametrize("name", sampled(REGULAR))
 def test_coriolis_factor_of_real_robots_does_no_work(name: str) -> None:
     model = load_robot(name, "fixed")
     robot = rbd.Robot(model, backend="reference")

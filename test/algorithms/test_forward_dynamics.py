@@ -12,6 +12,7 @@ from helpers.oracles import (
     every_regular_robot,
     random_states,
     real_robot,
+    sample_of_regular_robots,
     trees,
 )
 from helpers.robots import ROBOTS, SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
@@ -29,7 +30,7 @@ def test_acceleration_agrees_with_pinocchio(name, base, backend):
 
 
 @needs_pinocchio
-@every_regular_robot
+@sample_of_regular_robots
 def test_forward_of_inverse_dynamics_is_the_identity(name, base, backend):
     robot = real_robot(name, base, backend)
     rng = np.random.default_rng(3)

@@ -10,10 +10,10 @@ import pytest
 from helpers.oracles import (
     assert_close,
     every_backend,
-    every_regular_robot,
     hybrid_by_partition,
     random_states,
     real_robot,
+    sample_of_regular_robots,
     trees,
 )
 from helpers.robots import ROBOTS, SINGULAR, needs_pinocchio, random_state, random_tree
@@ -38,7 +38,7 @@ def check(robot, q, v, a, tau, prescribed, tolerance=1e-10, f_ext=None):
 
 
 @needs_pinocchio
-@every_regular_robot
+@sample_of_regular_robots
 def test_any_mask_agrees_with_the_partitioned_equation(name, base, backend):
     """The mask is a run-time value: one kernel for all of them."""
     robot = real_robot(name, base, backend)
@@ -51,7 +51,7 @@ def test_any_mask_agrees_with_the_partitioned_equation(name, base, backend):
 
 
 @needs_pinocchio
-@every_regular_robot
+@sample_of_regular_robots
 def test_all_given_is_inverse_dynamics_and_none_is_forward_dynamics(name, base, backend):
     robot = real_robot(name, base, backend)
     q, v, a = random_states(robot.model, np.random.default_rng(5), 3)

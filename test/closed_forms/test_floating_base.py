@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.built import all_kinds, moderate_state, name_of, robot_of, some_trees
 from helpers.oracles import assert_close, derivative
-from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_tree
+from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_tree, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics.closed_forms import configuration_rate, hamel_equations, kinematics_jacobian, manipulator_form
@@ -24,8 +24,8 @@ TREES = some_trees()
 FLOATING = [random_tree(seed, 1 + seed % 6, base="floating", mimic=0.3 * (seed % 3 == 0)) for seed in range(9)]
 trees = pytest.mark.parametrize("model", TREES, ids=name_of)
 floating_trees = pytest.mark.parametrize("model", [*FLOATING, robot_of([Floating()])], ids=name_of)
-every_robot = pytest.mark.parametrize("name", ROBOTS)
-every_base = pytest.mark.parametrize(("name", "base"), list(product(ROBOTS, ("fixed", "floating"))))
+every_robot = pytest.mark.parametrize("name", sampled(ROBOTS))
+every_base = pytest.mark.parametrize(("name", "base"), sampled(product(ROBOTS, ("fixed", "floating"))))
 
 
 def reference(model: Model) -> rbd.Robot:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers.mixed_trees import mixed_tree
 from helpers.oracles import BACKENDS
-from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_state
+from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_state, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,7 +86,7 @@ def test_forward_is_the_solution_of_the_whole_matrix(name, base, backend):
 
 @needs_pinocchio
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_contacts_and_loops_against_pinocchio(name, base):
     import pinocchio as pin
 

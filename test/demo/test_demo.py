@@ -64,7 +64,6 @@ def done(tmp_path_factory):
     return folder, output
 
 
-@pytest.mark.slow
 @needs_robot
 class TestDemo:
     pytestmark = needs_ros

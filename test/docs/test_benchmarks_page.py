@@ -72,7 +72,7 @@ def test_a_trial_cannot_get_into_the_documentation(arguments):
 
 
 @needs_pinocchio
-@pytest.mark.slow
+@pytest.mark.wide
 def test_a_trial_gives_tables_like_those_that_are_kept(tmp_path):
     """Of two benchmarks: the same labels, and figures with quartiles in place of them."""
     command = [sys.executable, "-m", "benchmarks.page", "calls", "constrained", "--quick", "--output", str(tmp_path)]

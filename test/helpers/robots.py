@@ -11,7 +11,7 @@ import importlib.util
 import math
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -85,6 +85,19 @@ SAMPLE = [
     )
     if name in FILES
 ]
+#: for pytest.mark.parametrize: left to `make test-all`
+wide = pytest.mark.wide
+
+
+def sampled(cases: Iterable[Any]) -> list[Any]:
+    """Cases for pytest.mark.parametrize, each a robot's name or begins with one: those outside of `SAMPLE` are wide."""
+    found = []
+    for case in cases:
+        values = case if isinstance(case, tuple) else (case,)
+        found.append(case if values[0] in SAMPLE else pytest.param(*values, marks=wide))
+    return found
+
+
 #: their mass matrix is singular: fingers without mass
 SINGULAR = {"romeo", "romeo_laas_small"}
 

@@ -494,7 +494,7 @@ PACKAGE_EDITS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.wide
 def test_an_edit_anywhere_in_the_package_gives_the_new_number(tmp_path):
     """A copy of the package, edited file by file, with one cache for all."""
     pytest.importorskip("llvmlite")

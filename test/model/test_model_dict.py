@@ -14,7 +14,7 @@ import pytest
 import yaml
 from helpers.mixed_trees import mixed_tree
 from helpers.paths import ROOT
-from helpers.robots import ROBOTS, load_robot, needs_pinocchio, random_tree, robot_file
+from helpers.robots import ROBOTS, load_robot, needs_pinocchio, random_tree, robot_file, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Model, ModelError, Robot
@@ -33,7 +33,7 @@ def same(a: Model, b: Model) -> bool:
 
 @needs_pinocchio
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_every_robot_comes_back_as_it_was(name, base):
     model = load_robot(name, base)
     with warnings.catch_warnings():

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from helpers.robots import FILES, ROBOTS, SAMPLE, needs_pinocchio
+from helpers.robots import FILES, ROBOTS, SAMPLE, needs_pinocchio, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from urdf_parser_py import urdf, xml_reflection
@@ -284,7 +284,7 @@ def recorded() -> dict[str, list[str]]:
 
 
 @needs_pinocchio
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_real_robots_are_the_same_models_to_the_last_bit(name):
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         if importlib.metadata.version(PACKAGE) != VERSION:

@@ -7,7 +7,17 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.robots import EMPTY_FILE, FILES, ROBOTS, SAMPLE, load_robot, load_twin, needs_pinocchio, robot_file
+from helpers.robots import (
+    EMPTY_FILE,
+    FILES,
+    ROBOTS,
+    SAMPLE,
+    load_robot,
+    load_twin,
+    needs_pinocchio,
+    robot_file,
+    sampled,
+)
 
 from rbd_dynamics.model import ModelError, load_urdf, preflight
 from rbd_dynamics.model.model import WORLD, Model
@@ -89,7 +99,7 @@ def test_joints_and_what_carries_them_are_pinocchios(name, base):
     assert all(body.parent < k for k, body in enumerate(model.bodies))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_limits_are_pinocchios(name):
     model, theirs = load_robot(name), load_twin(name).pinocchio
     for body in model.bodies:
@@ -121,7 +131,7 @@ def test_frames_are_where_pinocchio_puts_them(name, base):
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_configurations_convert_there_and_back(name, base):
     twin = load_twin(name, base)
     q = twin.model.random(5)

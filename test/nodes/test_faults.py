@@ -809,7 +809,7 @@ def test_wishes_that_must_be_refused_can_be_sent(seed):
 
 
 class TestCampaign:
-    pytestmark = [*needs_ros, pytest.mark.slow]
+    pytestmark = [*needs_ros, pytest.mark.wide]
 
     # on a machine that is far too busy a thread stands still between its last look at the clock and the write
     @pytest.mark.flaky(reruns=1, only_rerun=["its threads were kept waiting", "waited .* in vain"])

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.mixed_trees import mixed_tree
-from helpers.robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tree, robot_file
+from helpers.robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tree, robot_file, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -421,7 +421,7 @@ def pinocchio_model(name: str):
 
 
 @needs_pinocchio
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS))
 def test_real_robots_and_pinocchios_operational_space_inertia(name):
     rng = np.random.default_rng(7)
     model = without_mimics(load_robot(name))
