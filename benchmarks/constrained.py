@@ -21,8 +21,8 @@ from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, JointCoupling, SurfaceConstraint
-from rbd_dynamics.control.hybrid_law import LAWS
-from rbd_dynamics.control.hybrid_position_force import HybridController
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.law import LAWS
 from rbd_dynamics.spatial.arrays import pose_of
 
 ARM = [f"panda_joint{k}" for k in range(1, 8)]

@@ -3,7 +3,7 @@
 
     python -m benchmarks.pressing [--plot FILE] [--contacts]
 
-The controller of `rbd_dynamics.control.hybrid_position_force` runs at 1 kHz on measured joint states and
+The controller of `rbd_dynamics.control.hybrid.controller` runs at 1 kHz on measured joint states and
 contact force. Needs MuJoCo and example-robot-data.
 """
 

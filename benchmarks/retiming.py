@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import robots
-from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.trajectories import Limits, Path, Report, Retimed, check, retime
 
 Array = NDArray[np.float64]

@@ -249,8 +249,8 @@ def _reader_case(rng: random.Random) -> Any:
 
 def _run_trajectory(data: Any) -> None:
     """A trajectory that is taken moves finitely."""
-    from rbd_dynamics.control.desired_motion import DesiredMotion
-    from rbd_dynamics.control.trajectory import Point, Waypoints
+    from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+    from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 
     names = data["names"]
     points = [

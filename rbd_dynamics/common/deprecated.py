@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that have become functions of higher rooms: the old name works for one release, and says what to write."""
+"""Methods that have become functions of higher rooms, and modules that have moved: the old name works for one release,
+and says what to write."""
 
 from __future__ import annotations
 
@@ -17,3 +18,15 @@ def successor(old: str, new: str) -> Callable[..., Any]:
     warnings.warn(f"{old} is now rbd_dynamics.{new}; the old name will be removed", DeprecationWarning, stacklevel=3)
     found: Callable[..., Any] = getattr(import_module("rbd_dynamics"), new)
     return found
+
+
+def moved(old: str, new: str) -> Callable[[str], Any]:
+    """`__getattr__` of a module that is elsewhere now (PEP 562), with a DeprecationWarning where it is used."""
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {old!r} has no attribute {name!r}")
+        warnings.warn(f"{old} is now {new}; the old name will be removed", DeprecationWarning, stacklevel=2)
+        return getattr(import_module(new), name)
+
+    return get

@@ -16,29 +16,29 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from rbd_dynamics.control.cartesian_control import CartesianController, CartesianOutput, Compliance
-    from rbd_dynamics.control.cartesian_gains import CartesianGains
-    from rbd_dynamics.control.cartesian_motion import CartesianMotion
-    from rbd_dynamics.control.command_gate import CommandCheck, CommandGate, GateOptions
-    from rbd_dynamics.control.contact_detector import ContactDetector
-    from rbd_dynamics.control.desired_motion import DesiredMotion
+    from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance
+    from rbd_dynamics.control.cartesian.gains import CartesianGains
+    from rbd_dynamics.control.cartesian.motion import CartesianMotion
+    from rbd_dynamics.control.cartesian.pose_chart import PoseChart
+    from rbd_dynamics.control.contact.detector import ContactDetector
+    from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
+    from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
+    from rbd_dynamics.control.contact.state_filter import StateFilter
     from rbd_dynamics.control.feedforward import Feedforward
-    from rbd_dynamics.control.hybrid_gains import HybridGains
-    from rbd_dynamics.control.hybrid_limits import HybridLimits
-    from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
-    from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
-    from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
-    from rbd_dynamics.control.hybrid_task import HybridTask
-    from rbd_dynamics.control.momentum_observer import MomentumObserver
-    from rbd_dynamics.control.motion_limits import MotionLimits
-    from rbd_dynamics.control.motion_options import MotionOptions
-    from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
-    from rbd_dynamics.control.pose_chart import PoseChart
-    from rbd_dynamics.control.residual_monitor import ResidualMonitor
-    from rbd_dynamics.control.safe_stop import SafeStop, StopOptions
-    from rbd_dynamics.control.state_filter import StateFilter
+    from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+    from rbd_dynamics.control.hybrid.gains import HybridGains
+    from rbd_dynamics.control.hybrid.limits import HybridLimits
+    from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
+    from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
+    from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
+    from rbd_dynamics.control.hybrid.task import HybridTask
+    from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+    from rbd_dynamics.control.motion.limits import MotionLimits
+    from rbd_dynamics.control.motion.options import MotionOptions
+    from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+    from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate, GateOptions
+    from rbd_dynamics.control.safety.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.terms import TERMS, inverse_dynamics_by_term, inverse_dynamics_terms
-    from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 else:
     __getattr__, __dir__ = on_demand(__name__)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Signature
-from rbd_dynamics.control.splines import motion_of
+from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.bound_model import require_double

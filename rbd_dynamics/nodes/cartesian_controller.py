@@ -15,10 +15,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.pose_trajectory_message import PoseDecoder
+from rbd_dynamics.control.cartesian.pose_trajectory_message import PoseDecoder
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
-from rbd_dynamics.control.trajectory_message import Decoder
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.cartesian_control import CartesianController, CartesianOutput, Compliance, Tuning
-from rbd_dynamics.control.cartesian_law import Law
-from rbd_dynamics.control.cartesian_motion import CartesianMotion
+from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance, Tuning
+from rbd_dynamics.control.cartesian.law import Law
+from rbd_dynamics.control.cartesian.motion import CartesianMotion
+from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
 from rbd_dynamics.control.feedforward import per_joint
-from rbd_dynamics.control.hybrid_stability import Plant, hold_problem
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.pose_chart import TOOL_ROWS, PoseChart
-from rbd_dynamics.control.safe_stop import SafeStop
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.hybrid.stability import Plant, hold_problem
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.safe_stop import SafeStop
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix

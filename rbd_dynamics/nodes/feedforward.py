@@ -15,13 +15,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.common.joint_numbers import OFFSETS, check_offsets, numbers_by_joint
-from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
-from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_tolerances import difference
-from rbd_dynamics.control.safe_stop import SafeStop
-from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.joint_limits import JointMotionLimits
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.tolerances import difference
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
+from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

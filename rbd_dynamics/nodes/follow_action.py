@@ -16,8 +16,8 @@ from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.nodes.arrivals import Arrivals
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.entity_node import EntityNode

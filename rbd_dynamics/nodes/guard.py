@@ -15,8 +15,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from rbd_dynamics.control.command_gate import CommandCheck, CommandGate
-from rbd_dynamics.control.safe_stop import OLDEST, SafeStop
+from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate
+from rbd_dynamics.control.safety.safe_stop import OLDEST, SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from rbd_dynamics.control.effort_continuation import EffortContinuation
+from rbd_dynamics.control.safety.effort_continuation import EffortContinuation
 from rbd_dynamics.nodes.entity_node import EntityNode
 from rbd_dynamics.nodes.messages import COMMANDS, nanoseconds
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool, Trigger
 
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
-from rbd_dynamics.control.desired_motion import DesiredMotion
 from rbd_dynamics.control.feedforward import per_joint
-from rbd_dynamics.control.hybrid_gains import HybridGains
-from rbd_dynamics.control.hybrid_limits import HybridLimits
-from rbd_dynamics.control.hybrid_normal import NormalEstimator, NormalOptions
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
-from rbd_dynamics.control.hybrid_stability import Plant, contact_problem, hold_problem, task_problem
-from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
-from rbd_dynamics.control.hybrid_task import HybridTask
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
-from rbd_dynamics.control.safe_stop import SafeStop
+from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
+from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
+from rbd_dynamics.control.hybrid.stability import Plant, contact_problem, hold_problem, task_problem
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
+from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress

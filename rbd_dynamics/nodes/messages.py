@@ -7,7 +7,7 @@ from builtin_interfaces.msg import Duration, Time
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.trajectory import Point
+from rbd_dynamics.control.motion.trajectory import Point
 
 SECOND = 1_000_000_000  # ns
 

@@ -14,9 +14,9 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
-from rbd_dynamics.control.contact_detector import BREAKAWAY
+from rbd_dynamics.control.contact.detector import BREAKAWAY
+from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.residual_monitor import ResidualMonitor
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

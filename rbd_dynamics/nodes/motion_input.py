@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_tolerances import MotionTolerances
-from rbd_dynamics.control.planning import PlanRequest
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.tolerances import MotionTolerances
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory_message import Decoder, TrajectoryMessage, decoded
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.planning_process import Answer, Job, PlanningProcess
 

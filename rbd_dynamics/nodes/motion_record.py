@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.motion_tolerances import difference
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.tolerances import difference
 from rbd_dynamics.nodes.diagnostics import Status
 
 Array = NDArray[np.float64]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.motion_goal import MotionGoal
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.trajectory import TrajectoryError
-from rbd_dynamics.control.trajectory_message import Decoder, decoded
+from rbd_dynamics.control.motion.goal import MotionGoal
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory_message import Decoder, decoded
 from rbd_dynamics.nodes import follow_action
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status

@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rbd_dynamics.control.motion_goal import Outcome, Wishes
-from rbd_dynamics.control.planning import PlanRequest
-from rbd_dynamics.control.trajectory import OverError, Trajectory, TrajectoryError, UnknownJointError
-from rbd_dynamics.control.trajectory_goal import GoalMessage, decoded_goal
-from rbd_dynamics.control.trajectory_message import Decoder, TrajectoryMessage, decoded
+from rbd_dynamics.control.motion.goal import Outcome, Wishes
+from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.trajectory import OverError, Trajectory, TrajectoryError, UnknownJointError
+from rbd_dynamics.control.motion.trajectory_goal import GoalMessage, decoded_goal
+from rbd_dynamics.control.motion.trajectory_message import Decoder, TrajectoryMessage, decoded
 
 #: Imported by its name, not run as __main__: what is pickled there is to be known here. A loop under SCHED_FIFO would
 #: hand that down. Nicer than the loop, but not so nice that a busy machine lets it wait for ever.

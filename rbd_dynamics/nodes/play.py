@@ -14,7 +14,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.nodes.listening import Spin, visitor
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.motion_record import AT_ITS_END, LATEST, MOTION, PLANNED, REFUSAL, REFUSED, TAKEN, UNDER_WAY

@@ -18,7 +18,7 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalRespons
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.trajectory import TrajectoryError, UnknownJointError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, UnknownJointError
 from rbd_dynamics.nodes.description import message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.trajectory_proxy import TrajectoryProxyParameters

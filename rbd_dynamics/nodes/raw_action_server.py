@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
 
-from rbd_dynamics.control.trajectory_goal import IDENTITY
+from rbd_dynamics.control.motion.trajectory_goal import IDENTITY
 from rbd_dynamics.nodes.arrivals import Arrivals
 from rbd_dynamics.nodes.messages import LATCHED, SECOND, nanoseconds
 from rbd_dynamics.nodes.middleware import Serialised

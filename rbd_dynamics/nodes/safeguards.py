@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.effort_envelope import EffortEnvelope
 from rbd_dynamics.control.feedforward import per_joint
+from rbd_dynamics.control.safety.effort_envelope import EffortEnvelope
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 
 Array = NDArray[np.float64]

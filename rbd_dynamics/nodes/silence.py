@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that commands a robot falls silent: publisher and timer around `control/safe_stop.py`."""
+"""A node that commands a robot falls silent: publisher and timer around `control/safety/safe_stop.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rclpy.duration import Duration
 from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 
-from rbd_dynamics.control.safe_stop import StopOptions
+from rbd_dynamics.control.safety.safe_stop import StopOptions
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import S

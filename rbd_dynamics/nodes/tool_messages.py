@@ -12,8 +12,8 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
-from rbd_dynamics.control.cartesian_gains import stiffness_matrix
-from rbd_dynamics.control.pose_chart import UNIT
+from rbd_dynamics.control.cartesian.gains import stiffness_matrix
+from rbd_dynamics.control.cartesian.pose_chart import UNIT
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.spatial import quaternion_from_rotation, rotation_from_quaternion
 

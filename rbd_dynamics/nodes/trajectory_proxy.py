@@ -13,8 +13,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from rbd_dynamics.control.motion_tolerances import difference
-from rbd_dynamics.control.trajectory import Point, TrajectoryError, UnknownJointError, Waypoints
+from rbd_dynamics.control.motion.tolerances import difference
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, UnknownJointError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
-from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.nodes.description import Prefix
 from rbd_dynamics.nodes.held_joints import held_positions
 from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameters

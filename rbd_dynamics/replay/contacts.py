@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
-from rbd_dynamics.control.contact_detector import STANDS, ContactDetector
-from rbd_dynamics.control.contact_thresholds import deviation, level_of
+from rbd_dynamics.control.contact.detector import STANDS, ContactDetector
+from rbd_dynamics.control.contact.thresholds import deviation, level_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

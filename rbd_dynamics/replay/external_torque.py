@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.contact_detector import BREAKAWAY, ContactDetector
-from rbd_dynamics.control.momentum_observer import MomentumObserver
+from rbd_dynamics.control.contact.detector import BREAKAWAY, ContactDetector
+from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.actuator_torque import actuator_torque

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.brakes import slack_of, undriven
+from rbd_dynamics.control.safety.brakes import slack_of, undriven
 from rbd_dynamics.joint_states.plausibility import JITTER, WHOLE_TURN, Plausibility, unexplained_way
 from rbd_dynamics.replay.log import Log
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.common.by_name import unknown
-from rbd_dynamics.control.brakes import falls
+from rbd_dynamics.control.safety.brakes import falls
 from rbd_dynamics.control.terms import GRAVITY
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.trajectories.group import GroupDynamics
 from rbd_dynamics.trajectories.limits import Limits
 from rbd_dynamics.trajectories.pieces import states_between

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.extrema import extrema, hull
-from rbd_dynamics.control.motion_limits import JUMP_TIME
+from rbd_dynamics.control.motion.extrema import extrema, hull
+from rbd_dynamics.control.motion.limits import JUMP_TIME
+from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.control.terms import TERMS
-from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.group import GroupDynamics, configuration_of
 from rbd_dynamics.trajectories.limits import Limits

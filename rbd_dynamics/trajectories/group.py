@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.passive_forces import friction_torque
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.control.feedforward import single_freedom_indices
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, SPRING, checked_terms
-from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

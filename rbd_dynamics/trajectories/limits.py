@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.control.feedforward import single_freedom_indices
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

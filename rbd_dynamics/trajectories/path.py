@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.real_numbers import real_array
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 
 Array = NDArray[np.float64]
 SAME_POINT = 1e-7  # of the length: points nearer than this are one; rounding would bend the path between them

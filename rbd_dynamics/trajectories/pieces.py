@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.trajectories.group import GroupDynamics
 
 Array = NDArray[np.float64]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
+from rbd_dynamics.control.motion.joint_limits import JointMotionLimits
+from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, inverse_dynamics_terms
-from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.limits import Limits
 from rbd_dynamics.trajectories.path import Path

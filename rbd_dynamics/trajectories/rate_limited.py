@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.trajectories.between import ROUNDS, Scales, not_kept, used_between
 from rbd_dynamics.trajectories.group import GroupDynamics
 from rbd_dynamics.trajectories.interior_point import Problem, least_time

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.motion_limits import POSITION_SLACK
+from rbd_dynamics.control.motion.limits import POSITION_SLACK
+from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.control.terms import TERMS
-from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.between import ROUNDS, NotKept, Scales, not_kept, used_between
 from rbd_dynamics.trajectories.group import GroupDynamics, configuration_of

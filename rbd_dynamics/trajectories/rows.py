@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.terms import FRICTION
-from rbd_dynamics.control.trajectory import TrajectoryError
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.trajectories.group import GroupDynamics
 from rbd_dynamics.trajectories.limits import Limits

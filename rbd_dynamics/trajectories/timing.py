@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.trajectories.path import Path
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ import yaml
 
 from rbd_dynamics.common.excerpt import excerpt, shortened
 from rbd_dynamics.common.safe_yaml import LARGE, read_file
-from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 
 SECOND = 1_000_000_000
 DIGITS = 12  # of positions and so on: less than any encoder has

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.real_numbers import real_array
-from rbd_dynamics.control.trajectory import Trajectory, Waypoints
+from rbd_dynamics.control.motion.trajectory import Trajectory, Waypoints
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot

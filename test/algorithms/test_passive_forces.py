@@ -26,7 +26,7 @@ from rbd_dynamics import (
     save_yaml,
 )
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
-from rbd_dynamics.control.momentum_observer import MomentumObserver
+from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.model.model import Body, Frame, Joint, Model
 from rbd_dynamics.model.passive_forces import Damping, Elastic, Friction, Spring
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions

@@ -13,8 +13,8 @@ from helpers.robots import needs_pinocchio, robot_file
 from scipy.spatial.transform import Rotation
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control.cartesian_control import CartesianController, Compliance
-from rbd_dynamics.control.cartesian_gains import CartesianGains, stiffness_matrix
+from rbd_dynamics.control.cartesian.controller import CartesianController, Compliance
+from rbd_dynamics.control.cartesian.gains import CartesianGains, stiffness_matrix
 
 pytestmark = needs_pinocchio
 ARMS = {"panda": ("panda_hand_tcp", {"panda_finger_joint1": 0.02}), "ur5_robot": ("tool0", {})}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rbd_dynamics.control.cartesian_motion import CartesianMotion
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.pose_chart import TOOL_ROWS, PoseChart
-from rbd_dynamics.control.pose_trajectory_message import PoseDecoder
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.cartesian.motion import CartesianMotion
+from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
+from rbd_dynamics.control.cartesian.pose_trajectory_message import PoseDecoder
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 
 MS = 1_000_000
 BASE = Rotation.from_euler("xyz", [0.3, -2.0, 1.0]).as_matrix()

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.contact_detector import FOLLOWS, GRACE, HOLD, SETTLES, ContactDetector
-from rbd_dynamics.control.contact_thresholds import deviation, level_of
+from rbd_dynamics.control.contact.detector import FOLLOWS, GRACE, HOLD, SETTLES, ContactDetector
+from rbd_dynamics.control.contact.thresholds import deviation, level_of
 
 DT = 0.01
 

@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.trajectory import Point, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 
 MS = 1_000_000
 Q, V = np.array([0.3, -0.2]), np.array([0.01, 0.02])

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from rbd_dynamics.control.effort_continuation import TIME, EffortContinuation
+from rbd_dynamics.control.safety.effort_continuation import TIME, EffortContinuation
 
 
 def test_the_rest_dies_out_within_the_limits():

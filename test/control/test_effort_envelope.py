@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbd_dynamics.control.effort_envelope import WINDOW, EffortEnvelope
+from rbd_dynamics.control.safety.effort_envelope import WINDOW, EffortEnvelope
 
 JOINTS = ("a", "b")
 MS = 1_000_000

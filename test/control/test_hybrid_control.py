@@ -18,9 +18,9 @@ from rbd_dynamics.constraints import (
     Sphere,
     SurfaceConstraint,
 )
-from rbd_dynamics.control.hybrid_gains import HybridGains
-from rbd_dynamics.control.hybrid_position_force import HybridController
-from rbd_dynamics.control.multiplier_sensor import MultiplierSensor
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.model.joints import Planar
 from rbd_dynamics.spatial.se3 import Transform
 

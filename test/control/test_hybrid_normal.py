@@ -12,10 +12,10 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
-from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402
-from rbd_dynamics.control.hybrid_limits import HybridLimits  # noqa: E402
-from rbd_dynamics.control.hybrid_normal import PERIOD, NormalEstimator, NormalOptions  # noqa: E402
-from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor  # noqa: E402
+from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
+from rbd_dynamics.control.hybrid.normal import PERIOD, NormalEstimator, NormalOptions  # noqa: E402
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 
 OPTIONS = NormalOptions(largest_tilt=math.radians(8.0), rate=0.5, smoothing=0.1)
 STEP = OPTIONS.rate * PERIOD

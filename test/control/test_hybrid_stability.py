@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid_gains import HybridGains
-from rbd_dynamics.control.hybrid_stability import (
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.stability import (
     FREQUENCIES,
     Plant,
     contact_problem,

@@ -13,11 +13,11 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
-from rbd_dynamics.control.desired_motion import DesiredMotion  # noqa: E402
-from rbd_dynamics.control.hybrid_checks import HybridChecks  # noqa: E402
-from rbd_dynamics.control.hybrid_limits import HybridLimits  # noqa: E402
-from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor  # noqa: E402
-from rbd_dynamics.control.trajectory import Point, Waypoints  # noqa: E402
+from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
+from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
+from rbd_dynamics.control.motion.trajectory import Point, Waypoints  # noqa: E402
 
 MS = 1_000_000  # ns
 LIMITS = HybridLimits(contact_force=0.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.robots import load_robot
 
-from rbd_dynamics.control.momentum_observer import MomentumObserver
+from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.robot import Robot
 
 DT = 1e-3

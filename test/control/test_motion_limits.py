@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import polynomial
 
-from rbd_dynamics.control.extrema import extrema, hull
-from rbd_dynamics.control.joint_motion_limits import JointMotionLimits, largest_accelerations
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.planning import JOINING, PlanRequest
-from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.extrema import extrema, hull
+from rbd_dynamics.control.motion.joint_limits import JointMotionLimits, largest_accelerations
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.planning import JOINING, PlanRequest
+from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 

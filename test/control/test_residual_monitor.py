@@ -8,9 +8,9 @@ import pytest
 from helpers.robots import load_robot
 
 from rbd_dynamics import Robot
-from rbd_dynamics.control.contact_detector import RELEASE_OF_PEAK
-from rbd_dynamics.control.residual_monitor import ResidualMonitor
-from rbd_dynamics.control.state_filter import StateFilter
+from rbd_dynamics.control.contact.detector import RELEASE_OF_PEAK
+from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
+from rbd_dynamics.control.contact.state_filter import StateFilter
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 
 RATE = 500.0

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbd_dynamics.control import SafeStop, StopOptions
-from rbd_dynamics.control.safe_stop import OLDEST, RAMP
+from rbd_dynamics.control.safety.safe_stop import OLDEST, RAMP
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 

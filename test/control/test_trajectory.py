@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints, plan_from
+from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints, plan_from
 
 JOINTS = ["a", "b"]
 REST = np.zeros((3, 2))

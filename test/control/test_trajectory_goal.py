@@ -10,10 +10,10 @@ import pytest
 from helpers.following import needs_control_msgs
 from helpers.trajectory_bytes import serialised
 
-from rbd_dynamics.control.motion_goal import JointTolerance, MotionGoal, Wishes
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.trajectory import TrajectoryError
-from rbd_dynamics.control.trajectory_goal import decoded_goal
+from rbd_dynamics.control.motion.goal import JointTolerance, MotionGoal, Wishes
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory_goal import decoded_goal
 
 NAMES = ["a", "b"]
 POINTS = [(0, [0.0, 1.0]), (10**9, [0.5, 2.0], [0.1, 0.2]), (2 * 10**9, [1.0, 3.0], [0.0] * 2, [0.0] * 2)]

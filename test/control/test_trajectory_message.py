@@ -12,8 +12,8 @@ from helpers.trajectory_bytes import serialised
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.control.trajectory import TrajectoryError
-from rbd_dynamics.control.trajectory_message import decoded
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory_message import decoded
 
 FIELDS = ("positions", "velocities", "accelerations")
 

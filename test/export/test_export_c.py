@@ -22,7 +22,7 @@ import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
 from rbd_dynamics.control import Feedforward
 from rbd_dynamics.control.feedforward import feedforward_law
-from rbd_dynamics.control.splines import motion_of
+from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.export import KERNELS, export_c
 from rbd_dynamics.export.pieces import cut
 from rbd_dynamics.export.selection import selected

@@ -17,7 +17,7 @@ from helpers.paths import EXAMPLES
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import Feedforward
-from rbd_dynamics.control.splines import motion_of
+from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.export import export_c
 
 pytestmark = needs("gcc", "g++")

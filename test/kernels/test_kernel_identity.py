@@ -383,8 +383,8 @@ def test_the_same_program_under_two_names_is_one_kernel(backend, monkeypatch):
 def test_nothing_is_traced_at_a_second_start(backend, traced):
     """Also control laws and constraints."""
     from rbd_dynamics.constraints import ConstraintSet, SurfaceConstraint
+    from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
     from rbd_dynamics.control.feedforward import Feedforward
-    from rbd_dynamics.control.momentum_observer import MomentumObserver
 
     needs(backend)
 

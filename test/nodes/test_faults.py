@@ -518,8 +518,8 @@ def test_cartesian_judge_has_the_law_of_the_library():
     from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
     from campaigns.faults.robot import FINGERS, MIDDLE, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
-    from rbd_dynamics.control.cartesian_control import CartesianController
-    from rbd_dynamics.control.cartesian_gains import CartesianGains
+    from rbd_dynamics.control.cartesian.controller import CartesianController
+    from rbd_dynamics.control.cartesian.gains import CartesianGains
 
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
     chosen = {"stiffness": (300.0, 500.0, 700.0), "rotational_stiffness": (20.0,), "damping_ratio": 0.7}
@@ -626,8 +626,8 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
     )  # fmt: skip
     from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
-    from rbd_dynamics.control.cartesian_control import CartesianController
-    from rbd_dynamics.control.cartesian_gains import CartesianGains
+    from rbd_dynamics.control.cartesian.controller import CartesianController
+    from rbd_dynamics.control.cartesian.gains import CartesianGains
 
     judge, *_ = _cartesian()
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))

@@ -12,7 +12,7 @@ from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import needs_ros
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.model.urdf import load_urdf
 
 pytestmark = needs_ros

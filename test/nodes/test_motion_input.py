@@ -12,10 +12,10 @@ pytest.importorskip("trajectory_msgs")
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.trajectory import Point, Waypoints
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.nodes.motion_input import MotionInput, Scene
 
 MS = 1_000_000

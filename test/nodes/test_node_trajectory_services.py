@@ -10,7 +10,7 @@ import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import needs_ros, wait_until
 
-from rbd_dynamics.control.trajectory import Waypoints
+from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.trajectories import Limits, Path, check, retime
 
 pytestmark = needs_ros

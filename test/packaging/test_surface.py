@@ -227,6 +227,14 @@ def test_a_method_that_became_a_function_still_works_and_tells_the_caller(name, 
     assert name != "write_urdf" or path.read_text() == rbd.model_to_urdf(model)
 
 
+def test_a_module_that_moved_still_works_and_tells_the_caller():
+    with pytest.warns(DeprecationWarning, match=r"hybrid_stability is now rbd_dynamics\.control\.hybrid\.stability"):
+        from rbd_dynamics.control.hybrid_stability import Plant
+    from rbd_dynamics.control.hybrid import stability
+
+    assert Plant is stability.Plant
+
+
 #: what may take any keyword: {name: why}
 OPEN = {
     "ConstraintSet.changed": "the fields of whatever constraint it is, as of dataclasses.replace",

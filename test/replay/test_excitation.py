@@ -11,10 +11,10 @@ from helpers.identified import arm
 
 from rbd_dynamics import ModelBuilder, Robot, save_yaml
 from rbd_dynamics.cli import main
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.planning import PlanRequest
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.control.terms import inverse_dynamics_terms
-from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.model import Limits
 from rbd_dynamics.model.joints import Helical
 from rbd_dynamics.replay import excitation

@@ -16,7 +16,7 @@ from helpers.bags import needs_rosbags
 from helpers.identified import arm
 
 from rbd_dynamics import Robot
-from rbd_dynamics.control.trajectory import Point, Trajectory, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, Trajectory, Waypoints
 from rbd_dynamics.model import Limits
 from rbd_dynamics.replay import Recording, Settings, rehearsal
 from rbd_dynamics.replay.effort_delay import effort_delay

@@ -12,7 +12,7 @@ from rigs.found_pushes import PERIODS, SIZES, replayed
 from rigs.pushed_arms import STEP, UR, description_of, simulate
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.control.contact_detector import LONGEST, ContactDetector
+from rbd_dynamics.control.contact.detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse
 from rbd_dynamics.replay.contacts import TICK, Ticks, calibrated, contacts, in_motion
 

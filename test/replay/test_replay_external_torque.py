@@ -17,7 +17,7 @@ from helpers.recordings import URDF, bag
 from helpers.robots import FILES
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.control.contact_detector import BREAKAWAY
+from rbd_dynamics.control.contact.detector import BREAKAWAY
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_terms
 from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.replay import Questions, Recording, analyse, predict

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.example_robots import robots
-from rbd_dynamics.control.cartesian_control import CartesianController
-from rbd_dynamics.control.cartesian_gains import CartesianGains
-from rbd_dynamics.control.cartesian_motion import CartesianMotion
-from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.cartesian.controller import CartesianController
+from rbd_dynamics.control.cartesian.gains import CartesianGains
+from rbd_dynamics.control.cartesian.motion import CartesianMotion
+from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial import exp_so3
 from rigs.cartesian_plant import ARM, FRAME, LENGTH, CartesianPlant, Surroundings

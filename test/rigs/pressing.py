@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Panda presses on a table and on a sphere while its tool follows a circle: cases, with MuJoCo as the plant.
 
-The controller of `rbd_dynamics.control.hybrid_position_force` runs at 1 kHz on measured joint states and
+The controller of `rbd_dynamics.control.hybrid.controller` runs at 1 kHz on measured joint states and
 contact force. Needs MuJoCo and example-robot-data.
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Plane, Sphere, SurfaceConstraint
-from rbd_dynamics.control.hybrid_gains import HybridGains
-from rbd_dynamics.control.hybrid_law import Law
-from rbd_dynamics.control.hybrid_position_force import HybridController
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.law import Law
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial.se3 import Transform
 from rigs.mujoco_plant import MujocoPlant

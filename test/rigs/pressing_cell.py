@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.constraints import SurfaceConstraint
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.hybrid_gains import HybridGains
-from rbd_dynamics.control.hybrid_law import LAWS, Law
-from rbd_dynamics.control.hybrid_limits import HybridLimits
-from rbd_dynamics.control.hybrid_normal import NormalEstimator
-from rbd_dynamics.control.hybrid_position_force import HybridController
-from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
-from rbd_dynamics.control.hybrid_task import HybridTask
-from rbd_dynamics.control.trajectory import Point, Waypoints
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.law import LAWS, Law
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.normal import NormalEstimator
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
+from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rigs.compliant_plant import CompliantPlant, Surroundings
 
 Array = NDArray[np.float64]

@@ -10,8 +10,8 @@ import pytest
 from helpers.arms import ARM, JOINTS
 
 from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.control.motion.trajectory import Trajectory, Waypoints
 from rbd_dynamics.control.terms import inverse_dynamics_terms
-from rbd_dynamics.control.trajectory import Trajectory, Waypoints
 from rbd_dynamics.trajectories import Limits, check
 
 TIMES = np.array([0.0, 0.5, 0.8, 1.5])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 
-from rbd_dynamics.control.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.prepared import (

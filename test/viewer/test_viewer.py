@@ -19,7 +19,7 @@ from helpers.browser import TEXTS, contrast, needs_browser, rgb
 import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
 from rbd_dynamics.common.example_robots import robots
-from rbd_dynamics.control.trajectory import Point, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.model.joints import Helical, Revolute, Spherical
 from rbd_dynamics.scene import scene_scripts
 from rbd_dynamics.spatial.se3 import Transform

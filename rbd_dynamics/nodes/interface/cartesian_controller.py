@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbd_dynamics.control.cartesian_control import Carrier
-from rbd_dynamics.control.cartesian_gains import CartesianGains
-from rbd_dynamics.control.cartesian_law import Law
+from rbd_dynamics.control.cartesian.controller import Carrier
+from rbd_dynamics.control.cartesian.gains import CartesianGains
+from rbd_dynamics.control.cartesian.law import Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.nodes.interface.common import (
     COMMANDS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rbd_dynamics.control.safe_stop import OnSilence, StopOptions
+from rbd_dynamics.control.safety.safe_stop import OnSilence, StopOptions
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.tables import Service, Topic
 from rbd_dynamics.nodes.parameters import ParameterSet, parameter, per_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbd_dynamics.control.command_gate import GateOptions
-from rbd_dynamics.control.safe_stop import OnSilence
+from rbd_dynamics.control.safety.command_gate import GateOptions
+from rbd_dynamics.control.safety.safe_stop import OnSilence
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbd_dynamics.constraints import DIRECTIONS
-from rbd_dynamics.control.hybrid_law import Law
-from rbd_dynamics.control.hybrid_task import SURFACES
+from rbd_dynamics.control.hybrid.law import Law
+from rbd_dynamics.control.hybrid.task import SURFACES
 from rbd_dynamics.nodes.interface.common import (
     COMMANDS,
     DIAGNOSTICS,

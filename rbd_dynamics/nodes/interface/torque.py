@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.safe_stop import OnSilence
-from rbd_dynamics.control.trajectory import Interpolation
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.trajectory import Interpolation
+from rbd_dynamics.control.safety.safe_stop import OnSilence
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
     CommonParameters,

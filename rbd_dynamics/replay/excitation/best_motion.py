@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import Trajectory, Waypoints
+from rbd_dynamics.control.motion.trajectory import Trajectory, Waypoints
 from rbd_dynamics.replay.excitation.basis import Basis, Fourier, ViaPoints
 from rbd_dynamics.replay.excitation.information import Information, condition_number
 from rbd_dynamics.replay.excitation.limits import ExcitationLimits

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.common.joint_numbers import by_joint
 from rbd_dynamics.control.feedforward import single_freedom_indices
-from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.identification.samples import friction_of
 from rbd_dynamics.robot import Robot

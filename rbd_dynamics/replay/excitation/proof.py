@@ -15,8 +15,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from rbd_dynamics.algorithms.feedforward_torque import POWERS
-from rbd_dynamics.control.extrema import extrema
-from rbd_dynamics.control.trajectory import Trajectory
+from rbd_dynamics.control.motion.extrema import extrema
+from rbd_dynamics.control.motion.trajectory import Trajectory
 from rbd_dynamics.replay.excitation.limits import ExcitationLimits
 from rbd_dynamics.replay.excitation.obstacles import Obstacles
 from rbd_dynamics.replay.identification.samples import friction_of

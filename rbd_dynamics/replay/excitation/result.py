@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.common.whole_files import write_whole
-from rbd_dynamics.control.trajectory import Trajectory, Waypoints
+from rbd_dynamics.control.motion.trajectory import Trajectory, Waypoints
 from rbd_dynamics.replay.excitation.proof import Peaks
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.trajectories.trajectory_file import trajectory_yaml

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import Feedforward
+from rbd_dynamics.control.motion.trajectory import Trajectory
 from rbd_dynamics.control.terms import FRICTION, WITHOUT_FRICTION
-from rbd_dynamics.control.trajectory import Trajectory
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.joint_state_bag import SECOND, JointStateBag
 from rbd_dynamics.replay.rehearsal.hidden_robot import HiddenRobot

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.brakes import falls, slack_of, undriven
-from rbd_dynamics.control.contact_detector import ContactDetector
-from rbd_dynamics.control.momentum_observer import MomentumObserver
-from rbd_dynamics.control.state_filter import StateFilter
+from rbd_dynamics.control.contact.detector import ContactDetector
+from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
+from rbd_dynamics.control.contact.state_filter import StateFilter
+from rbd_dynamics.control.safety.brakes import falls, slack_of, undriven
 from rbd_dynamics.control.terms import (
     FRICTION,
     GRAVITY,

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.motion_goal import MotionGoal, Outcome
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.motion_tolerances import MotionTolerances, difference
-from rbd_dynamics.control.planning import PlanRequest
-from rbd_dynamics.control.set_point_stream import StepAllowance, set_point_of
-from rbd_dynamics.control.splines import motion_of, state_of
-from rbd_dynamics.control.trajectory import Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.set_point_stream import StepAllowance, set_point_of
+from rbd_dynamics.control.motion.splines import motion_of, state_of
+from rbd_dynamics.control.motion.tolerances import MotionTolerances, difference
+from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints
 
 Array = NDArray[np.float64]
 NANOSECOND = 1e-9

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.splines import state_of
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.splines import state_of
 
 Array = NDArray[np.float64]
 TURN = 2.0 * math.pi

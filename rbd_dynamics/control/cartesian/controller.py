@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.compiler.program import Argument, Signature
-from rbd_dynamics.control.cartesian_gains import CartesianGains, GainNumbers, stiffness_matrix
-from rbd_dynamics.control.cartesian_law import LAWS, CartesianLaw, Law
+from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, stiffness_matrix
+from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
+from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.pose_chart import PoseChart
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from rbd_dynamics.control.trajectory import Interpolation
+from rbd_dynamics.control.motion.trajectory import Interpolation
 
 
 @dataclass(frozen=True)

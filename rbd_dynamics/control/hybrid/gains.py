@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid_law import Law
+from rbd_dynamics.control.hybrid.law import Law
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import WORLD_FRAME, Constraint, PairConstraint, SurfaceConstraint
-from rbd_dynamics.control.hybrid_supervisor import HybridSupervisor
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_about
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid_limits import HybridLimits
+from rbd_dynamics.control.hybrid.limits import HybridLimits
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

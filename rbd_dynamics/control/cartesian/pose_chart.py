@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.spatial import (
     exp_so3,
     log_so3,

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.desired_motion import NANOSECOND, DesiredMotion
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.pose_chart import TOOL_ROWS, PoseChart
-from rbd_dynamics.control.pose_follower import Limits3, Moving, driven, towards
-from rbd_dynamics.control.splines import motion_of, state_of
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
+from rbd_dynamics.control.cartesian.pose_follower import Limits3, Moving, driven, towards
+from rbd_dynamics.control.motion.desired_motion import NANOSECOND, DesiredMotion
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.splines import motion_of, state_of
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 
 Array = NDArray[np.float64]
 STEP = 1_000_000  # ns: poses and twists are followed in steps of so much, however often states come

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
-from rbd_dynamics.control.hybrid_gains import HybridGains, quotient
-from rbd_dynamics.control.hybrid_law import LAWS, HybridLaw, Law
+from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
+from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.specialise import function_of

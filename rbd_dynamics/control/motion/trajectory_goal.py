@@ -11,9 +11,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from rbd_dynamics.control.motion_goal import JointTolerance, Wishes
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.trajectory_message import ORIGIN, TrajectoryReader
+from rbd_dynamics.control.motion.goal import JointTolerance, Wishes
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory_message import ORIGIN, TrajectoryReader
 
 IDENTITY = slice(ORIGIN, ORIGIN + 16)  # of the goal, in the bytes of a request
 SMALLEST_TOLERANCE = 32  # bytes: an empty name, three numbers

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid_limits import HybridLimits
-from rbd_dynamics.control.hybrid_position_force import HybridController
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.limits import HybridLimits
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_tolerances import difference
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.tolerances import difference
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
 
 Array = NDArray[np.float64]
 SPEED_SLACK = 1.1  # set-points are late and early: so much faster than the limit they may come

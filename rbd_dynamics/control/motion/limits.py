@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.control.extrema import extrema, hull
-from rbd_dynamics.control.trajectory import LONGEST_AWAY, Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.extrema import extrema, hull
+from rbd_dynamics.control.motion.trajectory import LONGEST_AWAY, Trajectory, TrajectoryError, Waypoints
 
 Array = NDArray[np.float64]
 POSITION_SLACK = 1e-6  # rad, m: so far beyond a limit is rounding

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints, wrong_count
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints, wrong_count
 
 Array = NDArray[np.float64]
 SECOND = 1_000_000_000  # ns

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.common.excerpt import shortened
-from rbd_dynamics.control.splines import coefficients, fill_accelerations, fill_velocities, motion_of, state_of
+from rbd_dynamics.control.motion.splines import coefficients, fill_accelerations, fill_velocities, motion_of, state_of
 
 Array = NDArray[np.float64]
 Interpolation = Literal["smooth", "as_given"]

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid_limits import HybridLimits
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.limits import HybridLimits
 
 Array = NDArray[np.float64]
 NEARLY_SINGULAR = 0.01  # smallest singular value of the rows, rad or m a rad or m

@@ -28,7 +28,7 @@ from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
-from rbd_dynamics.control.cartesian_gains import GainNumbers
+from rbd_dynamics.control.cartesian.gains import GainNumbers
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.model.model import Frame
 from rbd_dynamics.spatial.lie import log_so3, right_jacobian_inverse_so3

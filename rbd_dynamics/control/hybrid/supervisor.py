@@ -13,12 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.desired_motion import DesiredMotion
-from rbd_dynamics.control.hybrid_approach import Approach
-from rbd_dynamics.control.hybrid_checks import SINGULAR, HybridChecks
-from rbd_dynamics.control.hybrid_hold import HybridHold
-from rbd_dynamics.control.hybrid_limits import HybridLimits
-from rbd_dynamics.control.hybrid_position_force import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.approach import Approach
+from rbd_dynamics.control.hybrid.checks import SINGULAR, HybridChecks
+from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.hold import HybridHold
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 
 Array = NDArray[np.float64]
 Mode = Literal["hold", "approach", "press"]

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rbd_dynamics.control.motion_options import MotionOptions
-from rbd_dynamics.control.motion_tolerances import MotionTolerances
-from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.options import MotionOptions
+from rbd_dynamics.control.motion.tolerances import MotionTolerances
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 
 Outcome = Literal["", "reached", "path", "goal", "replaced", "ended", "refused", "joints", "over"]
 ERASED = -1.0  # a tolerance of this value is none; 0 is the default

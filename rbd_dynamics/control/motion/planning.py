@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_tolerances import difference
-from rbd_dynamics.control.trajectory import Interpolation, Trajectory, TrajectoryError, Waypoints, plan_from
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.tolerances import difference
+from rbd_dynamics.control.motion.trajectory import Interpolation, Trajectory, TrajectoryError, Waypoints, plan_from
 
 Array = NDArray[np.float64]
 JOINING = 0.2  # s: points so soon may be left out where the robot is not exactly where the trajectory begins

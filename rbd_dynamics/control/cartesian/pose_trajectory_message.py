@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbd_dynamics.control.pose_chart import TOOL_ROWS, PoseChart
-from rbd_dynamics.control.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.trajectory_message import CdrReader, TrajectoryMessage
+from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory_message import CdrReader, TrajectoryMessage
 
 #: fields of a point: name, numbers of each element
 FIELDS = (("transforms", 7), ("velocities", 6), ("accelerations", 6))

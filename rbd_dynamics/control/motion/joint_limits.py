@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
