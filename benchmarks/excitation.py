@@ -21,7 +21,7 @@ from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.replay.excitation import ExcitationLimits, Fourier, Options, ViaPoints, design, random_motion
 from rbd_dynamics.replay.excitation.information import Information, condition_number
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
 
 JOINTS = {"panda": [f"panda_joint{k}" for k in range(1, 8)]}
 ACCELERATION = 10.0  # rad/s^2

@@ -184,8 +184,8 @@ def use_replay(code: int) -> str:
     if code:
         return said
     replayed("bag", "residuals")
-    from rbd_dynamics.replay.joint_state_bag import JointStateBag
     from rbd_dynamics.replay.reading.storage import zstd
+    from rbd_dynamics.replay.results.joint_state_bag import JointStateBag
 
     bag = JointStateBag(Path("run_bag"), NAMES)
     bag.add_topic("/joint_states")

@@ -337,7 +337,7 @@ def _read_recording(path: Path) -> None:
     from rbd_dynamics.replay.log import Log
     from rbd_dynamics.replay.reading.recording import Recording
     from rbd_dynamics.replay.settings import Settings
-    from rbd_dynamics.replay.survey import survey
+    from rbd_dynamics.replay.signals.survey import survey
 
     recording = Recording(path)
     recording.robot_description()

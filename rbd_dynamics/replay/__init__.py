@@ -20,13 +20,13 @@ from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
-    from rbd_dynamics.replay.comparison import Comparison, JointComparison, Prediction, predict
     from rbd_dynamics.replay.log import Log
-    from rbd_dynamics.replay.noise import Uncertainty
     from rbd_dynamics.replay.reading import Recording, RecordingError
     from rbd_dynamics.replay.replay import Replay, compare
-    from rbd_dynamics.replay.segmentation import Segment, Segments, segments
     from rbd_dynamics.replay.settings import Settings
+    from rbd_dynamics.replay.signals.noise import Uncertainty
+    from rbd_dynamics.replay.signals.segmentation import Segment, Segments, segments
+    from rbd_dynamics.replay.torques.comparison import Comparison, JointComparison, Prediction, predict
 else:
     __getattr__, __dir__ = on_demand(__name__)
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.comparison import Comparison, Prediction, predict
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.consequences import (
     doubted_contacts,
@@ -21,8 +20,6 @@ from rbd_dynamics.replay.diagnosis.consequences import (
     doubted_inertias,
     doubted_payload,
 )
-from rbd_dynamics.replay.energy import Energy, EnergyResult
-from rbd_dynamics.replay.external_torque import PER_HOUR, ExternalTorque, ExternalTorqueResult, breakaway_of
 from rbd_dynamics.replay.identification import (
     DriveIdentifier,
     DriveResult,
@@ -36,14 +33,17 @@ from rbd_dynamics.replay.identification import (
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.noise import Uncertainty
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
-from rbd_dynamics.replay.segmentation import Progress, Segment, Segments
-from rbd_dynamics.replay.series import POSITION, WITH_FRICTION, Series
+from rbd_dynamics.replay.results.sinks import Sink
 from rbd_dynamics.replay.settings import Settings
-from rbd_dynamics.replay.sinks import Sink
-from rbd_dynamics.replay.spool import Spool
+from rbd_dynamics.replay.signals.noise import Uncertainty
+from rbd_dynamics.replay.signals.segmentation import Progress, Segment, Segments
+from rbd_dynamics.replay.signals.spool import Spool
+from rbd_dynamics.replay.torques.comparison import Comparison, Prediction, predict
+from rbd_dynamics.replay.torques.energy import Energy, EnergyResult
+from rbd_dynamics.replay.torques.external_torque import PER_HOUR, ExternalTorque, ExternalTorqueResult, breakaway_of
+from rbd_dynamics.replay.torques.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

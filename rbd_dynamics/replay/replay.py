@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from rbd_dynamics.replay.comparison import Comparison, predict
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segmentation import Progress, Segments, segments
 from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.signals.segmentation import Progress, Segments, segments
+from rbd_dynamics.replay.torques.comparison import Comparison, predict
 from rbd_dynamics.robot import Robot
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.joint_numbers import check_offsets, check_scale
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
-from rbd_dynamics.replay.corrections import check_delays
-from rbd_dynamics.replay.joint_names import check_joint_map
+from rbd_dynamics.replay.signals.corrections import check_delays
+from rbd_dynamics.replay.signals.joint_names import check_joint_map
 
 Clock = Literal["auto", "header", "received"]
 Velocity = Literal["auto", "measured", "differentiated"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.model import Model
 from rbd_dynamics.replay import Segment
-from rbd_dynamics.replay.signals import LowPass, SegmentSignals
+from rbd_dynamics.replay.signals.filtering import LowPass, SegmentSignals
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

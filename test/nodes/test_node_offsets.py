@@ -11,7 +11,7 @@ from helpers.ros_nodes import needs_ros
 from helpers.torque_talk import Talk, in_lockstep
 
 from rbd_dynamics.model.urdf import load_urdf
-from rbd_dynamics.replay.export import Export
+from rbd_dynamics.replay.results.export import Export
 from rbd_dynamics.robot import Robot
 
 pytestmark = needs_ros

@@ -8,7 +8,7 @@ import pytest
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.model.joints import Revolute, Spherical
-from rbd_dynamics.replay.contact_place import contact_place
+from rbd_dynamics.replay.torques.contact_place import contact_place
 
 LINK = (
     "<link name='{}'><inertial><mass value='1'/>"

@@ -19,7 +19,7 @@ from rbd_dynamics.control.terms import TERMS, inverse_dynamics_by_term, inverse_
 from rbd_dynamics.model import Model, ModelWarning
 from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay import Comparison, RecordingError, Settings, compare, predict
-from rbd_dynamics.replay.exact import ExactSums
+from rbd_dynamics.replay.torques.exact import ExactSums
 
 pytestmark = needs_rosbags
 NAMES = ("shoulder", "elbow", "wrist")

@@ -14,7 +14,7 @@ from rigs.pushed_arms import STEP, UR, description_of, simulate
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.control.contact.detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse
-from rbd_dynamics.replay.contacts import TICK, Ticks, calibrated, contacts, in_motion
+from rbd_dynamics.replay.torques.contacts import TICK, Ticks, calibrated, contacts, in_motion
 
 pytestmark = [needs_rosbags, pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")]
 

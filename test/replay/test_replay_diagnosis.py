@@ -23,15 +23,15 @@ from rbd_dynamics.common.joint_numbers import numbers_by_joint
 from rbd_dynamics.model import Model, ModelWarning
 from rbd_dynamics.model.joints import Revolute
 from rbd_dynamics.replay import Questions, Settings, analyse
-from rbd_dynamics.replay.contacts import ContactEvent
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.consequences import doubted_contacts, reason
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.words import MAIN, SPEAKS, sayings
-from rbd_dynamics.replay.external_torque import ExternalTorqueResult
 from rbd_dynamics.replay.identification import DriveGainIdentifier, Load
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.samples import Preparation
+from rbd_dynamics.replay.torques.contacts import ContactEvent
+from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 
 DEGREE = 180.0 / np.pi

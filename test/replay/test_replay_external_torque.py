@@ -21,12 +21,12 @@ from rbd_dynamics.control.contact.detector import BREAKAWAY
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_terms
 from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.replay import Questions, Recording, analyse, predict
-from rbd_dynamics.replay.contacts import TICK
-from rbd_dynamics.replay.energy import Energy
-from rbd_dynamics.replay.external_torque import ExternalTorque, breakaway_of
 from rbd_dynamics.replay.identification import FrictionIdentifier
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.friction import FrictionResult, JointFriction, Stribeck
+from rbd_dynamics.replay.torques.contacts import TICK
+from rbd_dynamics.replay.torques.energy import Energy
+from rbd_dynamics.replay.torques.external_torque import ExternalTorque, breakaway_of
 from rbd_dynamics.simulation.perturbation import with_joint_friction
 
 pytestmark = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")

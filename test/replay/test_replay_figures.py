@@ -12,7 +12,7 @@ from rbd_dynamics.replay.identification.friction import friction_curve
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.figures import COLORS, FOOT, GAP, HEAD, ROW, TIMES
 from rbd_dynamics.replay.report.pictures import write_pictures
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.torques.series import Series
 from rbd_dynamics.scene.packing import packed
 
 RATE = 100.0

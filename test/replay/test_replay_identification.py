@@ -30,7 +30,7 @@ from rbd_dynamics.replay.identification import (
 )
 from rbd_dynamics.replay.identification.pseudo_inertia import pseudo_inertia
 from rbd_dynamics.replay.identification.validation import Validation
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 
 SEEDS = range(6)

@@ -21,14 +21,14 @@ from helpers.summaries import summary_of
 from rbd_dynamics import Robot, load_urdf, load_yaml
 from rbd_dynamics.common.page import beginning, folded, number
 from rbd_dynamics.replay import Questions, Recording, analyse, compare
-from rbd_dynamics.replay.caveats import caveats_of_load
 from rbd_dynamics.replay.fleet import Job, run_job
-from rbd_dynamics.replay.outputs import FORMATS, Outputs
 from rbd_dynamics.replay.report import write_html, write_pictures
 from rbd_dynamics.replay.report.figures import torque_figure, torque_signals
 from rbd_dynamics.replay.report.page import _contacts, headline
-from rbd_dynamics.replay.series import Series
-from rbd_dynamics.replay.sinks import COLUMNS, TOPICS, Columns, CsvTable, ParquetTable, ResidualBag
+from rbd_dynamics.replay.results.caveats import caveats_of_load
+from rbd_dynamics.replay.results.outputs import FORMATS, Outputs
+from rbd_dynamics.replay.results.sinks import COLUMNS, TOPICS, Columns, CsvTable, ParquetTable, ResidualBag
+from rbd_dynamics.replay.torques.series import Series
 
 pytestmark = needs_rosbags
 QUESTIONS = Questions(payload="lower", inertias=True)

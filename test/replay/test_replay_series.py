@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.torques.series import Series
 
 RATE = 100.0
 

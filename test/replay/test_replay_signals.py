@@ -16,8 +16,8 @@ from rbd_dynamics.model import Limits, Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute
 from rbd_dynamics.replay import Recording, RecordingError, Segment, Segments, Settings, segments
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.resampling import Resampler
-from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
+from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
+from rbd_dynamics.replay.signals.resampling import Resampler
 
 pytestmark = needs_rosbags
 NAMES = ("j1", "j2", "j3")
@@ -222,7 +222,7 @@ def test_damaged_numbers_cost_their_message(tmp_path, field, value, event):
     ],
 )  # fmt: skip
 def test_only_what_is_suspicious_is_looked_at_closely(field, value, change, plain):
-    from rbd_dynamics.replay.implausible import Screen, Usual
+    from rbd_dynamics.replay.signals.implausible import Screen, Usual
 
     usual = Usual(
         names=("a",), plausibility=None, measured=np.ones((3, 1), dtype=bool), beyond=np.array([[1.0], [2.0], [3.0]]),

@@ -22,7 +22,7 @@ from rbd_dynamics.replay import Questions, Settings
 from rbd_dynamics.replay.fleet import Job, run_job
 from rbd_dynamics.replay.report import drawn_robot, write_html
 from rbd_dynamics.replay.report.figures import COLORS, DARK
-from rbd_dynamics.replay.series import POSITION, Series
+from rbd_dynamics.replay.torques.series import POSITION, Series
 from rbd_dynamics.scene import MeshFinder, scripts
 from rbd_dynamics.scene.mesh_files import _mesh_of
 from rbd_dynamics.scene.packing import MISSING, packed

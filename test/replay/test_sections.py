@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from rbd_dynamics.replay import interval_sums, sections
-from rbd_dynamics.replay.interval_sums import reduce_intervals
-from rbd_dynamics.replay.sections import Sections
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass, sections
+from rbd_dynamics.replay.signals.sections import Sections
+from rbd_dynamics.replay.torques import interval_sums
+from rbd_dynamics.replay.torques.interval_sums import reduce_intervals
 
 CODE = pytest.mark.parametrize("machine_code", [True, False])
 

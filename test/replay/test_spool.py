@@ -13,7 +13,7 @@ from helpers.recordings import SETTINGS, URDF, bag
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Recording, Segments, analysis
 from rbd_dynamics.replay.analysis import Questions, analyse
-from rbd_dynamics.replay.spool import Spool
+from rbd_dynamics.replay.signals.spool import Spool
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 def _joint_map(given: Sequence[tuple[str, str] | Path]) -> dict[str, str]:
     """{name in the recording: joint}; of a name the last one counts."""
-    from rbd_dynamics.replay.joint_names import read_joint_map
+    from rbd_dynamics.replay.signals.joint_names import read_joint_map
 
     named: dict[str, str] = {}
     for part in given:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from rbd_dynamics.replay.diagnosis.diagnosis import grave
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
-from rbd_dynamics.replay.external_torque import ExternalTorqueResult
 from rbd_dynamics.replay.identification import (
     DriveResult,
     FrictionResult,
@@ -17,6 +16,7 @@ from rbd_dynamics.replay.identification import (
     JointFriction,
     PayloadResult,
 )
+from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 
 _EFFORTS = ("effort scale", "effort sign")
 

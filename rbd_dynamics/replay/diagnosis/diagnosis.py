@@ -12,7 +12,7 @@ from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, Finding, Joi
 from rbd_dynamics.replay.diagnosis.positions import PositionCheck
 from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
 from rbd_dynamics.replay.identification.samples import Preparation
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
 
 SAME = 0.5  # of a delay of velocities: so near to it, turned round, a delay of efforts is the same
 HARMLESS = 0.02  # s: velocities that are late by less leave the rest believable

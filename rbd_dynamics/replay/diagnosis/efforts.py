@@ -26,7 +26,7 @@ from rbd_dynamics.replay.diagnosis.velocities import DEGREE, merge_delays
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import Preparation, dof_names, friction_columns, torque_unit
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from rbd_dynamics.control.terms import GRAVITY, INERTIA, inverse_dynamics_terms
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.identification.samples import Preparation
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
 
 Array = NDArray[np.float64]
 

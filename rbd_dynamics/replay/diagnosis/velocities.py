@@ -14,8 +14,8 @@ from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.diagnosis.lags import Lags
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import DIFFERENCE, LowPass
+from rbd_dynamics.replay.signals.filtering import DIFFERENCE, LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 
 Array = NDArray[np.float64]
 

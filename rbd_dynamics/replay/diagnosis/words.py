@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rbd_dynamics.replay.comparison import JointComparison
 from rbd_dynamics.replay.diagnosis.findings import Cause, DiagnosisResult, JointDiagnosis
+from rbd_dynamics.replay.torques.comparison import JointComparison
 
 POOR = 0.7  # nrmse from which the model explains only half of the variance
 MAIN = 0.3  # share of the residual that a cause must explain to be named for a joint that the model explains well

@@ -16,13 +16,13 @@ from rbd_dynamics import __version__
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.model import load_urdf, load_yaml
 from rbd_dynamics.replay.analysis import Questions, analyse
-from rbd_dynamics.replay.comparison import Comparison
 from rbd_dynamics.replay.one_thread import one_thread
-from rbd_dynamics.replay.outputs import Outputs
 from rbd_dynamics.replay.reading import Recording, RecordingError
-from rbd_dynamics.replay.segmentation import Progress
+from rbd_dynamics.replay.results.outputs import Outputs
+from rbd_dynamics.replay.results.summary import summary_of
 from rbd_dynamics.replay.settings import Settings
-from rbd_dynamics.replay.summary import summary_of
+from rbd_dynamics.replay.signals.segmentation import Progress
+from rbd_dynamics.replay.torques.comparison import Comparison
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder
 

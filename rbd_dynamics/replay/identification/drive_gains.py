@@ -28,8 +28,8 @@ from rbd_dynamics.replay.identification.least_squares import solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.payload import Load
 from rbd_dynamics.replay.identification.samples import Preparation, dof_names, friction_columns
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

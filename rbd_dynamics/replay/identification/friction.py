@@ -37,8 +37,8 @@ from rbd_dynamics.replay.identification.samples import (
     with_friction,
 )
 from rbd_dynamics.replay.identification.validation import Validation, joined, validate
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -29,8 +29,8 @@ from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel, without_offsets
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
 from rbd_dynamics.replay.identification.validation import Validation, validate
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 

@@ -24,8 +24,8 @@ from rbd_dynamics.replay.identification.joint_columns import JointColumns, Joint
 from rbd_dynamics.replay.identification.misfit import solve_widened
 from rbd_dynamics.replay.identification.pseudo_inertia import consistent_inertias, inertial_parameters, pseudo_inertia
 from rbd_dynamics.replay.identification.samples import Preparation
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 

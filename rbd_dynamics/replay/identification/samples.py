@@ -27,8 +27,8 @@ from rbd_dynamics.control.terms import (
 )
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.perturbation import with_joint_friction
 

@@ -14,8 +14,8 @@ from rbd_dynamics.control.feedforward import Feedforward
 from rbd_dynamics.control.motion.trajectory import Trajectory
 from rbd_dynamics.control.terms import FRICTION, WITHOUT_FRICTION
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.joint_state_bag import SECOND, JointStateBag
 from rbd_dynamics.replay.rehearsal.hidden_robot import HiddenRobot
+from rbd_dynamics.replay.results.joint_state_bag import SECOND, JointStateBag
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation import Simulation, SimulationOptions
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
-from rbd_dynamics.replay.series import WITH_FRICTION, Series
+from rbd_dynamics.replay.torques.series import WITH_FRICTION, Series
 from rbd_dynamics.scene.packing import packed
 
 Array = NDArray[np.float64]

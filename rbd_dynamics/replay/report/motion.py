@@ -13,8 +13,8 @@ import numpy as np
 from rbd_dynamics.common.page import folded
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
-from rbd_dynamics.replay.contact_place import contact_place
-from rbd_dynamics.replay.series import POSITION, WITH_FRICTION, Series
+from rbd_dynamics.replay.torques.contact_place import contact_place
+from rbd_dynamics.replay.torques.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.scene import MeshFinder, Scene, scene_of, scene_scripts
 from rbd_dynamics.scene.packing import packed
 

@@ -15,7 +15,7 @@ from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.drives import drives_section
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
 from rbd_dynamics.replay.report.parts import estimate_cell, script
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.torques.series import Series
 from rbd_dynamics.scene import page_script
 
 Summary = Mapping[str, Any]

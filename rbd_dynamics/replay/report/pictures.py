@@ -11,7 +11,7 @@ from rbd_dynamics.common.extras import require
 from rbd_dynamics.common.picture_style import SMALL, WIDTH
 from rbd_dynamics.common.whole_files import whole_file
 from rbd_dynamics.replay.report.figures import COLORS, torque_signals
-from rbd_dynamics.replay.series import Series
+from rbd_dynamics.replay.torques.series import Series
 
 
 def write_pictures(folder: Path, summary: dict[str, Any], series: Series) -> list[Path]:

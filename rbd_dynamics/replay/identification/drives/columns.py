@@ -19,7 +19,7 @@ from rbd_dynamics.replay.identification.samples import (
     dof_names,
     friction_columns,
 )
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
 
 Array = NDArray[np.float64]
 

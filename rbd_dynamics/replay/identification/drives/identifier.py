@@ -21,8 +21,8 @@ from rbd_dynamics.replay.identification.least_squares import Solution, solve
 from rbd_dynamics.replay.identification.misfit import solve_widened
 from rbd_dynamics.replay.identification.samples import Preparation, torque_unit
 from rbd_dynamics.replay.identification.validation import joined
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

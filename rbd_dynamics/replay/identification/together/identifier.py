@@ -27,8 +27,8 @@ from rbd_dynamics.replay.identification.samples import Preparation, torque_unit
 from rbd_dynamics.replay.identification.together.held_out import Groups, left_out, transfers
 from rbd_dynamics.replay.identification.together.results import FoundLoad, Recorded, RobotFriction, TogetherResult
 from rbd_dynamics.replay.identification.together.sums import Sums, solved, weighted, weights_of
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

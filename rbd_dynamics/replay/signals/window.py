@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.replay.cleaning import Samples
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, RecordingError
 from rbd_dynamics.replay.settings import Settings
-from rbd_dynamics.replay.survey import SECOND, SURVEYED, Survey, survey
+from rbd_dynamics.replay.signals.cleaning import Samples
+from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey, survey
 
 LATEST = 2**63 - 1  # ns
 FEWEST = 10  # messages, for a survey of their own

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS, checked_terms, inverse_dynamics_by_term
-from rbd_dynamics.replay.exact import ExactSums
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.replay.torques.exact import ExactSums
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -15,9 +15,9 @@ from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.model.dictionary import to_yaml
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
-from rbd_dynamics.replay.export import export_of
 from rbd_dynamics.replay.identification import corrected_urdf
-from rbd_dynamics.replay.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
+from rbd_dynamics.replay.results.export import export_of
+from rbd_dynamics.replay.results.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
 from rbd_dynamics.scene import MeshFinder
 
 #: what can be asked for, and what it is

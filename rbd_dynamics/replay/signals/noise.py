@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.exact import ExactSums
-from rbd_dynamics.replay.signals import LowPass, Piece
+from rbd_dynamics.replay.signals.filtering import LowPass, Piece
+from rbd_dynamics.replay.torques.exact import ExactSums
 
 Array = NDArray[np.float64]
 

@@ -15,18 +15,18 @@ from rbd_dynamics.control.safety.brakes import falls
 from rbd_dynamics.control.terms import GRAVITY
 from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.cleaning import LARGEST_STEP, Cleaner, Samples
-from rbd_dynamics.replay.corrections import corrections
-from rbd_dynamics.replay.implausible import Screen
-from rbd_dynamics.replay.joint_names import JointNames
-from rbd_dynamics.replay.joint_remarks import remark_on_joints
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.noise import Noise, Uncertainty
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
 from rbd_dynamics.replay.settings import Settings
-from rbd_dynamics.replay.signals import LowPass, Piece, SegmentSignals
-from rbd_dynamics.replay.survey import SECOND, SURVEYED, Survey
-from rbd_dynamics.replay.window import Window, surveyed
+from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
+from rbd_dynamics.replay.signals.corrections import corrections
+from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
+from rbd_dynamics.replay.signals.implausible import Screen
+from rbd_dynamics.replay.signals.joint_names import JointNames
+from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
+from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
+from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
+from rbd_dynamics.replay.signals.window import Window, surveyed
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

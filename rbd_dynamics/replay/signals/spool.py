@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.segmentation import Progress, Segment
+from rbd_dynamics.replay.signals.segmentation import Progress, Segment
 
 #: bytes on disk; of a longer recording nothing is kept
 LARGEST = 1 << 30

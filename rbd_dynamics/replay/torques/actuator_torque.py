@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import FRICTION, TERMS
-from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.replay.torques.comparison import Prediction
 
 Array = NDArray[np.float64]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from rbd_dynamics import __version__
 from rbd_dynamics.replay.analysis import Analysis
-from rbd_dynamics.replay.caveats import caveats_of_load
 from rbd_dynamics.replay.diagnosis.words import sayings
-from rbd_dynamics.replay.export import export_of
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.samples import torque_unit
-from rbd_dynamics.replay.survey import LONG_AGO, SECOND
+from rbd_dynamics.replay.results.caveats import caveats_of_load
+from rbd_dynamics.replay.results.export import export_of
+from rbd_dynamics.replay.signals.survey import LONG_AGO, SECOND
 
 
 def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[str, Any]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.actuator_torque import actuator_torque
-from rbd_dynamics.replay.comparison import Prediction
 from rbd_dynamics.replay.identification.estimates import Plain
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.replay.torques.actuator_torque import actuator_torque
+from rbd_dynamics.replay.torques.comparison import Prediction
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.clock import wild_stamps
-from rbd_dynamics.replay.implausible import Usual
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, RecordingError
 from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.signals.clock import wild_stamps
+from rbd_dynamics.replay.signals.implausible import Usual
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -23,8 +23,8 @@ import numpy as np
 import scipy.signal
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.resampling import UNEVEN, Resampler
-from rbd_dynamics.replay.sections import Sections
+from rbd_dynamics.replay.signals.resampling import UNEVEN, Resampler
+from rbd_dynamics.replay.signals.sections import Sections
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]

@@ -13,13 +13,13 @@ from rbd_dynamics.control.contact.detector import BREAKAWAY, ContactDetector
 from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.actuator_torque import actuator_torque
-from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.contacts import ContactEvent, Ticks, calibrated, contacts, in_motion
 from rbd_dynamics.replay.identification import FrictionResult
 from rbd_dynamics.replay.identification.estimates import Plain
-from rbd_dynamics.replay.segmentation import Segment
-from rbd_dynamics.replay.signals import LowPass
+from rbd_dynamics.replay.signals.filtering import LowPass
+from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.replay.torques.actuator_torque import actuator_torque
+from rbd_dynamics.replay.torques.comparison import Prediction
+from rbd_dynamics.replay.torques.contacts import ContactEvent, Ticks, calibrated, contacts, in_motion
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

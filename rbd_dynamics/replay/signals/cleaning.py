@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.clock import CONTEXT, clock_was_set, wild_stamps
-from rbd_dynamics.replay.implausible import Screen
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates
-from rbd_dynamics.replay.survey import SECOND, Survey
+from rbd_dynamics.replay.signals.clock import CONTEXT, clock_was_set, wild_stamps
+from rbd_dynamics.replay.signals.implausible import Screen
+from rbd_dynamics.replay.signals.survey import SECOND, Survey
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]

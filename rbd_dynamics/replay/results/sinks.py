@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.extras import require
 from rbd_dynamics.common.whole_files import named
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.comparison import Prediction
-from rbd_dynamics.replay.joint_state_bag import JointStateBag
-from rbd_dynamics.replay.segmentation import Segment
+from rbd_dynamics.replay.results.joint_state_bag import JointStateBag
+from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.replay.torques.comparison import Prediction
 
 Array = NDArray[np.float64]
 COLUMNS = ("q", "v", "a", "tau_measured", "tau_predicted", "residual", "external")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.interval_sums import reduce_intervals
+from rbd_dynamics.replay.torques.interval_sums import reduce_intervals
 
 Array = NDArray[np.float64]
 
