@@ -128,6 +128,19 @@ def test_a_twist_moves_until_it_is_silent():
     assert 0.2 < loop.places[-1, 0] < 0.25
 
 
+@pytest.mark.parametrize(
+    ("twist", "size"),
+    [([0.05, 0.1, 0.0, 0.0, 0.02, 0.1], 1.0), ([0.8, 0.0, 0.8, 0.0, 0.0, 0.0], 1.0 / np.hypot(0.8, 0.8)),
+     ([0.0, 0.0, 0.0, 0.4, -0.4, 0.0], 0.5 / np.hypot(0.4, 0.4))],
+)  # fmt: skip
+def test_a_twist_is_driven_as_it_is_up_to_the_limit_of_its_norm(twist, size):
+    """Each of its numbers may be within its limit and the speed beyond it: only that is taken back, to the limit."""
+    loop = Loop(setpoint_timeout=0.0)
+    loop.motion.drive(np.array(twist), loop.now)
+    loop.run(0.6).within_limits()
+    np.testing.assert_allclose(loop.twists[-1], size * np.array(twist), atol=1e-6)
+
+
 def turning(loop, seconds, off):
     """The tool is turned by `off` from where it is wanted, in its own axes."""
     off = Rotation.from_rotvec(off).as_matrix()

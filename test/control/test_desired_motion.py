@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.goal import MotionGoal
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.options import MotionOptions
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
@@ -227,6 +228,19 @@ def test_plan_that_is_late_or_was_made_for_another_motion_does_not_take_over():
     desired.revoke(Q, "no more")
     at(desired, 700 * MS)
     assert (desired.mode, desired.problem) == ("hold", "no more")
+
+
+def test_a_goal_that_is_cancelled_before_its_plan_takes_over_moves_nothing():
+    desired, goal, other = motion(), MotionGoal(), MotionGoal()
+    request, number = desired.request(500 * MS, Q, V, 0.0)
+    plan = request.plan(Waypoints.of(["b"], [Point(1.0, [0.5])]))
+    assert desired.follow_from(500 * MS, plan, 500 * MS, number, Q, goal=goal)
+    desired.cancel(other)
+    assert desired.moving and not goal.outcome
+    desired.cancel(goal)
+    assert not desired.moving and goal.outcome
+    for time in (499, 501, 1000, 2000):
+        np.testing.assert_array_equal(at(desired, time * MS), [Q, [0, 0], [0, 0]])
 
 
 def test_tolerances_of_another_count_are_refused_and_change_nothing():

@@ -241,3 +241,26 @@ def test_numbers_that_are_not_finite_raise_and_change_nothing():
     cell.run(0.5)
     assert cell.supervisor.mode == "press"
     np.testing.assert_allclose(cell.forces[-1], 10.0, rtol=0.02)
+
+
+def test_engaging_begins_with_what_is_felt_and_needs_fresh_states():
+    """In touch it presses at once, with that force; with a tare, or in the air, it looks for the surface first."""
+    for height, limits, mode in (
+        (0.0, replace(LIMITS, tare=False), "press"),
+        (0.0, replace(LIMITS, tare=False, approach_speed=0.0), "press"),
+        (0.0, replace(LIMITS, tare=True), "approach"),
+        (0.1, LIMITS, "approach"),
+    ):
+        cell = Cell(height, limits).run(0.01)
+        felt = np.array([0.0 if height else 3.0])
+        cell.now += 300 * MS
+        with pytest.raises(ValueError, match="joint states are silent"):
+            cell.supervisor.engage(cell.now, felt, cell.now)
+        cell.run(0.001)
+        assert cell.supervisor.mode == "hold"
+        cell.supervisor.engage(cell.now, felt, cell.now)
+        assert cell.supervisor.mode == mode
+        np.testing.assert_array_equal(cell.supervisor.force, felt if mode == "press" else [0.0])
+    cell = Cell(0.1, replace(LIMITS, tare=False)).run(0.01)
+    with pytest.raises(ValueError, match="surface.normal is off by"):  # what is felt there is not that surface
+        cell.supervisor.engage(cell.now, np.array([3.0]), cell.now)

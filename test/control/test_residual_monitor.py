@@ -127,6 +127,20 @@ def test_gaps_and_clocks_set_back_begin_anew(robot):
         assert np.abs(external[501:]).max() < 0.1 and np.abs(residual[ready]).max() < 1.0
 
 
+def test_after_a_gap_nothing_is_left_of_what_was_felt_before(robot):
+    """As with a monitor that has only seen what came after it, to the last bit but rounding."""
+    t, q, v, a = trajectory(6, 1000)
+    tau = robot.inverse_dynamics(q, v, a)
+    tau[:500] -= 20.0  # something holds against it until then
+    t[500:] += 0.5
+    whole, after = ResidualMonitor(robot, cutoff=10.0), ResidualMonitor(robot, cutoff=10.0)
+    _, _, external, contact = run(whole, t, q, v, tau)
+    assert np.abs(external[499]).min() > 10.0
+    _, residual, alone, touched = run(after, t[500:], q[500:], v[500:], tau[500:])
+    np.testing.assert_allclose(external[501:], alone[1:], atol=1e-9)
+    np.testing.assert_array_equal(contact[501:], touched[1:])
+
+
 def test_odd_samples_change_nothing(robot):
     t, q, v, a = trajectory(6, 100)
     tau = robot.inverse_dynamics(q, v, a)

@@ -140,3 +140,44 @@ class TestBuild:
         work = Work(ARM, FeedforwardParameters(), "talkative", "make")
         process = BuildProcess(work, lambda *kernel: said.append(kernel), said.append, in_use=False)
         assert process.run() == load_urdf(ARM) and said == [("feedforward", 1, 1)]
+
+
+class Work:
+    """A build that ends when the test says so."""
+
+    def __init__(self, text):
+        self.text, self.done, self.calls = text, False, []
+
+    def __getattr__(self, name):
+        return lambda: self.calls.append(name)
+
+
+@needs_ros[0]
+def test_one_description_is_built_at_a_time_and_the_latest_counts():
+    from rbd_dynamics.nodes.build_queue import BuildQueue
+
+    queue = BuildQueue(Work)
+    queue.take("first")
+    first = queue.under_way
+    assert first.calls == ["start"] and queue.finished() is None
+    for text in ("second", "third"):  # more than one may come before the first has ended
+        queue.take(text)
+    assert queue.under_way is first and set(first.calls) == {"start", "cancel"} and queue.finished() is None
+    first.done = True
+    assert queue.finished() is None
+    third = queue.under_way
+    assert (third.text, third.calls) == ("third", ["start"])
+    third.done = True
+    assert queue.finished() is third and queue.finished() is None and queue.under_way is None
+    queue.take("fourth")
+    fourth = queue.under_way
+    queue.drop()
+    assert fourth.calls == ["start", "cancel"] and queue.under_way is fourth
+    fourth.done = True
+    assert queue.finished() is None and queue.under_way is None
+    queue.take("fifth")
+    fifth = queue.under_way
+    queue.take("sixth")
+    queue.abandon()
+    fifth.done = True
+    assert fifth.calls[-1] == "abandon" and queue.under_way is None and queue.finished() is None

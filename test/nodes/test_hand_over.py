@@ -123,3 +123,29 @@ def test_a_wrench_that_goes_on_is_not_ended_by_the_time_of_an_earlier_one():
     np.testing.assert_array_equal(engine.wanted_wrench, pressed)
     engine.forget()
     assert not engine.wrench.any() and not engine.wanted_wrench.any()
+
+
+@pytest.mark.parametrize("standing_by", [True, False])
+def test_nobody_takes_over_unless_asked_since_it_was_activated(clock, standing_by):
+    hand_over, _ = beside()
+    for _ in range(3):
+        hand_over._on_effort(effort([1.0, 2.0]))
+        assert hand_over.standing_by and not hand_over.taking
+    assert asked(hand_over).success and hand_over.taking
+    hand_over.begin(JOINTS, standing_by)  # activated anew before a state came
+    assert not hand_over.taking and hand_over.standing_by is standing_by
+    assert not asked(hand_over).success and not hand_over.taking
+
+
+def test_another_that_goes_on_commanding_is_told_once_it_should_have_heard(clock):
+    hand_over, yielded = beside()
+    hand_over._on_effort(effort([1.0, 2.0]))
+    assert asked(hand_over).success
+    hand_over.take()
+    clock[0] += 0.1
+    hand_over._on_effort(effort([1.0, 2.0]))  # it has not heard yet
+    assert not hand_over._node.refused
+    clock[0] += 1.0
+    hand_over._on_effort(effort([1.0, 2.0]))
+    (why,) = hand_over._node.refused
+    assert "another node commands as well" in why and not yielded and not hand_over.standing_by

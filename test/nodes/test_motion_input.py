@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import time
 
 import numpy as np
@@ -13,10 +16,12 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.goal import MotionGoal
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.options import MotionOptions
-from rbd_dynamics.control.motion.trajectory import Point, Waypoints
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.nodes.motion_input import MotionInput, Scene
+from rbd_dynamics.nodes.planning_process import ENDED, HEAD, _received
 
 MS = 1_000_000
 ENOUGH = 120.0  # s, on a busy machine
@@ -113,3 +118,71 @@ def test_a_plan_from_a_hold_begins_as_soon_as_it_is_there(bench):
     assert not bench.input.planning and not bench.refused
     bench.step_to(END + 500 + 1001)
     np.testing.assert_allclose(bench.motion.state()[0], [0.2, 0.2], atol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["message", "array"])
+def test_set_points_are_within_the_limits_of_now_whatever_the_motion_had_before(way):
+    """A motion has none at first, nor has that of a robot whose description has just come."""
+    motion, told = DesiredMotion(["a", "b"]), MotionInput(lambda line: None, lambda why: None)
+    motion.update(MS, Q, np.zeros(2))
+    limits = MotionLimits.of(("a", "b"), upper=[0.4, 0.4])
+
+    def give(position):
+        scene = Scene(motion, limits, Q, np.zeros(2), 2 * MS)
+        if way == "message":
+            told.take(message((0.0, position)), scene, 100, 2 * MS, True)
+        else:
+            told.take_set_point(Waypoints.of(["a", "b"], [Point(0.0, position)]), scene, 2 * MS, True)
+
+    give([0.35, -0.2])
+    with pytest.raises(TrajectoryError, match="'a'"):
+        give([0.45, -0.2])
+    np.testing.assert_array_equal(motion.state()[0], [0.35, -0.2])
+
+
+def test_a_plan_that_is_cancelled_while_it_is_made_is_never_followed(bench):
+    goal, other = MotionGoal(), MotionGoal()
+    bench.step_to(END + 10)
+    held = bench.motion.state()[0].copy()
+    bench.ask(message((0.5, [0.7, 0.3])))
+    bench.input._plan.goal = goal
+    bench.input.cancel(other)
+    assert bench.input.planning and not goal.outcome
+    bench.input.cancel(goal)
+    assert not bench.input.planning and (goal.outcome, goal.reason) == ("ended", "cancelled")
+    bench.wait()
+    bench.input.poll(bench.scene())
+    np.testing.assert_array_equal(bench.step_to(END + 2000)[0], held)
+
+
+@pytest.mark.parametrize("how", ["killed", "gone without a word"])
+def test_a_planning_process_that_dies_over_a_trajectory_is_the_answer_and_another_takes_its_place(bench, how):
+    bench.step_to(END + 10)
+    planner = bench.input._planner
+    if how == "killed":
+        os.kill(planner._process.pid, signal.SIGSTOP)  # it does not answer before it dies
+        bench.ask(message((0.5, [0.7, 0.3])))
+        os.kill(planner._process.pid, signal.SIGKILL)
+    else:
+        planner._end()
+        planner._socket, theirs = socket.socketpair()
+        with theirs:
+            bench.ask(message((0.5, [0.7, 0.3])))
+            pickled, raw = HEAD.unpack(_received(theirs, HEAD.size))
+            _received(theirs, pickled + raw)
+    bench.wait()
+    bench.input.poll(bench.scene())
+    assert bench.refused == [ENDED] and not bench.input.planning
+    bench.ask(message((0.5, [0.7, 0.3])))
+    bench.wait()
+    bench.input.poll(bench.scene())
+    np.testing.assert_allclose(bench.step_to(END + 1000)[0], [0.7, 0.3], atol=1e-6)
+
+
+def test_an_answer_that_is_cut_short_is_not_waited_for():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"half")
+        theirs.close()
+        with pytest.raises(EOFError):
+            _received(ours, 8)

@@ -200,6 +200,9 @@ def test_what_is_wrong_is_in_the_result(talk, fields, reason):
 
 
 def test_divergence_is_told(talk):
-    result = talk.run(integrator="explicit_euler", step=0.1, duration=100.0, velocities=[50.0, 50.0, 0.0],
-                      efforts=efforts((0.0, [80.0, -40.0, 0.0])))  # fmt: skip
-    assert not result.success or np.isfinite(result.trajectory.points[-1].positions).all()
+    """A step of 0.1 s is far too long for that speed; what came before it diverged is sound, and the node goes on."""
+    result = talk.run(integrator="explicit_euler", step=0.1, duration=100.0, velocities=[50.0, 50.0, 0.0])
+    assert not result.success and "'elbow' reaches a speed of" in result.message
+    states = [[*point.positions, *point.velocities] for point in result.trajectory.points]
+    assert 0 < len(states) < 20 and np.isfinite(states).all() and np.abs(states).max() < 1e4
+    assert talk.run().success

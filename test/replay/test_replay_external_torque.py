@@ -258,6 +258,15 @@ def test_work_of_a_robot_without_friction_is_its_change_of_energy():
         assert joint.mean_power * result.duration == pytest.approx(joint.work_in + joint.work_out, abs=1e-9 * size)
 
 
+def test_largest_power_is_that_of_all_samples_however_they_are_cut():
+    robot = Robot(ur5())
+    for block in (137, 10**6):
+        parts, _, _ = recorded(robot.model, touched=False, block=block)
+        power = np.abs(np.concatenate([part.tau * part.v for part in parts])).max(axis=0)
+        found = [joint.largest_power for joint in energy_of(robot, parts).results().joints]
+        np.testing.assert_allclose(found, power, rtol=1e-12)
+
+
 def test_what_viscous_friction_takes_is_lost():
     robot = Robot(ur5(damping=1.5))
     parts, _, _ = recorded(robot.model, TERMS, touched=False)
