@@ -24,6 +24,7 @@ from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.server_engine import Engine
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.checking import Report, check
+from rbd_dynamics.trajectories.group import continuous_joints
 from rbd_dynamics.trajectories.limits import Limits
 from rbd_dynamics.trajectories.path import Path
 from rbd_dynamics.trajectories.retiming import retime
@@ -72,10 +73,11 @@ def retime_trajectory(
 
     def work() -> None:
         positions = Waypoints.of(asked.names, _in_order(request.trajectory)).positions
+        turning = continuous_joints(asked.robot.model, asked.names)
         if request.path_tolerance != 0.0:
-            path = Path.smoothed(positions, asked.names, tolerance=request.path_tolerance)
+            path = Path.smoothed(positions, asked.names, tolerance=request.path_tolerance, continuous=turning)
         else:
-            path = Path(positions, asked.names)
+            path = Path(positions, asked.names, continuous=turning)
         limits = asked.limits()
         found = retime(asked.robot, path, limits, others=asked.held, terms=asked.terms, points=points)
         report = check(asked.robot, found.waypoints, limits, others=asked.held, terms=asked.terms)

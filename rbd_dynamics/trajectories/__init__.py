@@ -15,10 +15,11 @@ from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.trajectories.checking import Margin, Report, check
+    from rbd_dynamics.trajectories.group import continuous_joints
     from rbd_dynamics.trajectories.limits import Limits
     from rbd_dynamics.trajectories.path import Path
     from rbd_dynamics.trajectories.retiming import Retimed, retime
 else:
     __getattr__, __dir__ = on_demand(__name__)
 
-__all__ = ["Limits", "Margin", "Path", "Report", "Retimed", "check", "retime"]
+__all__ = ["Limits", "Margin", "Path", "Report", "Retimed", "check", "continuous_joints", "retime"]

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,11 @@ from rbd_dynamics.trajectories.pieces import states_between
 
 Array = NDArray[np.float64]
 PARTS, FINE_PARTS, FEW = 4, 8, 700  # between two points, where a motion is looked at; where there are few intervals
-#: derivatives at 0, 1/2 and 1 of the polynomial through values at 0, 1/4, 1/2, 3/4 and 1
-RATES = np.array([[-25.0, 48.0, -36.0, 16.0, -3.0], [1.0, -8.0, 0.0, 8.0, -1.0], [3.0, -16.0, 36.0, -48.0, 25.0]]) / 3.0
+#: derivatives at 0, 1/4, 1/2, 3/4 and 1 of the polynomial through values there
+RATES = np.array([
+    [-25.0, 48.0, -36.0, 16.0, -3.0], [-3.0, -10.0, 18.0, -6.0, 1.0], [1.0, -8.0, 0.0, 8.0, -1.0],
+    [-1.0, 6.0, -18.0, 10.0, 3.0], [3.0, -16.0, 36.0, -48.0, 25.0],
+]) / 3.0  # fmt: skip
 PASSED = 5e-4  # of a limit: so much beyond it a motion may be between two points
 RATES_PASSED = 6e-3  # and of rates, which are not the same all the way between two points
 LEAST = 0.7  # what is more than due goes no further
@@ -45,41 +50,82 @@ class Used:
 
 
 def used_between(points: Waypoints, limits: Limits, dynamics: GroupDynamics) -> Used:
-    """What a motion that is a quintic between each two points uses of the limits."""
+    """What a motion that is a quintic between each two points uses of the limits.
+
+    Velocities and accelerations are polynomials of degree four and three there, and found exactly but for rounding;
+    torques are taken as the polynomial through their samples.
+    """
     quick, speeding, torques, rates = (
         np.flatnonzero(np.isfinite(each))
         for each in (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
     )
     n = len(points.times) - 1
     used = Used(np.zeros((n, len(speeding) + len(torques))), np.zeros(n), np.zeros((n, len(rates))))
-    rigid: list[Array] = []
-    rubbing = dynamics.friction(points.velocities)[:, torques]
     turns = (points.velocities[:-1] * points.velocities[1:] < 0.0)[:, torques]
     count = PARTS if n > FEW else FINE_PARTS
-    for part in np.arange(count) / count:
-        q, v, a = states_between(points, part)
-        if len(torques) or len(rates):
-            rigid.append(dynamics.rigid(q, v, a))
-        parts = [np.abs(a[:, speeding]) / limits.acceleration[speeding]]
-        if len(torques):
-            tau = rigid[-1][:, torques]
-            most = np.abs(tau + dynamics.friction(v)[:, torques])
-            either = np.maximum(np.abs(tau + rubbing[:-1]), np.abs(tau + rubbing[1:]))
-            parts.append(np.where(turns, np.maximum(most, either), most) / limits.effort[torques])  # it jumps there
-        np.maximum(used.rows, np.hstack(parts), out=used.rows)
-        if len(quick):
-            np.maximum(used.speeds, (np.abs(v[:, quick]) / limits.velocity[quick]).max(axis=1), out=used.speeds)
-        for frame, speed in limits.tool_speed.items():
-            np.maximum(used.speeds, dynamics.tool_speeds(frame, q, v) / speed, out=used.speeds)
+    states = [states_between(points, part) for part in np.arange(count) / count]
+    end = tuple(each[-1:] for each in (points.positions, points.velocities, points.accelerations))
+
+    def samples(quantity: Callable[[Array, Array, Array], Array]) -> list[Array]:
+        """Values of a quantity of the state at equal parts of each interval, the last those where the next begins."""
+        found = [quantity(*state) for state in states]
+        return [*found, np.concatenate([found[0][1:], quantity(*end)])]
+
+    used.rows[:, : len(speeding)] = _most(samples(lambda q, v, a: a[:, speeding]), limits.acceleration[speeding])
+    if len(quick):
+        used.speeds[:] = _most(samples(lambda q, v, a: v[:, quick]), limits.velocity[quick]).max(axis=1)
+    for frame, speed in limits.tool_speed.items():
+        tools = samples(lambda q, v, a, frame=frame: dynamics.tool_speeds(frame, q, v)[:, None])  # type: ignore[misc]
+        np.maximum(used.speeds, _most(tools, np.array([speed]))[:, 0], out=used.speeds)
+    if len(torques) or len(rates):
+        rigid = samples(dynamics.rigid)
+    if len(torques):
+        most = limits.effort[torques]
+        tau = [each[:, torques] for each in rigid]
+        rubbing = samples(lambda q, v, a: dynamics.friction(v)[:, torques])
+        found = _most([x + f for x, f in zip(tau, rubbing)], most)
+        if turns.any():  # friction jumps there: with that of either end
+            either = [_most([x + f for x in tau], most) for f in (rubbing[0], rubbing[-1])]
+            found = np.where(turns, np.maximum(found, np.maximum(*either)), found)
+        used.rows[:, len(speeding) :] = found
     if len(rates):
-        rest = np.zeros((1, len(limits.joints)))
-        end = dynamics.rigid(points.positions[-1:], rest, rest)
-        torque = [each[:, rates] for each in (*rigid[:: count // 4], np.vstack([rigid[0][1:], end]))]  # continuous
+        torque = [each[:, rates] for each in rigid[:: count // 4]]
         h = np.diff(points.times)[:, None]
-        for weights in RATES:
-            rate = sum(weight * each for weight, each in zip(weights, torque)) / h
-            np.maximum(used.rates, np.abs(rate) / limits.effort_rate[rates], out=used.rates)
+        slopes: list[Array] = [sum(weight * each for weight, each in zip(weights, torque)) / h for weights in RATES]
+        used.rates[:] = _most(slopes, limits.effort_rate[rates])
     return used
+
+
+def _most(samples: list[Array], limit: Array) -> Array:
+    """Largest parts (n, columns) of limits (columns,) that a quantity uses within intervals.
+
+    samples: its values (n, columns) at equal parts of each, both ends among them. Where these come near to the limit
+    it is the extremum of the polynomial through them, by a parabola about the largest of four times as many values.
+    """
+    values = np.stack(samples)
+    values /= limit
+    found: Array = np.maximum(values.max(axis=0), -values.min(axis=0))
+    # a parabola rises by an eighth of its second difference between two samples, a polynomial by little more
+    bend = np.abs(values[:-2] - 2.0 * values[1:-1] + values[2:]).max(axis=0)
+    rows, columns = np.nonzero(found + 0.5 * bend > 1.0 + 0.25 * PASSED)
+    if rows.size:
+        fine = np.abs(_finer(len(samples)) @ values[:, rows, columns])
+        top = np.clip(fine.argmax(axis=0), 1, len(fine) - 2)
+        before, at, after = (fine[top + k, np.arange(rows.size)] for k in (-1, 0, 1))
+        curve = 2.0 * at - before - after
+        with np.errstate(divide="ignore", invalid="ignore"):
+            vertex = at + 0.125 * (after - before) ** 2 / curve
+        inside = (curve > 0.0) & (np.abs(after - before) < 2.0 * curve)
+        np.maximum.at(found, (rows, columns), np.maximum(fine.max(axis=0), np.where(inside, vertex, 0.0)))
+    return found
+
+
+@cache
+def _finer(count: int) -> Array:
+    """Values (4 (count - 1) + 1, count) at four times as many places of the polynomial through values at `count`."""
+    places = np.arange(count) / (count - 1)
+    wanted = np.arange(4 * (count - 1) + 1) / (4 * (count - 1))
+    return np.vander(wanted, count) @ np.linalg.inv(np.vander(places, count))
 
 
 @dataclass

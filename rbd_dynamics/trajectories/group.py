@@ -13,9 +13,16 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, SPRING, checked_terms
+from rbd_dynamics.model.joints import Continuous
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+
+
+def continuous_joints(model: Model, joints: Iterable[str]) -> tuple[str, ...]:
+    """Those of some joints that turn without end, as `Path` takes them. KeyError for an unknown one."""
+    return tuple(name for name in joints if isinstance(model.joint(name).kind, Continuous))
 
 
 class GroupDynamics:

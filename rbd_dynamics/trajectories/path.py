@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.real_numbers import real_array
-from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, unwound
 
 Array = NDArray[np.float64]
 SAME_POINT = 1e-7  # of the length: points nearer than this are one; rounding would bend the path between them
@@ -22,12 +22,14 @@ SMOOTHEST = 8  # pieces that smoothing begins with
 
 
 class Path:
-    """q(s): a twice continuously differentiable cubic spline, s from 0 to `length`, about the length of chords.
+    """A path q(s): a twice continuously differentiable cubic spline, s from 0 to `length`, about the length of chords.
 
     Parameters:
         points: (points, joints), rad or m. One that repeats the one before it is passed over: nearer than 1e-7 of the
             length. It begins and ends where they do.
         joint_names: of the columns.
+        continuous: names of joints that turn without end: where an angle steps by more than half a turn, as a planner's
+            do that wrap at pi, the joint goes on the short way. `continuous_joints` are those of a model.
 
     Attributes:
         joint_names, length; knots: s where the pieces of the spline begin and end (points,).
@@ -37,9 +39,9 @@ class Path:
     Raises TrajectoryError for names, numbers and points that make no path.
     """
 
-    def __init__(self, points: ArrayLike, joint_names: Sequence[str]) -> None:
+    def __init__(self, points: ArrayLike, joint_names: Sequence[str], *, continuous: Collection[str] = ()) -> None:
         self.joint_names = _checked_names(joint_names)
-        given = _checked_points(points, self.joint_names)
+        given = unwound(_checked_points(points, self.joint_names), _mask(self.joint_names, continuous))
         from scipy.interpolate import CubicSpline  # slow to import
 
         with np.errstate(over="ignore"):
@@ -58,25 +60,37 @@ class Path:
         self.length = float(knots[-1])
 
     @classmethod
-    def smoothed(cls, points: ArrayLike, joint_names: Sequence[str], *, tolerance: float) -> Path:
+    def smoothed(
+        cls, points: ArrayLike, joint_names: Sequence[str], *, tolerance: float, continuous: Collection[str] = ()
+    ) -> Path:
         """Path for points with noise: a spline of as few pieces as come no farther than `tolerance` (rad, m) from each.
 
-        It begins and ends where they do. Raises TrajectoryError where no spline does.
+        It begins and ends where they do. Fewer than 16 points are no noise: the path goes through them. Raises
+        TrajectoryError where no spline with half as many pieces as points comes so near.
         """
-        through = cls(points, joint_names)
+        through = cls(points, joint_names, continuous=continuous)
         if not (np.isfinite(tolerance) and tolerance > 0.0):
             raise TrajectoryError(f"the tolerance {tolerance} of a smoothed path is not above zero")
-        pieces = SMOOTHEST
+        if len(through.knots) < 2 * SMOOTHEST:
+            return through
+        pieces, nearest = SMOOTHEST, (np.inf, 0, 0)
         while 2 * pieces <= min(len(through.knots), MOST_PIECES):
             spline = _fitted(through.knots, through.points, pieces)
-            if np.abs(spline(through.knots) - through.points).max() <= tolerance:
+            error = np.abs(spline(through.knots) - through.points)
+            if error.max() <= tolerance:
                 made = cls.__new__(cls)
                 made.joint_names = through.joint_names
-                knots = np.linspace(0.0, through.length, pieces + 1)
+                knots = _shared_out(through.knots, pieces)
                 made._set(knots, spline(knots), spline)
                 return made
+            worst = divmod(int(error.argmax()), error.shape[1])
+            nearest = min(nearest, (float(error.max()), int(through.numbers[worst[0]]), worst[1]))
             pieces *= 2
-        return through
+        miss, point, joint = nearest
+        raise TrajectoryError(
+            f"the path cannot be smoothed within {tolerance:g}: with {pieces // 2} pieces for {len(through.knots)} "
+            f"points the position of joint {through.joint_names[joint]!r} at point {point} is off by {miss:.3g}"
+        )
 
     def at(self, s: ArrayLike, *, order: int = 0) -> Array:
         """q(s), or its derivative of that order by s: (..., joints)."""
@@ -121,10 +135,10 @@ def _apart(points: Array, least: float) -> NDArray[np.intp]:
 
 
 def _fitted(s: Array, points: Array, pieces: int) -> Any:
-    """The least-squares cubic spline of so many equal pieces, with the first and the last point its ends."""
+    """The least-squares cubic spline of so many pieces, with the first and the last point its ends."""
     from scipy.interpolate import BSpline, make_lsq_spline
 
-    inner = np.linspace(0.0, s[-1], pieces + 1)
+    inner = _shared_out(s, pieces)
     knots = np.concatenate([[0.0] * 3, inner, [s[-1]] * 3])
     weights = np.ones(len(s))
     weights[[0, -1]] = 1e4
@@ -132,6 +146,13 @@ def _fitted(s: Array, points: Array, pieces: int) -> Any:
     coefficients = spline.c.copy()
     coefficients[0], coefficients[-1] = points[0], points[-1]
     return BSpline(spline.t, coefficients, 3)
+
+
+def _shared_out(s: Array, pieces: int) -> Array:
+    """Ends (pieces + 1,) of pieces with as many points each: so each has some to be found of, however far apart."""
+    numbers = np.arange(len(s))
+    ends: Array = np.interp(np.linspace(0.0, numbers[-1], pieces + 1), numbers, s)
+    return ends
 
 
 def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
@@ -142,6 +163,15 @@ def _checked_names(joint_names: Sequence[str]) -> tuple[str, ...]:
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise TrajectoryError(f"the path names joint {twice!r} twice")
     return names
+
+
+def _mask(names: tuple[str, ...], continuous: Collection[str]) -> NDArray[np.bool_]:
+    if isinstance(continuous, str):
+        raise TypeError(f"continuous must be a list of names, not the text {continuous!r}")
+    unknown = sorted(set(continuous) - set(names))
+    if unknown:
+        raise TrajectoryError(f"continuous: joint {unknown[0]!r} is not one of the path's: {', '.join(names)}")
+    return np.isin(names, list(continuous))
 
 
 def _checked_points(points: ArrayLike, names: tuple[str, ...]) -> Array:

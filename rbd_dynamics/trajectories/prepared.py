@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.motion.joint_limits import JointMotionLimits
-from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory import Trajectory, TrajectoryError, Waypoints, unwound
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, inverse_dynamics_terms
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.trajectories.group import continuous_joints
 from rbd_dynamics.trajectories.limits import Limits
 from rbd_dynamics.trajectories.path import Path
 from rbd_dynamics.trajectories.retiming import retime
@@ -89,14 +90,25 @@ class TrajectoryPreparer:
         limits = JointMotionLimits(robot, joints, self._names)
         limits.tune(velocity=options.velocity_limits, acceleration=options.acceleration_limits or 0.0)
         self._limits = limits.given
+        self._continuous = np.isin(self._joints, continuous_joints(robot.model, self._joints))
 
     def prepare(self, waypoints: Waypoints) -> Prepared:
         """Checked, retimed and filled. Raises TrajectoryError that says where which limit is passed, and by what."""
-        complete = waypoints.completed()
+        complete = self._unwound(waypoints).completed()
         timed, places = self._timed(complete)
         dense, between = with_points_between(timed, self._options.longest_interval)
         efforts = self._efforts(dense.positions, dense.velocities, dense.accelerations, self._options.terms)
         return Prepared(dense, efforts, _duration(timed) / (_duration(complete) or 1.0), places[between])
+
+    def _unwound(self, waypoints: Waypoints) -> Waypoints:
+        """The same way without the turns back of angles that a planner has wrapped.
+
+        A step by more than half a turn of a joint that turns without end is one, where the joint is not quick enough
+        to take it.
+        """
+        steps, h = np.diff(waypoints.positions, axis=0), np.diff(waypoints.times)[:, None]
+        wrapped = self._continuous & (np.abs(steps) > self._limits.velocity * h)
+        return replace(waypoints, positions=unwound(waypoints.positions, wrapped))
 
     def check(self, waypoints: Waypoints) -> None:
         """Raises TrajectoryError where complete waypoints leave the limits, between their points too."""

@@ -117,5 +117,6 @@ def _check_held(
         place = int(np.argmin(np.abs(path.knots - s[k])))
         raise TrajectoryError(
             f"near point {place} of the path joint {path.joint_names[joint]!r} needs {needed[k, joint]:.6g} to be held "
-            f"and to begin to move, more than its effort limit of {limits.effort[joint]:.6g}"
+            f"and to begin to move: more than {share * limits.effort[joint]:.6g}, which is what its effort limit of "
+            f"{limits.effort[joint]:.6g} leaves after {100.0 * (1.0 - share):.2g} % are held back"
         )

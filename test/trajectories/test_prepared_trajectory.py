@@ -8,6 +8,9 @@ import pytest
 from helpers.arms import ARM, JOINTS
 
 from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+from rbd_dynamics.model.builder import ModelBuilder
+from rbd_dynamics.model.joints import Continuous
+from rbd_dynamics.model.model import Limits as JointLimits
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.prepared import (
@@ -149,3 +152,28 @@ def test_endless_trajectories_are_refused(robot):
     way = Waypoints.of(JOINTS, [Point(0.0, REST), Point(1e6, [0.1, 0.0, 0.0])])
     with pytest.raises(TrajectoryError, match="too long to look at all of it"):
         preparer(robot).prepare(way)
+
+
+def test_angles_that_wrap_are_unwound_and_a_turn_that_was_meant_is_not():
+    builder = ModelBuilder("wheel")
+    builder.add_body(
+        "wheel",
+        None,
+        Continuous((0.0, 0.0, 1.0)),
+        mass=1.0,
+        inertia=np.eye(3),
+        limits=JointLimits(velocity=4.0, effort=10.0),
+    )
+    wheel = Robot(builder.build())
+    name = wheel.model.joint_names[0]
+    prepare = TrajectoryPreparer(wheel, [name], [name], np.zeros(1), Preparation(longest_interval=0.01)).prepare
+
+    def way(times, positions):
+        nothing = np.full((len(times), 1), np.nan)
+        return Waypoints((name,), np.array(times), np.array(positions)[:, None], nothing, nothing)
+
+    wrapped = prepare(way([0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 4.0 - 2.0 * np.pi, 5.0 - 2.0 * np.pi])).waypoints
+    plain = prepare(way([0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 4.0, 5.0])).waypoints
+    np.testing.assert_allclose(wrapped.positions, plain.positions, atol=1e-12)
+    turned = prepare(way([0.0, 20.0], [0.0, 6.0 * np.pi])).waypoints
+    assert turned.positions[-1, 0] == pytest.approx(6.0 * np.pi)

@@ -355,7 +355,7 @@ def test_the_limit_that_is_not_kept_is_named(arm):
     ([[0.0, 1.0]] * 2, ["elbow", "elbow"], {}, "names joint 'elbow' twice"),
     ([[0.0], [1.0]], ["wrist"], {}, "wrist"),
     ([[0.0], [2.6]], ["shoulder"], {}, "near point 1 the path takes joint 'shoulder' to 2.6, outside its limits"),
-    ([[0.0], [1.0]], ["shoulder"], {"effort": 5.0}, "joint 'shoulder' needs .* more than its effort limit of 5"),
+    ([[0.0], [1.0]], ["shoulder"], {"effort": 5.0}, "joint 'shoulder' needs .* its effort limit of 5 leaves"),
     ([[0.0], [1.0]], ["elbow"], {"velocity": 0.0, "effort": 0.0}, "nothing limits the motion"),
     ([[0.0], [1.0]], ["elbow"], {"velocity": -1.0}, "velocity limit of joint 'elbow' is -1"),
     ([[0.0], [1.0]], ["elbow"], {"tool_speed": {"hand": 0.0}}, "tool_speed of frame 'hand' is 0"),
@@ -377,6 +377,58 @@ def test_other_arguments_are_refused_by_name(arm):
         retime(arm, path, limits, points=1)
     with pytest.raises(ValueError, match="others must be 3 finite numbers"):
         retime(arm, path, limits, others=[0.0, 1.0])
+
+
+@pytest.mark.parametrize(("fields", "terms"), [
+    ({"acceleration": [15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0]}, WITHOUT_FRICTION),
+    ({"acceleration": 1e3, "velocity": 1e3, "effort": [40.0, 60.0, 30.0, 30.0, 4.0, 4.0, 3.0]}, WITHOUT_FRICTION),
+    ({"acceleration": 20.0, "effort_rate": 2e3}, WITHOUT_FRICTION),
+])  # fmt: skip
+def test_noisy_paths_keep_their_limits_between_points_or_are_refused(panda, fields, terms):
+    """Their motion changes so much between two points that samples of it miss the extrema."""
+    limits = Limits.of(panda, PANDA_JOINTS, **fields)
+    kept = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        t = np.linspace(0.0, 1.0, int(rng.integers(384, 1001)))[:, None]
+        swing = np.sin(2.0 * np.pi * (t * rng.uniform(0.5, 2.0, 7) + rng.uniform(size=7)))
+        q = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.8, 0.7]) + 0.4 * swing
+        q += 10.0 ** rng.uniform(-5.0, -3.0) * rng.standard_normal(q.shape)
+        try:
+            found = retime(panda, Path(q, PANDA_JOINTS), limits, terms=terms)
+        except ValueError as error:
+            assert "no timing was found that keeps all limits between points" in str(error)
+            continue
+        kept += 1
+        assert not check(panda, found.waypoints, limits, terms=terms).passed
+    assert kept >= 3
+
+
+def test_angles_that_wrap_go_on_the_short_way(arm):
+    t = np.linspace(0.0, 1.0, 60)
+    turning = np.stack([np.zeros(60), 0.2 * t, 9.0 * np.sin(2.0 * t)], axis=1)
+    wrapped = turning.copy()
+    wrapped[:, 2] = np.mod(turning[:, 2] + np.pi, 2.0 * np.pi) - np.pi
+    names = ["a", "b", "c"]
+    path, expected = Path(wrapped, names, continuous=["c"]), Path(turning, names)
+    np.testing.assert_allclose(path.at(path.knots), expected.at(expected.knots), rtol=1e-12, atol=1e-12)
+    assert Path(wrapped, names).length > path.length + 5.0
+    with pytest.raises(ValueError, match="continuous: joint 'd' is not one of the path's: a, b, c"):
+        Path(wrapped, names, continuous=["d"])
+
+
+def test_what_cannot_be_smoothed_is_refused():
+    noisy = np.random.default_rng(0).normal(0.0, 1e-2, (300, 2)) + np.linspace(0.0, 1.0, 300)[:, None]
+    assert len(Path.smoothed(noisy, ["a", "b"], tolerance=0.05).knots) < 40
+    with pytest.raises(ValueError, match=r"within 0.001: with 128 pieces for 300 points the position of joint '[ab]'"):
+        Path.smoothed(noisy, ["a", "b"], tolerance=1e-3)
+    assert len(Path.smoothed(noisy[:9], ["a", "b"], tolerance=1e-3).knots) == 9, "so few points are no noise"
+
+
+def test_a_path_is_smoothed_however_far_apart_its_points_are():
+    x = np.concatenate([np.linspace(0.0, 0.01, 100), [1.0, 2.0, 3.0]])
+    smooth = Path.smoothed(np.stack([x, 0.0 * x], axis=1), ["a", "b"], tolerance=1e-6)
+    np.testing.assert_allclose(smooth.at(x)[:, 0], x, atol=1e-6)
 
 
 def test_noise_is_smoothed_within_the_tolerance(arm):

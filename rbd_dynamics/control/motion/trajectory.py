@@ -221,6 +221,19 @@ def plan_from(
     return Trajectory(Waypoints(tuple(joints), times, positions, velocities, accelerations))
 
 
+def unwound(positions: Array, which: NDArray[np.bool_]) -> Array:
+    """Positions (points, joints) without steps of more than half a turn.
+
+    which: joints (joints,), or steps of joints (points - 1, joints), that are to go on the short way. What follows a
+    step is moved by whole turns.
+    """
+    turns = np.round(np.diff(positions, axis=0) / (2.0 * np.pi))
+    turns[~np.broadcast_to(which, turns.shape)] = 0.0
+    if not turns.any():
+        return positions
+    return positions - np.vstack([np.zeros((1, positions.shape[1])), 2.0 * np.pi * np.cumsum(turns, axis=0)])
+
+
 def _check_start(points: Waypoints, position: Array, elapsed: float, tolerance: float) -> None:
     """The trajectory has begun: is the robot where it should be?"""
     due = Trajectory(points.completed()).sample(elapsed)[0]
