@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from rbd_dynamics.replay.signals.filtering import LowPass, sections
+from rbd_dynamics.replay.signals import sections
+from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.sections import Sections
 from rbd_dynamics.replay.torques import interval_sums
 from rbd_dynamics.replay.torques.interval_sums import reduce_intervals
