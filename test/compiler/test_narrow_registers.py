@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot, random_state
+from helpers.robots import load_robot, random_state, wide
 
 from rbd_dynamics import Robot
 from rbd_dynamics.compiler import llvm_machine, native
@@ -46,12 +46,12 @@ def test_registers_have_four_doubles():
     ("name", "base"),
     [
         ("double_pendulum", "fixed"),
-        ("ur5_robot", "fixed"),
         ("panda", "fixed"),
-        ("solo12", "floating"),
-        ("talos_reduced", "floating"),
+        *(pytest.param(*case, marks=wide) for case in [
+            ("ur5_robot", "fixed"), ("solo12", "floating"), ("talos_reduced", "floating"),
+        ]),
     ],
-)
+)  # fmt: skip
 def test_kernels_agree_with_the_algorithms(name, base, dtype):
     model = load_robot(name, base)
     rng = np.random.default_rng(4)

@@ -141,8 +141,11 @@ def test_what_is_not_finite_after_the_sweeps_is_found(samples, place):
 
 
 @pytest.mark.parametrize("in_rows", [1000], indirect=True)
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "base"),
+    [pytest.param(k, base, marks=() if k < 2 and k == ("fixed", "floating").index(base) else pytest.mark.wide)
+     for k in range(3) for base in ("fixed", "floating")],
+)  # fmt: skip
 def test_derivatives_and_inverses_of_robots(seed, base):
     rng = np.random.default_rng(seed)
     model = random_tree(rng, n=2 + 2 * seed, base=base)

@@ -12,7 +12,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers.arms import ARM
-from helpers.robots import SAMPLE, load_robot, random_state
+from helpers.robots import SAMPLE, load_robot, random_state, wide
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Constrained, ConstraintSet, Robot
@@ -53,8 +53,18 @@ def error(found, exact):
 # --- numbers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", SAMPLE)
+#: compiled twice each; with small, mimicking and branched ones, and both bases
+FEW = {("double_pendulum_continuous", "fixed"), ("panda", "floating"), ("kinova", "fixed"), ("solo12", "floating")}
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        pytest.param(name, base, marks=() if (name, base) in FEW else wide)
+        for name in SAMPLE
+        for base in ("fixed", "floating")
+    ],
+)
 def test_dynamics_of_real_robots(name, base):
     model = load_robot(name, base)
     single, double = Robot(model, dtype=np.float32), Robot(model)
