@@ -102,6 +102,49 @@ def test_tests_that_execute_the_line_come_fastest_first_and_each_function_once_b
     assert tests(9) == []
 
 
+def test_a_campaign_over_all_rooms_is_one_sample_and_looks_first_where_faults_hurt():
+    from campaigns.mutation.__main__ import over_all
+
+    chosen = over_all(200, 1)
+    assert chosen == over_all(200, 1) != over_all(200, 2)
+    assert len(chosen) == len({str(fault) for _, fault in chosen}) == 200
+    assert all(fault.file.startswith(f"rbd_dynamics/{room}/") for room, fault in chosen)
+    rooms = [room for room, _ in chosen]
+    assert rooms.count("nodes") + rooms.count("control") > 60 and "demo" not in rooms
+    assert len(set(rooms[:40])) > 5  # whoever stops early has looked everywhere
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path, capsys, monkeypatch):
+    from campaigns.mutation import __main__ as program
+
+    judged = []
+
+    class Judge:
+        def __init__(self, *_):
+            pass
+
+        def judge(self, fault, tests, seconds):
+            judged.append(str(fault))
+            return program.Verdict("" if len(judged) == 2 else "FAILED test", 1, 0.0)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(program, "Judge", Judge)
+    monkeypatch.setattr(program, "Executions", lambda folders: type("No", (), {"seconds": {}}))
+    clock = iter(range(100))
+    monkeypatch.setattr(program.time, "monotonic", lambda: 60.0 * next(clock))
+    words = ["--count", "6", "--tests", "t.py", "--report", str(tmp_path / "report.json"), "--budget", "2.5"]
+    assert program.main(words) == 1 and len(judged) == 2
+    assert "all: 1 of 2 faults noticed; 4 are left" in capsys.readouterr().out
+    while len(judged) < 6:
+        assert program.main(words) == 1
+    assert len(set(judged)) == 6
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == "all: 5 of 6 faults noticed" and told[-2] == f"    not noticed: {judged[1]}"
+    assert program.main([*words, "--again"]) == 0 and judged[6:] == [judged[1]]
+
+
 JUDGED = """
 import sys
 from pathlib import Path
