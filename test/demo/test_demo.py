@@ -68,6 +68,7 @@ def done(tmp_path_factory):
 class TestDemo:
     pytestmark = needs_ros
 
+    @pytest.mark.wide
     def test_feedforward_tracks_better_and_services_agree(self, done):
         folder, output = done
         assert processes_of(folder) == []
@@ -82,6 +83,7 @@ class TestDemo:
         for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner", "draw a circle"):
             assert name in output
 
+    @pytest.mark.wide
     def test_the_bag_has_the_whole_run(self, done):
         reader = pytest.importorskip("rosbags.highlevel").AnyReader
         with reader([done[0] / "bag"]) as bag:
@@ -94,6 +96,7 @@ class TestDemo:
         assert counts["/feedforward/joint_trajectory"] == 3
         assert counts["/joint_states"] > 1000 and counts["/feedforward/effort"] > 1000
 
+    @pytest.mark.wide
     def test_replay_finds_the_press_and_nothing_else(self, done):
         """Resets of the simulator and brakes are no contacts; the 10 N on the table are, until the end."""
         pytest.importorskip("rosbags")

@@ -117,6 +117,7 @@ def test_one_sample_and_many_agree(arm, samples):
     assert np.abs(by_leads[0, 0] - many[0]).max() <= 8 * EPS * np.abs(many[0]).max()
 
 
+@wide
 def test_derivatives_of_a_large_robot_go_through_loops():
     model = load_robot("talos_reduced", "floating")
     single, double = Robot(model, dtype=np.float32), Robot(model)

@@ -98,6 +98,7 @@ def executables(folder: Path) -> set[str]:
 
 
 @needs_colcon
+@pytest.mark.wide
 @pytest.mark.parametrize("options", [(), ("--symlink-install",)], ids=["copy", "symlink"])
 def test_build_without_interfaces_ends_with_one_line_whose_command_helps(
     workspace: Path, options: Sequence[str]
@@ -126,6 +127,7 @@ def test_one_link_in_src_shows_both_packages_to_colcon_and_rosdep(workspace: Pat
 
 
 @needs_colcon
+@pytest.mark.wide
 @pytest.mark.parametrize("options", [(), ("--symlink-install",)], ids=["copy", "symlink"])
 def test_colcon_build_puts_what_ros2_run_starts_where_it_looks(workspace: Path, options: Sequence[str]) -> None:
     answer = colcon(workspace, "build", *options)  # the interface package is there as an installed one
@@ -156,7 +158,9 @@ def test_colcon_build_puts_what_ros2_run_starts_where_it_looks(workspace: Path, 
 
 
 @needs_pip
-@pytest.mark.parametrize("how", ["wheel", "source", "editable"])
+@pytest.mark.parametrize(
+    "how", ["wheel", *(pytest.param(how, marks=pytest.mark.wide) for how in ("source", "editable"))]
+)
 def test_pip_installs_the_command_only(workspace: Path, how: str) -> None:
     clone, prefix = workspace / "src" / "rbd_dynamics", workspace.parent / "prefix"
     # with a ROS sourced, too: it is pip that decides, not the shell

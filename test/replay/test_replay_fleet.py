@@ -170,6 +170,7 @@ def test_linear_algebra_is_of_one_thread(tmp_path):
         assert set(threads()) == {2}
 
 
+@pytest.mark.wide
 def test_a_dask_cluster_finds_the_same(archive):
     distributed = pytest.importorskip("distributed")
     some = jobs(archive)[:3]
