@@ -39,7 +39,9 @@ def tanh(x: Scalar) -> Scalar:
 
 def less(a: Scalar, b: Scalar) -> Scalar:
     """1 where a < b, else 0 (0 also where one of them is NaN); a condition for `where`."""
-    for x, y, method in ((a, b, "less"), (b, a, "greater")):
+    # a jet knows what it is made of and not the reverse: the one of the higher level is asked first
+    asked = ((a, b, "less"), (b, a, "greater"))
+    for x, y, method in asked[::-1] if getattr(b, "level", -1) > getattr(a, "level", -1) else asked:
         compare = getattr(x, method, None)
         if compare is not None:
             return compare(y)

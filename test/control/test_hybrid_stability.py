@@ -110,3 +110,9 @@ def test_no_gains_are_not_unstable():
     nothing = HybridGains(kp=0.0, kd=0.0, posture_kd=0.0)
     assert contact_problem(nothing, Plant()) == task_problem(nothing, "geometric", Plant()) == ""
     assert abs(motion_radius(0.0, 0.0, 0.0, Plant()) - 1.0) < 1e-6
+
+
+def test_kp_of_rows_without_a_position_counts_for_nothing():
+    gains = HybridGains(kp=(100.0, 1e6), kd=20.0)
+    assert task_problem(gains, "geometric", Plant()).startswith("kp = 1e+06")
+    assert task_problem(gains, "geometric", Plant(), holonomic=(True, False)) == ""

@@ -23,7 +23,8 @@ class HybridGains:
 
     kp, kd: of the task, by default `TASK_GAINS` of the law. Geometric law: e'' + kd e' + kp (e + task_ki int e) = 0,
         kp in 1/s^2 and kd in 1/s. Gauge-invariant law: (d/dt + kd)(e' + kp (e + task_ki int e)) = 0, both in 1/s,
-        and kd one number for all. Rows without h (wheels) have no position, so kp counts for nothing there.
+        and kd one number for all. Rows without h (wheels) have no position, and kd alone counts: with the error s of
+        their rates s' + kd s = 0 in either law (Li and Wu, section 5: u_d' - K (u - u_d)).
     task_ki: of the task error's integral, 1/s. task_integral_limit: of what that adds to the acceleration, m/s^2 or
         rad/s^2.
     ki: of the force error's integral, 1/s. integral_limit: of ki times the integral, N or N m.

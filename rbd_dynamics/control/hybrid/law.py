@@ -44,7 +44,9 @@ class HybridLaw:
     def __call__(self, x: Inputs) -> list[Vector]:
         """Outputs of the law, in the order of `HybridOutput`."""
         m, k = self.m, self.k
-        kp, kd = x.gains[:k], x.gains[k : 2 * k]
+        # a row without h has no position to return to: its one gain is kd, on the error of its rate
+        kp = [p if flag else 0.0 for p, flag in zip(x.gains[:k], self.holonomic)]
+        kd = x.gains[k : 2 * k]
         ki, limit, damping, posture_kp, posture_kd, task_ki, task_limit, has_posture, dt = x.gains[2 * k :]
         held = x.rows()
         theta, h = held.position[m:], held.position[:m]
@@ -54,9 +56,7 @@ class HybridLaw:
         rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
 
         geometric = self.law == "geometric"
-        slope = [
-            p * task_ki for p in kp
-        ]  # of what the integral adds to acceleration, or velocity; its limit is of both
+        slope = [p * task_ki for p in kp]  # of what the integral adds to acceleration or velocity, as its limit is
         most = task_limit if geometric else task_limit * reciprocal(kd[0] + 1e-300)
         task_integral = [
             clamped_integral(before + dt * e, s, most) for before, e, s in zip(x.task_integral, error, slope)

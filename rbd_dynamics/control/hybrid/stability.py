@@ -17,6 +17,7 @@ Both are looked at as they are computed, sampled: the largest eigenvalue of the 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 
@@ -67,10 +68,13 @@ def contact_problem(gains: HybridGains, plant: Plant) -> str:
     return ""
 
 
-def task_problem(gains: HybridGains, law: Law, plant: Plant) -> str:
-    """Why the gains of the task, or of the posture, are not stable; empty if they are."""
+def task_problem(gains: HybridGains, law: Law, plant: Plant, *, holonomic: Sequence[bool] = (True,)) -> str:
+    """Why the gains of the task, or of the posture, are not stable; empty if they are.
+
+    holonomic: which task rows have an h; kp counts for nothing in the others.
+    """
     full = gains.of_law(law)
-    pairs = np.broadcast(np.atleast_1d(np.asarray(full.kp)), np.atleast_1d(np.asarray(full.kd)))
+    pairs = np.broadcast(np.where(holonomic, np.asarray(full.kp), 0.0), np.atleast_1d(np.asarray(full.kd)))
     for kp, kd in {(float(kp), float(kd)) for kp, kd in pairs}:
         ki = gains.task_ki * kp
         loop = (kp, kd, ki) if law == "geometric" else (kp * kd + ki, kp + kd, kd * ki)
