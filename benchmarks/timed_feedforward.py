@@ -23,7 +23,7 @@ class TimedNode(FeedforwardNode):
 
     def open(self) -> None:
         super().open()
-        self._commands = _Noting(self._commands)
+        self.silence.publisher = _Noting(self.silence.publisher)
 
 
 class _Noting:

@@ -36,7 +36,6 @@ from rbd_dynamics.nodes.description import Progress, message_of
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER, CartesianControllerParameters
 from rbd_dynamics.nodes.messages import SECOND, nanoseconds
-from rbd_dynamics.nodes.moving_node import FRESH
 from rbd_dynamics.nodes.tool_messages import (
     pose_message,
     pose_of,
@@ -46,13 +45,13 @@ from rbd_dynamics.nodes.tool_messages import (
     wrench_message,
     wrench_of,
 )
-from rbd_dynamics.nodes.tool_node import ToolNode
+from rbd_dynamics.nodes.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
 
-class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
+class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine]):
     """Holds the tool until it is told where to go; every joint state is answered by efforts."""
 
     BUILT: ClassVar = {
@@ -61,8 +60,9 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
     trajectories = (MultiDOFJointTrajectory, "~/cartesian_trajectory")
 
     def __init__(self, **options: Any) -> None:
-        self._errors = [0.0, 0.0]  # largest of place and orientation since the last report
         super().__init__(CARTESIAN_CONTROLLER, **options)
+        self.offer_hand_over(lambda: self.params.standby)
+        self._errors = [0.0, 0.0]  # largest of place and orientation since the last report
 
     @staticmethod
     def build(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
@@ -78,11 +78,10 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         self.prepare(engine, [names[k] for k in engine.joints])
 
     def open(self) -> None:
-        super().open()
-        self._pose = self.publish_on(PoseStamped, "~/current_pose")
-        self._wanted = self.publish_on(PoseStamped, "~/wanted_pose")
-        self._twist = self.publish_on(TwistStamped, "~/current_twist")
-        self._pressed = self.publish_on(WrenchStamped, "~/current_wrench")
+        self._pose = self.entities.publish_on(PoseStamped, "~/current_pose")
+        self._wanted = self.entities.publish_on(PoseStamped, "~/wanted_pose")
+        self._twist = self.entities.publish_on(TwistStamped, "~/current_twist")
+        self._pressed = self.entities.publish_on(WrenchStamped, "~/current_wrench")
         for kind, topic, take in (
             (PoseStamped, "~/target_pose", self._on_pose),
             (TwistStamped, "~/target_twist", self._on_twist),
@@ -90,10 +89,9 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
             (Float64MultiArray, "~/target_stiffness", self._on_stiffness),
             (JointState, "~/target_joint", self._on_joint),
         ):
-            self.subscribe(kind, topic, self._wish(take))
+            self.entities.subscribe(kind, topic, self._wish(take))
 
     def activated(self) -> None:
-        super().activated()
         if self.engine is not None:
             self.engine.motion.release()
             self.engine.forget()
@@ -106,17 +104,17 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         tuning_of(engine, new)  # what is wrong is said now
         limits_of(new)
         if not another:  # else all of it is built aside
-            self.apply_meanwhile(new, partial(apply, engine))
+            self.tuning.apply_meanwhile(new, partial(apply, engine))
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
-        return held[engine.joints], self.effort_limits(engine)
+        return held[engine.joints], engine.effort_limits
 
     # --- the hot path -----------------------------------------------------------------------------
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
-        out = engine.step(self.params.wrench_rate, planning=self._motions.planning)
+        out = engine.step(self.params.wrench_rate, planning=self.motions.planning)
         efforts[:] = out.tau[engine.joints]
         self._errors[0] = max(self._errors[0], float(np.linalg.norm(out.error[3:])))
         self._errors[1] = max(self._errors[1], float(np.linalg.norm(out.error[:3])))
@@ -135,7 +133,6 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
             self._wanted.publish(pose_message(numbers, engine.frames[0], engine.reader.stamp))
 
     def silent(self, engine: Engine, reason: str) -> None:
-        super().silent(engine, reason)
         engine.motion.release(why=reason)
         engine.forget()
 
@@ -148,14 +145,14 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
     def may_take_over(self) -> None:
         if self.engine is None or not self.active:
             raise ValueError("the node is not active or has no robot")
-        if self.now() - self._last_arrival > FRESH:
+        if not self.motions.seen_of_late:
             raise ValueError("joint states are silent")
 
     def stands_by(self, engine: Engine) -> None:
         engine.motion.release()
         engine.forget()
 
-    def continue_from(self, engine: Engine, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+    def continue_from(self, engine: Engine, last: Array, efforts: Array) -> Array:
         """The wrench that the other presses with goes on, until another one is wanted."""
         difference = np.zeros(engine.model.nv)
         difference[engine.joints] = last - efforts
@@ -184,17 +181,17 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
 
     def _fresh(self, message: Any, what: str) -> None:
         """Raise ValueError where the message was due long ago, or the robot has not been seen of late."""
-        now, stamp, timeout = self.now(), nanoseconds(message.header.stamp), self.params.setpoint_timeout
+        now, stamp, timeout = self.clock.now(), nanoseconds(message.header.stamp), self.params.setpoint_timeout
         if stamp and timeout and now - stamp > timeout * SECOND:
             late = 1e-9 * (now - stamp)
             raise ValueError(f"{what} refused: it was due {late:.3g} s ago, more than setpoint_timeout ({timeout:g} s)")
-        if now - self._last_arrival > FRESH:
+        if not self.motions.seen_of_late:
             raise ValueError(f"{what} refused: there are no joint states to start from")
 
     def _on_pose(self, engine: Engine, message: PoseStamped, now: int) -> None:
         pose = pose_of(message, engine.frames)
         self._fresh(message, "target pose")
-        self._motions.abandon()
+        self.motions.abandon()
         engine.motion.go_to(pose, now)
 
     def _on_twist(self, engine: Engine, message: TwistStamped, now: int) -> None:
@@ -203,7 +200,7 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         if own and engine.output is not None:
             R = engine.output.pose[:9].reshape(3, 3)
             twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        self._motions.abandon()
+        self.motions.abandon()
         engine.motion.drive(twist, now)
 
     def _on_wrench(self, engine: Engine, message: WrenchStamped, now: int) -> None:
@@ -240,7 +237,7 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
     # --- desired motion and diagnostics -----------------------------------------------------------
 
     def decoder(self, engine: Engine) -> Decoder:
-        if not self._motions.planning:  # what is being planned is in the chart that there is
+        if not self.motions.planning:  # what is being planned is in the chart that there is
             engine.motion.recentre(engine.controller.pose(engine.reader.q))
         return PoseDecoder(engine.motion.chart, engine.frames, engine.tool_names)
 
@@ -251,7 +248,6 @@ class CartesianControllerNode(ToolNode[CartesianControllerParameters, Engine]):
         return engine.motion.limits
 
     def report(self, status: Status) -> None:
-        super().report(status)
         engine = self.engine
         if engine is None:
             return

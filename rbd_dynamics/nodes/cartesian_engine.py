@@ -22,7 +22,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
-from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of, root_frames
+from rbd_dynamics.nodes.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import adjoint, pose_inverse
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
@@ -33,7 +33,7 @@ LONGEST_STEP = 0.05  # s
 
 
 @dataclass
-class Engine:
+class Engine(ToolEfforts):
     """Everything about one robot model and one tool."""
 
     model: Model

@@ -25,7 +25,7 @@ from rbd_dynamics.nodes.interface.tables import Service
 from rbd_dynamics.nodes.known_sets import KnownSets
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import LATEST
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import PayloadService
 from rbd_dynamics.nodes.server_engine import Engine, build_engine
 
 PLANNING, FILLING = "planning", "filling"  # threads for trajectories: of what may take minutes, and what does not
@@ -41,18 +41,19 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(DYNAMICS_SERVER, **options)
-        self._payloads = Payloads()
+        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: engine.robots)
+        self.parts.append(self.payload)
         self._counts = {"answered": 0, "refused": 0}
         for name, times in ((PLANNING, 1), (FILLING, FILLED)):
             largest = partial(self._largest_trajectory, times)
-            self.work_apart(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
+            self.entities.work_apart(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
 
     @staticmethod
     def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        self._payloads.move_to(engine.robots, self.get_logger().warning)
+        self.payload.move_to(engine)
         old = self.engine
         if old is not None and old.reader and engine.reader and old.reader.names == engine.reader.names:
             engine.reader = old.reader  # the same joints: they stand where they stood
@@ -75,17 +76,16 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         from rbd_dynamics.nodes import trajectory_services
         from rbd_dynamics_interfaces import srv
 
-        self.subscribe(JointState, "joint_states", self._on_joint_state, LATEST)
+        self.entities.subscribe(JointState, "joint_states", self._on_joint_state, LATEST)
         for service in DYNAMICS_SERVER.services:
             kind = getattr(srv, service.kind.rpartition("/")[2])
             long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
             if long is not None:
-                self.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
+                self.entities.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
             elif service.name == "~/fill_trajectory_efforts":
-                self.serve_apart(kind, service.name, self._fill, thread=FILLING, read=self._read_fill)
+                self.entities.serve_apart(kind, service.name, self._fill, thread=FILLING, read=self._read_fill)
             elif service is not SET_PAYLOAD:
-                self.serve(kind, service.name, self._guard(self._of(service)))
-        PayloadService(self, self._payloads, lambda engine: engine.robots)
+                self.entities.serve(kind, service.name, self._guard(self._of(service)))
 
     def _of(self, service: Service) -> Answer:
         """What answers it: the function of its name."""
@@ -162,7 +162,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         """Raises ValueError where there is none now."""
         self.poll()
         if self.engine is None or not self.active:
-            raise ValueError("the server is not active" if self.engine else self._description_problem)
+            raise ValueError("the server is not active" if self.engine else self.description.problem)
         return self.engine
 
     def _answered(self, response: Any, work: Callable[[], None]) -> Any:
@@ -188,10 +188,6 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         engine = self.engine
         joints = len(engine.model.joints) if engine is not None else 1
         return self.params.largest_message + times * self.params.most_trajectory_points * (64 + 4 * 8 * joints)
-
-    def finish(self) -> None:
-        self.close_aside()
-        super().finish()
 
     def _constrained(self, answer: constrained_services.Answer) -> Answer:
         """A service that has its constraints ready; a form of rows that is new waits for the compiler."""
@@ -230,8 +226,6 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
     def report(self, status: Status) -> None:
         status.values["requests answered"] = self._counts["answered"]
         status.values["requests refused"] = self._counts["refused"]
-        if self._payloads.mass:
-            status.values["payload, kg"] = f"{self._payloads.mass:g}"
 
 
 def main(args: Sequence[str] | None = None) -> None:

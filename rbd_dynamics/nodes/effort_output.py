@@ -11,11 +11,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.entities import Entities
+from rbd_dynamics.nodes.messages import RECORDED, SECOND
+from rbd_dynamics.nodes.part import Part
 from rbd_dynamics.nodes.samples import flat
 
 
-class EffortOutput:
+class EffortOutput(Part):
     """Of some joints, and what has cut their efforts off since the last report.
 
     Attributes:
@@ -24,7 +26,15 @@ class EffortOutput:
         numbers (joints): the memory of its array.
     """
 
-    def __init__(self, joints: Sequence[str]) -> None:
+    def __init__(self, entities: Entities) -> None:
+        self._entities = entities
+        self.use([])
+
+    def open(self) -> None:
+        self._publisher = self._entities.publish_on(JointState, "~/effort", RECORDED)
+
+    def use(self, joints: Sequence[str]) -> None:
+        """From now on of these joints."""
         self.joints = list(joints)
         zeros = np.zeros(len(joints))
         self.command = Float64MultiArray(data=flat(zeros))
@@ -33,13 +43,18 @@ class EffortOutput:
         self._named_numbers = np.frombuffer(self._named.effort)
         self._saturated, self._rate_limited = np.zeros((2, len(joints)), dtype=bool)
 
-    def named(self, time: int, mark: str = "") -> JointState:
+    @property
+    def is_heard(self) -> bool:
+        """Somebody listens to `~/effort`."""
+        return bool(self._publisher.get_subscription_count())
+
+    def tell(self, time: int, mark: str = "") -> None:
         """The same efforts with names, in answer to the state of this time (ns). mark: what the header says of them."""
         self._named_numbers[:] = self.numbers
         self._named.header.frame_id = mark
         stamp = self._named.header.stamp
         stamp.sec, stamp.nanosec = divmod(time, SECOND)
-        return self._named
+        self._publisher.publish(self._named)
 
     def cut_off(self, saturated: NDArray[np.bool_], rate_limited: NDArray[np.bool_]) -> None:
         """Which of them (joints) are at a limit."""
@@ -47,7 +62,6 @@ class EffortOutput:
         self._rate_limited |= rate_limited
 
     def report(self, status: Status) -> None:
-        """For the diagnostics, of all since the last report."""
         for what, cut in (
             ("effort limit reached", self._saturated),
             ("rate limit of the effort reached", self._rate_limited),

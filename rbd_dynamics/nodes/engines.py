@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from rbd_dynamics.control.motion.desired_motion import DesiredMotion
-from rbd_dynamics.control.safety.safe_stop import SafeStop
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.desired_motion import DesiredMotion
+from rbd_dynamics.control.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix
@@ -41,6 +44,18 @@ class TorqueEngine(CommandingEngine, Protocol):
 
     @property
     def motion(self) -> DesiredMotion: ...
+
+    @property
+    def commanded(self) -> slice | NDArray[np.intp]:
+        """Where the commanded joints are in the robot's order."""
+
+    @property
+    def effort_limits(self) -> NDArray[np.float64]:
+        """Of the commanded joints, in the order of the efforts."""
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """Which efforts were cut off at the last call of the law."""
 
 
 E = TypeVar("E", bound=Engine)

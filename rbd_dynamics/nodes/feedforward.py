@@ -16,12 +16,11 @@ from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.common.joint_numbers import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
-from rbd_dynamics.control.motion.desired_motion import DesiredMotion
-from rbd_dynamics.control.motion.joint_limits import JointMotionLimits
-from rbd_dynamics.control.motion.limits import MotionLimits
-from rbd_dynamics.control.motion.tolerances import difference
-from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
-from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.motion_tolerances import difference
+from rbd_dynamics.control.safe_stop import SafeStop
+from rbd_dynamics.control.trajectory import Point, TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
@@ -48,9 +47,17 @@ class Engine:
     motion: DesiredMotion
     safe_stop: SafeStop
     prefix: Prefix
-    controlled: slice | NDArray[np.intp]  # where the controlled joints are in q and v
+    commanded: slice | NDArray[np.intp]  # where the controlled joints are in q and v
     limits: JointMotionLimits
     offsets: dict[str, float]  # efforts that joints need beside the model
+
+    @property
+    def effort_limits(self) -> NDArray[np.float64]:
+        return self.controller.effort_limits
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        return self.controller.saturated
 
 
 class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
@@ -80,22 +87,18 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         whole = controller.joints == tuple(model.joint_names)
         limits = JointMotionLimits(robot, controller.joints, required)
         limits.tune(velocity=params.velocity_limits, acceleration=params.acceleration_limits)
-        controlled = slice(None) if whole else controller.index
-        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, controlled, limits, offsets)
+        commanded = slice(None) if whole else controller.index
+        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, commanded, limits, offsets)
 
     def open(self) -> None:
-        super().open()
-        self._errors = self.publish_on(JointState, "~/tracking_error")
-        self.subscribe(Float64MultiArray, "~/set_points", self._on_set_points, SET_POINTS)
-        self.offer_action()
+        self._errors = self.entities.publish_on(JointState, "~/tracking_error")
+        self.entities.subscribe(Float64MultiArray, "~/set_points", self._on_set_points, SET_POINTS)
+        self.motions.offer_action()
 
     def _on_set_points(self, message: Float64MultiArray) -> None:
         """Positions of all joints, as a forward_position_controller takes them."""
-        self.poll()
         try:
-            engine, now, fresh = self.ready_to_move()
-            points = Waypoints.of(engine.motion.joints, [Point(0.0, message.data)])
-            self._motions.take_set_point(points, self.scene(engine), now, fresh)
+            self.motions.set_point(Point(0.0, message.data))
         except TrajectoryError as error:
             self.refuse(f"set-point refused: {message_of(error)}")
 
@@ -116,7 +119,6 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         self.prepare(engine, engine.motion.joints)
 
     def activated(self) -> None:
-        super().activated()
         if self.engine is not None:
             self.engine.motion.release()
 
@@ -146,15 +148,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
 
-    def commanded_joints(self, engine: Engine) -> slice | NDArray[np.intp]:
-        return engine.controlled
-
-    def effort_limits(self, engine: Engine) -> NDArray[np.float64]:
-        return engine.controller.effort_limits
-
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
-        motion.update(reader.stamp, q[engine.controlled], v[engine.controlled])
+        motion.update(reader.stamp, q[engine.commanded], v[engine.commanded])
         engine.controller.compute(q, v, motion.motion, motion.since, out=efforts)
 
     def answered(self, engine: Engine) -> None:
@@ -169,24 +165,19 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, SECOND)
         return message
 
-    def saturated(self, engine: Engine) -> NDArray[np.bool_]:
-        return engine.controller.saturated
-
     def silent(self, engine: Engine, reason: str) -> None:
-        super().silent(engine, reason)
         engine.motion.release(why=reason)
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.motion.release()
 
     def moved(self, engine: Engine) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return engine.reader.q[engine.controlled], engine.reader.v[engine.controlled]
+        return engine.reader.q[engine.commanded], engine.reader.v[engine.commanded]
 
     def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
         return engine.limits.at(engine.reader.q, now)
 
     def report(self, status: Status) -> None:
-        super().report(status)
         if self.engine is not None:
             status.values.setdefault("desired motion", self.engine.motion.mode)
 

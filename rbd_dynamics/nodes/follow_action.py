@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
+from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.nodes.arrivals import Arrivals
 from rbd_dynamics.nodes.description import message_of
-from rbd_dynamics.nodes.entity_node import EntityNode
 from rbd_dynamics.nodes.messages import SECOND
 from rbd_dynamics.nodes.raw_action_server import RawActionServer
 
@@ -58,26 +58,28 @@ class FollowAction:
             TrajectoryError where there is no motion to be had now, and then changes nothing.
         stop: called by the executor: hold the robot.
         moment: called by the executor while a goal is under way; None: there is nothing to be told.
+        refuse: called with the reason where a goal is rejected.
         largest: bytes that a request may have now.
     """
 
     def __init__(
         self,
-        node: EntityNode[Any],
+        node: Node,
         arrivals: Arrivals,
         kind: Any,
         *,
         begin: Callable[[bytes, MotionGoal], None],
         stop: Callable[[MotionGoal], None],
         moment: Callable[[MotionGoal], Moment | None],
+        refuse: Callable[[str], None],
         largest: Callable[[], int],
     ) -> None:
-        self._node, self._kind = node, kind
+        self._kind, self._refuse = kind, refuse
         self._begin_motion, self._stop, self._moment = begin, stop, moment
         self._orders: dict[bytes, MotionGoal] = {}  # under way
         self._told = 0.0  # when the last feedback was, s
         self._server = RawActionServer(
-            node, arrivals, kind, NAME, begin=self._begin, cancel=self._cancel, largest=largest, refuse=node.refuse
+            node, arrivals, kind, NAME, begin=self._begin, cancel=self._cancel, largest=largest, refuse=refuse
         )
 
     def destroy(self) -> None:
@@ -93,7 +95,7 @@ class FollowAction:
             try:
                 self._begin_motion(raw, order)
             except TrajectoryError as error:
-                self._node.refuse(f"goal rejected: {message_of(error)}")
+                self._refuse(f"goal rejected: {message_of(error)}")
                 return False
             self._orders[identity] = order
             return True

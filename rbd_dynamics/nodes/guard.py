@@ -20,12 +20,17 @@ from rbd_dynamics.control.safety.safe_stop import OLDEST, SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.commanding_node import CommandingNode
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.diagnostics import Status
+from rbd_dynamics.nodes.heartbeat import Heartbeat
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
+from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import COMMANDS, staleness
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.node_clock import NodeClock
+from rbd_dynamics.nodes.payload import PayloadService
+from rbd_dynamics.nodes.raw_joint_state import RawJointStates
+from rbd_dynamics.nodes.silence import Silence
+from rbd_dynamics.nodes.watchdog import Watchdog
 from rbd_dynamics.robot import Robot
 
 WATCH = 0.01  # s: how often it is looked whether commands still come
@@ -56,11 +61,18 @@ class Engine:
         self.check = CommandCheck(self.check.joints, self.safe_stop.limits)
 
 
-class GuardNode(CommandingNode[GuardParameters, Engine]):
+class GuardNode(ManagedNode[GuardParameters, Engine]):
     """Every good command is passed on; without one for `command_timeout` the robot is held and let go."""
 
     def __init__(self, **options: Any) -> None:
-        self._payloads = Payloads()
+        super().__init__(GUARD, **options)
+        self.clock = NodeClock(self)
+        self.silence: Silence[Engine] = Silence(
+            self, on_state=self.on_joint_state, state_age=self.state_age, forget=lambda reason: None
+        )
+        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.parts += [self.silence, self.clock, self.payload]
+        self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
         self._sources: frozenset[bytes] = frozenset()  # processes whose commands pass
@@ -69,7 +81,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         self._whose = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
-        super().__init__(GUARD, **options)
+        self.entities.take_aside(self.silence.largest_text)
 
     @staticmethod
     def build(model: Model, params: GuardParameters, progress: Progress) -> Engine:
@@ -92,26 +104,29 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         old = self.engine
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        self._payloads.move_to([engine.robot], self.get_logger().warning)
+        self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options
+
+    def time_source_changed(self, simulated: bool) -> None:
+        self.clock.simulated = simulated
 
     def parameters_changed(self, engine: Engine, new: GuardParameters) -> None:
         engine.tune(new)
         self._gate.options = new.gate_options
 
     def open(self) -> None:
-        super().open()
-        self.subscribe(Float64MultiArray, "~/unguarded_commands", self._on_command, COMMANDS, raw=True, urgent=True)
-        self.serve(Trigger, "~/resume", self._on_resume)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot])
-        self.every(WATCH, self._watch)
+        self.entities.subscribe(
+            Float64MultiArray, "~/unguarded_commands", self._on_command, COMMANDS, raw=True, urgent=True
+        )
+        self.entities.serve(Trigger, "~/resume", self._on_resume)
+        self.entities.every(WATCH, self._watch)
 
     def activated(self) -> None:
-        super().activated()
         self._gate, self._stranger = CommandGate(options=self.params.gate_options), ""
 
     def state_age(self, now: float) -> float:
+        """Of the last good one, s."""
         return now - self._state_time
 
     # --- commands ---------------------------------------------------------------------------------
@@ -141,13 +156,9 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             return
         if silence.reason and not (silence.returns and self._gate.opens(now)):
             return
-        self._commands.publish(raw)
+        silence.send(engine, raw, owns=bool(numbers.any()))  # zeros for all leave the robot alone
         self._passed += 1
-        self.commanding = engine
-        silence.owns = bool(numbers.any())  # zeros for all leave the robot alone
-        self.watchdog.feed(now, self.now() if self._simulated_time else 0)
-        if silence.reason:
-            silence.speaks_again()
+        self._watchdog.feed(now, self.clock.simulated_now or 0)
 
     def _watch(self) -> None:
         """Do commands come? By the steady clock."""
@@ -157,15 +168,15 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             return
         if self._heartbeat.since_stall(time.monotonic_ns()) < 2 * QUEUE:
             return
-        if not self.watchdog.barks(now, timeout, self.now() if self._simulated_time else None):
+        if not self._watchdog.barks(now, timeout, self.clock.simulated_now):
             return
         when, problem = self._bad
-        what = f"none was good: {problem}" if when > self.watchdog.done else "they have stopped"
-        reason = f"no good command for {now - self.watchdog.done:.3g} s: {what}"
+        what = f"none was good: {problem}" if when > self._watchdog.done else "they have stopped"
+        reason = f"no good command for {now - self._watchdog.done:.3g} s: {what}"
         shut = self._gate.stopped(now)
         if shut:
             reason += f"; more than {self.params.most_silences} times within a minute: call ~/resume"
-        self.fall_silent(reason, returns=not shut)
+        self.silence.fall(reason, returns=not shut)
 
     def _on_resume(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.active
@@ -188,7 +199,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
         A torque node that was started again has no loads, and would let the robot sink under one. That it is there
         the middleware tells later than its first command comes.
         """
-        if self._payloads.loads and self._sources:
+        if self.payload.payloads.loads and self._sources:
             if now < self._whose:
                 return False
             publishers = self._commanders()
@@ -208,22 +219,22 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
 
     def _keep_out(self) -> None:
         """No command passes until somebody has said that it may."""
-        loads = ", ".join(f"{load[0]:g} kg at {frame!r}" for frame, load in self._payloads.loads)
+        loads = ", ".join(f"{load[0]:g} kg at {frame!r}" for frame, load in self.payload.payloads.loads)
         self._stranger = (
             f"commands come from a new process, which knows nothing of the payload that this node has ({loads}): "
             "tell it by its set_payload, then call ~/resume"
         )
         self.get_logger().error(self._stranger)
         self._gate.shut = True
-        self.fall_silent(self._stranger)
+        self.silence.fall(self._stranger)
 
     # --- states -----------------------------------------------------------------------------------
 
-    def _on_joint_state(self, raw: bytes) -> None:
+    def on_joint_state(self, raw: bytes) -> None:
         engine = self.engine if self.active else self.silence.engine
         if engine is None:
             return
-        now = self.now()
+        now = self.clock.now()
         stamp, names, position, velocity, _ = self._raw_states.read(raw)
         if not stamp and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
@@ -239,7 +250,6 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
     # --- diagnostics ------------------------------------------------------------------------------
 
     def report(self, status: Status) -> None:
-        super().report(status)
         status.values["commands passed on per second"] = self._passed
         if self.active and self.engine is not None:
             if self._stranger:
@@ -247,7 +257,7 @@ class GuardNode(CommandingNode[GuardParameters, Engine]):
             elif not self._sources:
                 self._sources = self._commanders()
             if not self._passed and not self.silence.reason:
-                status.warn("no command passed on" + ("" if self._refused else ": none arrives"))
+                status.warn("no command passed on" + ("" if self.entities.refused else ": none arrives"))
             age = self.state_age(time.monotonic())
             if age > OLDEST and self.params.on_silence == "gravity":
                 seen = f"for {age:.3g} s" if self._state_time else "yet"

@@ -8,17 +8,19 @@ for a while; the other hears that and commands no more. So somebody commands all
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from rbd_dynamics.control.safety.effort_continuation import EffortContinuation
-from rbd_dynamics.nodes.entity_node import EntityNode
+from rbd_dynamics.control.effort_continuation import EffortContinuation
+from rbd_dynamics.nodes.engines import TorqueEngine
+from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import COMMANDS, nanoseconds
+from rbd_dynamics.nodes.part import Part
 
 Array = NDArray[np.float64]
 MARK = "took over"  # in header.frame_id of efforts
@@ -27,37 +29,84 @@ WAITS = 0.5  # s: with a state that comes later after the other's last effort, n
 GRACE = 0.5  # s after taking over, in which the other may still be heard
 
 
-class HandOver:
+class Successor(Protocol):
+    """What is asked of the node: of its law."""
+
+    def may_take_over(self) -> None:
+        """Raise ValueError with the reason where the node cannot go on with another's efforts."""
+
+    def take_over(self, engine: Any, last: Array, efforts: Array) -> Array:
+        """Go on with another's last efforts; of them, what the law does not go on with itself (joints).
+
+        efforts: what the law gives for the state that was read. Raises ValueError or ArithmeticError.
+        """
+
+    def stands_by(self, engine: Any) -> None:
+        """A state is not answered, because another node commands."""
+
+    def yields(self) -> None:
+        """Another node has taken over: command nothing, and nothing in place of it."""
+
+
+class HandOver(Part):
     """Of one node.
 
     Parameters:
         node: whose topics and service these are.
-        may: called when somebody asks to take over; raises ValueError with the reason why not.
-        yields: called when another has taken over.
+        successor: the node's law.
+        standby: whether the node starts on standby when activated.
 
     Attributes:
         standing_by: the node answers no state.
         taking: with the next state it begins.
     """
 
-    def __init__(self, node: EntityNode[Any], may: Callable[[], None], yields: Callable[[], None]) -> None:
-        self._node, self._may, self._yields = node, may, yields
+    def __init__(self, node: ManagedNode[Any, Any], successor: Successor, standby: Callable[[], bool]) -> None:
+        self._node, self._successor, self._standby = node, successor, standby
         self.standing_by = self.taking = False
-        self.continuation = EffortContinuation(0)
+        self._continuation = EffortContinuation(0)
         self._names: list[str] = []
         self._last: Array | None = None  # efforts of the other, in our order
         self._heard = self._taken = -GRACE  # monotonic, s
 
     def open(self) -> None:
-        """Topic and service."""
-        self._node.subscribe(JointState, "~/continued_effort", self._on_effort, COMMANDS, urgent=True)
-        self._node.serve(Trigger, "~/hand_over", self._on_request)
+        entities = self._node.entities
+        entities.subscribe(JointState, "~/continued_effort", self._on_effort, COMMANDS, urgent=True)
+        entities.serve(Trigger, "~/hand_over", self._on_request)
 
-    def begin(self, names: list[str], standing_by: bool) -> None:
-        """On activation, or for another robot: the joints of the efforts."""
+    def activated(self) -> None:
+        self._begin(self._names, self._standby())
+
+    def silent(self, reason: str) -> None:
+        self._continuation.end()
+
+    def use(self, names: Sequence[str], *, first: bool) -> None:
+        """From now on for efforts of these joints. first: there was no robot before."""
+        self._begin(names, self._standby() if first else self.standing_by)
+
+    def _begin(self, names: Sequence[str], standing_by: bool) -> None:
         self._names, self.standing_by, self.taking = list(names), standing_by, False
-        self.continuation, self._last = EffortContinuation(len(names)), None
+        self._continuation, self._last = EffortContinuation(len(names)), None
         self._taken = -GRACE
+
+    def commands(self, engine: TorqueEngine, efforts: Array, time: int) -> bool:
+        """Whether this node commands; changes efforts where it takes over. Raises ValueError or ArithmeticError.
+
+        efforts: of the law, for the state of this time (ns).
+        """
+        if self.taking:
+            last = self.last()
+            rest = self._successor.take_over(engine, last, efforts)  # where it raises, the other goes on
+            self.take()
+            self._continuation.begin(rest, time)
+            efforts[:] = np.clip(last, -engine.effort_limits, engine.effort_limits)
+            self._node.get_logger().info("has taken over")
+        elif self.standing_by:
+            self._successor.stands_by(engine)
+            return False
+        elif self._continuation.active:
+            self._continuation.add(efforts, time, engine.effort_limits)
+        return True
 
     @property
     def mark(self) -> str:
@@ -91,7 +140,7 @@ class HandOver:
         if message.header.frame_id == MARK and not ours:
             self.standing_by = True
             self._node.get_logger().info("another node has taken over: standing by")
-            self._yields()
+            self._successor.yields()
         elif not ours and self._taken > 0.0:
             self._node.refuse("another node commands as well: it does not hear ours (~/continued_effort)")
 
@@ -101,7 +150,7 @@ class HandOver:
                 raise ValueError("this node commands already")
             if self._last is None or time.monotonic() - self._heard > RECENT:
                 raise ValueError("no efforts arrive on ~/continued_effort: there is nobody to take over from")
-            self._may()
+            self._successor.may_take_over()
             self.taking = True
             response.success, response.message = True, "takes over with the next joint state"
         except ValueError as error:

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 from numpy.typing import NDArray
 from rclpy.publisher import Publisher
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
@@ -31,11 +31,11 @@ from rbd_dynamics.nodes.hybrid_engine import (
     task_of,
 )
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
-from rbd_dynamics.nodes.messages import LATEST, RECORDED, nanoseconds
+from rbd_dynamics.nodes.messages import RECORDED
 from rbd_dynamics.nodes.task_state import fill_task_state
 from rbd_dynamics.nodes.tool_messages import arrow
-from rbd_dynamics.nodes.tool_node import ToolNode
-from rbd_dynamics.nodes.wrench_input import WrenchInput, desired_force, numbers_of
+from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.nodes.wrench_input import WrenchInput
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ PLACE = ("tool_position", "tool_orientation", "task_position", "task_orientation
 GAINS = ("kp", "kd")
 
 
-class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
+class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
 
     BUILT: ClassVar = {
@@ -54,9 +54,11 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
     }
 
     def __init__(self, **options: Any) -> None:
-        self._wrench = WrenchInput()
-        self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
         super().__init__(HYBRID_CONTROLLER, **options)
+        self.offer_hand_over(lambda: self.params.standby)
+        self.wrench = WrenchInput(self, self.clock)
+        self.parts.append(self.wrench)
+        self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
 
     @staticmethod
     def build(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
@@ -79,13 +81,9 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         self.prepare(engine, [names[k] for k in engine.joints])
 
     def open(self) -> None:
-        super().open()
         self._open_task_state()
-        self._surface = self.publish_on(PoseStamped, "~/surface_normal")
-        self.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
-        self.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
-        self.serve(SetBool, "~/engage", self._on_engage)
-        self.serve(Trigger, "~/tare", self._on_tare)
+        self._surface = self.entities.publish_on(PoseStamped, "~/surface_normal")
+        self.entities.serve(SetBool, "~/engage", self._on_engage)
 
     def _open_task_state(self) -> None:
         self._task_state: Publisher | None = None
@@ -94,10 +92,9 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         except ImportError:  # the node works without it
             self.get_logger().warning("rbd_dynamics_interfaces is not built: no topic task_state")
         else:
-            self._task_state = self.publish_on(TaskState, "~/task_state", RECORDED)
+            self._task_state = self.entities.publish_on(TaskState, "~/task_state", RECORDED)
 
     def activated(self) -> None:
-        super().activated()
         if self.engine is not None:
             self.engine.supervisor.begin_anew()
 
@@ -110,7 +107,7 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
             constraints, _ = task_of(new, engine.prefix).sets(engine.model)
             check_force(new.desired_force, constraints)  # what is wrong is said now
             if not another:  # else all of it is built aside
-                self.apply_meanwhile(new, partial(apply, engine))
+                self.tuning.apply_meanwhile(new, partial(apply, engine))
             if constraints.row_names != engine.controller.constraints.row_names:
                 return
         if new.desired_force != self.params.desired_force:
@@ -119,21 +116,21 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
-        return held[engine.joints], self.effort_limits(engine)
+        return held[engine.joints], engine.effort_limits
 
     # --- the hot path -----------------------------------------------------------------------------
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v
-        measured = self._wrench.multipliers(engine, q)
+        measured = self.wrench.multipliers(engine, q)
         was, before = engine.supervisor.mode, engine.supervisor.last
-        tau = engine.supervisor.torque(reader.stamp, q, v, measured, self._wrench.stamp)
+        tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp)
         efforts[:] = tau[engine.joints]
         if engine.supervisor.mode != was:
             self._say_mode(engine)
         normal = engine.normal
         if normal is not None and self.params.estimate_normal:
-            if normal.update(q, v, self._wrench.reading, 1e-9 * (reader.stamp - before)):
+            if normal.update(q, v, self.wrench.reading, 1e-9 * (reader.stamp - before)):
                 engine.sensor.constraints = engine.controller.constraints
         out = engine.supervisor.output
         if out is None or measured is None:
@@ -152,12 +149,11 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
             self._surface.publish(arrow(point, normal, engine.root, engine.reader.stamp))
 
     def silent(self, engine: Engine, reason: str) -> None:
-        super().silent(engine, reason)
         engine.supervisor.hold_anew(f"silent: {reason}")
 
     def clock_was_set_back(self, engine: Engine) -> None:
         engine.supervisor.stop("the clock was set back")
-        self._wrench.stamp = 0
+        self.wrench.stamp = 0
 
     # --- taking over from another node ------------------------------------------------------------
 
@@ -165,39 +161,23 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         engine = self.engine
         if engine is None or not self.active:
             raise ValueError("the node is not active or has no robot")
-        measured = self._wrench.multipliers(engine, engine.reader.q)
-        engine.supervisor.may_continue(engine.reader.stamp, measured, self._wrench.stamp)
+        measured = self.wrench.multipliers(engine, engine.reader.q)
+        engine.supervisor.may_continue(engine.reader.stamp, measured, self.wrench.stamp)
 
     def stands_by(self, engine: Engine) -> None:
         engine.supervisor.hold_anew("standing by")
 
-    def continue_from(self, engine: Engine, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+    def continue_from(self, engine: Engine, last: Array, efforts: Array) -> Array:
         """Where the tool touches, it goes on to press."""
         other = np.zeros(engine.model.nv)
         other[engine.joints] = last
-        measured = self._wrench.multipliers(engine, reader.q)
-        rest = engine.supervisor.continue_from(reader.stamp, other, measured, self._wrench.stamp)
+        reader = engine.reader
+        measured = self.wrench.multipliers(engine, reader.q)
+        rest = engine.supervisor.continue_from(reader.stamp, other, measured, self.wrench.stamp)
         self._say_mode(engine)
         return np.asarray(rest[engine.joints])
 
-    # --- wrenches, engaging -----------------------------------------------------------------------
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            numbers = numbers_of(message, "wrench", self.engine, of_robot=self.params.wrench_of_robot)
-        except ValueError as error:
-            self.refuse(str(error))
-        else:
-            self._wrench.take(numbers, nanoseconds(message.header.stamp) or self.now())
-
-    def _on_desired_wrench(self, message: WrenchStamped) -> None:
-        engine, what = self.engine, "desired wrench"
-        try:
-            numbers = numbers_of(message, what, engine, of_robot=self.params.wrench_of_robot)
-            if engine is not None:
-                engine.supervisor.desired[:] = desired_force(numbers, what, engine)
-        except ValueError as error:
-            self.refuse(str(error))
+    # --- engaging ---------------------------------------------------------------------------------
 
     def _on_engage(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.poll()
@@ -209,28 +189,16 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
                 raise ValueError("another node commands: call ~/hand_over")
             if request.data:
                 now = engine.reader.stamp
-                if abs(self.now() - now) > 1e9 * self.params.state_timeout > 0.0:
+                if abs(self.clock.now() - now) > 1e9 * self.params.state_timeout > 0.0:
                     raise ValueError("cannot engage: joint states are silent")
-                measured = self._wrench.multipliers(engine, engine.reader.q)
-                engine.supervisor.engage(now, measured, self._wrench.stamp)
+                measured = self.wrench.multipliers(engine, engine.reader.q)
+                engine.supervisor.engage(now, measured, self.wrench.stamp)
             else:
                 engine.supervisor.stop("by request")
             self._say_mode(engine)
             response.success, response.message = True, engine.supervisor.mode
         except (ValueError, ArithmeticError) as error:
             response.success, response.message = False, message_of(error)
-        return response
-
-    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if not self._wrench.stamp:
-            response.success, response.message = False, "no wrench received"
-        elif self.engine is not None and self.engine.supervisor.engaged:
-            response.success, response.message = False, "not while engaged"
-        else:
-            self._wrench.tare()
-            if self.engine is not None:
-                self.engine.supervisor.offset[:] = 0.0
-            response.success, response.message = True, f"zero is now {self._wrench.bias.round(3).tolist()}"
         return response
 
     def _say_mode(self, engine: Engine) -> None:
@@ -253,7 +221,6 @@ class HybridControllerNode(ToolNode[HybridControllerParameters, Engine]):
         return limits_of_task(engine, self.params)
 
     def report(self, status: Status) -> None:
-        super().report(status)
         engine = self.engine
         if engine is None:
             return

@@ -26,12 +26,12 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.description import Prefix, Progress
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
-from rbd_dynamics.nodes.tool_engine import controlled_joints, reader_of, root_frames
+from rbd_dynamics.nodes.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 
 
 @dataclass
-class Engine:
+class Engine(ToolEfforts):
     """Everything about one robot model and one task."""
 
     model: Model

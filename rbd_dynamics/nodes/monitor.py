@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import PayloadService
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -47,13 +47,22 @@ class Engine:
 class MonitorNode(ManagedNode[MonitorParameters, Engine]):
     """Every complete joint state is answered by residuals and external torques, once there are any."""
 
+    BUILT: ClassVar = dict.fromkeys(
+        (
+            "terms", "cutoff", "observer_rate", "contact_thresholds", "contact_breakaway", "contact_duration",
+            "longest_gap",
+        ),
+        (),
+    )  # fmt: skip
+
     def __init__(self, **options: Any) -> None:
-        self._payloads = Payloads()
+        super().__init__(MONITOR, **options)
+        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.parts.append(self.payload)
         self._states = 0  # since the last report
         self._restarts = 0
         self._said: bool | None = None  # about contact
         self._effort_names: list[str] | None = None
-        super().__init__(MONITOR, **options)
 
     @staticmethod
     def build(model: Model, params: MonitorParameters, progress: Progress) -> Engine:
@@ -83,22 +92,18 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:
-        self._payloads.move_to([engine.robot], self.get_logger().warning)
+        self.payload.move_to(engine)
         self._efforts = np.full(engine.model.nv, np.nan)
         self._squares, self._samples = np.zeros(engine.model.nv), np.zeros(engine.model.nv)
         self._effort_names = None
         self._restarts = 0
 
     def open(self) -> None:
-        self._residual = self.publish_on(JointState, "~/residual", RECORDED)
-        self._external = self.publish_on(JointState, "~/external_torque", RECORDED)
-        self._contact = self.publish_on(Bool, "~/contact", LATCHED)
+        self._residual = self.entities.publish_on(JointState, "~/residual", RECORDED)
+        self._external = self.entities.publish_on(JointState, "~/external_torque", RECORDED)
+        self._contact = self.entities.publish_on(Bool, "~/contact", LATCHED)
         self._said = None
-        self.subscribe(JointState, "joint_states", self._on_joint_state, OBSERVED_STATES)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot])
-
-    def needs_another(self, new: MonitorParameters) -> bool:
-        return _of_the_monitor(new) != _of_the_monitor(self.params)
+        self.entities.subscribe(JointState, "joint_states", self._on_joint_state, OBSERVED_STATES)
 
     def parameters_changed(self, engine: Engine, new: MonitorParameters) -> None:
         _thresholds(new, engine.names)  # what is wrong is said now; the rest is built aside
@@ -190,7 +195,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             return
         monitor = engine.monitor
         if self.active and not self._states:
-            status.error("nothing to monitor" + ("" if self._refused else ": no joint states arrive"))
+            status.error("nothing to monitor" + ("" if self.entities.refused else ": no joint states arrive"))
         silent = [name for name, k in zip(engine.names, engine.monitored) if not np.isfinite(self._efforts[k])]
         if self._states and silent:
             status.warn(f"no efforts of {', '.join(silent)}")
@@ -213,14 +218,6 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             if np.isfinite(monitor.external[k]):
                 status.values[f"{name}: external torque"] = f"{monitor.external[k]:.4g}"
         self._squares[:], self._samples[:], self._states = 0.0, 0.0, 0
-
-
-def _of_the_monitor(params: MonitorParameters) -> tuple[object, ...]:
-    """What a ResidualMonitor is made with and cannot change."""
-    return (
-        params.terms, params.cutoff, params.observer_rate, params.contact_thresholds, params.contact_breakaway,
-        params.contact_duration, params.longest_gap,
-    )  # fmt: skip
 
 
 def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:

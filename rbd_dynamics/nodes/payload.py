@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.payload import Payload
 from rbd_dynamics.nodes.description import Prefix, message_of
+from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import E
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import LATCHED
+from rbd_dynamics.nodes.part import Part
 from rbd_dynamics.robot import Robot
 
 if TYPE_CHECKING:
@@ -91,32 +93,46 @@ class Payloads:
         self.forget(problems)
 
 
-class PayloadService(Generic[E]):
+class PayloadService(Part, Generic[E]):
     """The service of one node.
 
     Parameters:
         robots: those of an engine that shall carry the loads.
         attempt: raises ValueError or ArithmeticError for a robot whose new load the engine cannot work with.
+
+    Attributes:
+        payloads: what the robot carries.
     """
 
     def __init__(
         self,
         node: ManagedNode[Any, E],
-        payloads: Payloads,
         robots: Callable[[E], Sequence[Robot]],
         attempt: Callable[[E, Robot], None] = lambda engine, robot: None,
     ) -> None:
+        self._node, self._robots, self._attempt = node, robots, attempt
+        self.payloads = Payloads()
+
+    def move_to(self, engine: E) -> None:
+        """Attach all to another engine's robots; what does not fit them is forgotten."""
+        self.payloads.move_to(self._robots(engine), self._node.get_logger().warning)
+
+    def open(self) -> None:
+        node = self._node
         try:
             from rbd_dynamics_interfaces.msg import Payloads as PayloadsMessage
             from rbd_dynamics_interfaces.srv import SetPayload
         except ImportError:  # the node works without its services
             node.get_logger().warning("rbd_dynamics_interfaces is not built: no service set_payload")
             return
-        self._node, self._payloads, self._robots, self._attempt = node, payloads, robots, attempt
-        self._told = node.publish_on(PayloadsMessage, "~/payloads", LATCHED)
-        node.serve(SetPayload, "~/set_payload", self._on_request)
-        node.when_adopted(self._tell)
+        self._told = node.entities.publish_on(PayloadsMessage, "~/payloads", LATCHED)
+        node.entities.serve(SetPayload, "~/set_payload", self._on_request)
+        node.description.when_adopted(self._tell)
         self._tell()
+
+    def report(self, status: Status) -> None:
+        if self.payloads.mass:
+            status.values["payload, kg"] = f"{self.payloads.mass:g}"
 
     def _on_request(self, request: SetPayload.Request, response: SetPayload.Response) -> SetPayload.Response:
         self._node.poll()
@@ -126,7 +142,7 @@ class PayloadService(Generic[E]):
                 raise ValueError("there is no robot yet")
             frame, load = _load_of(request.payload, engine.prefix)
             robots = self._robots(engine)
-            self._payloads.set(robots, frame, load, lambda robot: self._attempt(engine, robot))
+            self.payloads.set(robots, frame, load, lambda robot: self._attempt(engine, robot))
             response.success = True
             response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
             response.total_mass = _total_mass(robots[0])

@@ -6,6 +6,7 @@ Whatever becomes of that controller, a goal ends with a result: it may be missin
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.trajectory_proxy import TrajectoryProxyParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import nanoseconds
+from rbd_dynamics.nodes.part import Part
 from rbd_dynamics.nodes.rclpy_private import begin_goal
 
 ACTION = "~/follow_joint_trajectory"
@@ -72,54 +74,66 @@ class Goal:
         self.stage, self.since = stage, time.monotonic()
 
 
-class ProxyAction:
+class ProxyAction(Part):
     """The server in front, and the client of what is behind.
 
     Parameters:
-        kind: control_msgs.action.FollowJointTrajectory.
         ready: makes of a trajectory what is passed on. Raises TrajectoryError.
     """
 
     def __init__(
-        self,
-        node: ManagedNode[TrajectoryProxyParameters, Any],
-        kind: Any,
-        ready: Callable[[JointTrajectory], Ready],
+        self, node: ManagedNode[TrajectoryProxyParameters, Any], ready: Callable[[JointTrajectory], Ready]
     ) -> None:
-        self._node, self._kind, self._make_ready = node, kind, ready
+        self._node, self._make_ready = node, ready
         self.passed_on = 0
-        controller = node.params.controller
-        self._behind = f"{controller}/follow_joint_trajectory"
-        self._client = ActionClient(node, kind, self._behind)
-        self._parameters = node.create_client(GetParameters, f"{controller}/get_parameters")
+        self._open = False
         self._goals: dict[bytes, Goal] = {}
         self._ended: dict[bytes, Goal] = {}  # have a result that is not sent yet
         self._counts = {"reached": 0, "not reached": 0}
         self._farewell = 0.0  # until when results may be on their way
+
+    def open(self) -> None:
+        node = self._node
+        try:
+            kind = importlib.import_module("control_msgs.action").FollowJointTrajectory
+        except ImportError:
+            node.get_logger().info(f"no action {ACTION}: control_msgs is not installed")
+            return
+        controller = node.params.controller
+        self._kind, self._behind = kind, f"{controller}/follow_joint_trajectory"
+        self._client = ActionClient(node, kind, self._behind)
+        self._parameters = node.create_client(GetParameters, f"{controller}/get_parameters")
         self._server = ActionServer(
             node, kind, ACTION, self._finish, goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )  # fmt: skip
-        node.every(LOOK, self._look)
+        self.passed_on, self._counts, self._open = 0, dict.fromkeys(self._counts, 0), True
+        node.entities.keep(self, ProxyAction.destroy)
+        node.entities.every(LOOK, self._look)
 
     def destroy(self) -> None:
         """Goals under way get no result."""
+        self._open = False
         self._server.destroy()
         self._client.destroy()
         self._node.destroy_client(self._parameters)
+        self._goals.clear()
+        self._ended.clear()
 
-    def stop(self, reason: str) -> None:
+    def ends(self, reason: str) -> None:
         """Cancel all that is under way."""
+        why = "was deactivated" if reason == "deactivated" else "ends"
         for goal in list(self._goals.values()):
-            self._give_up(goal, reason)
+            self._give_up(goal, f"the trajectory proxy {why}")
 
     @property
-    def busy(self) -> bool:
+    def leaving(self) -> bool:
         """Results are on their way."""
         return time.monotonic() < self._farewell
 
     def report(self, status: Status) -> None:
-        """For the diagnostics."""
+        if not self._open:
+            return
         status.values["goals under way"] = len(self._goals)
         for what, count in self._counts.items():
             status.values[f"goals {what}"] = count

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +12,67 @@ from numpy.typing import NDArray
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.safety.effort_envelope import EffortEnvelope
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
+from rbd_dynamics.nodes.part import Part
 
 Array = NDArray[np.float64]
 
 
-class Safeguards:
-    """Of the controlled joints, in the order of the efforts. Raises ValueError for lists that do not fit them."""
+@dataclass(frozen=True)
+class Bounds:
+    """What parameters say of some joints; infinite where they say nothing."""
 
-    def __init__(self, params: TorqueParameters, joints: Sequence[str]) -> None:
-        self.joints = tuple(joints)
-        self._tolerance = _given("plausible_effort", params.plausible_effort, joints)
-        self._rates = _given("effort_rate_limits", params.effort_rate_limits, joints)
-        self.watches_efforts = bool(np.isfinite(self._tolerance).any())
-        self.limits_rates = bool(np.isfinite(self._rates).any())
-        self._envelope = EffortEnvelope(len(joints))
-        self._last, self._last_time = np.zeros(len(joints)), 0
-        self.limited = np.zeros(len(joints), dtype=bool)  # by the rate, at the last command
+    joints: tuple[str, ...]
+    tolerance: Array  # of measured efforts, N m or N
+    rates: Array  # of commanded ones, N m/s or N/s
+
+    @classmethod
+    def of(cls, joints: Sequence[str], params: TorqueParameters) -> Bounds:
+        """Raises ValueError for lists that do not fit the joints."""
+        return cls(
+            tuple(joints),
+            _given("plausible_effort", params.plausible_effort, joints),
+            _given("effort_rate_limits", params.effort_rate_limits, joints),
+        )
+
+
+class Safeguards(Part):
+    """Of the controlled joints, in the order of the efforts. None until `use`."""
+
+    _bounds: Bounds
+
+    def __init__(self) -> None:
+        self._use_anew(Bounds.of((), TorqueParameters()))
+
+    def use(self, bounds: Bounds) -> None:
+        """From now on these; of the same joints what was commanded stays known."""
+        if bounds.joints != self._bounds.joints:
+            self._use_anew(bounds)
+        self._bounds = bounds
+        self.watches_efforts = bool(np.isfinite(bounds.tolerance).any())
+        self.limits_rates = bool(np.isfinite(bounds.rates).any())
+
+    def _use_anew(self, bounds: Bounds) -> None:
+        count = len(bounds.joints)
+        self._bounds = bounds
+        self.watches_efforts = self.limits_rates = False
+        self._envelope = EffortEnvelope(count)
+        self._last, self._last_time = np.zeros(count), 0
+        self.limited = np.zeros(count, dtype=bool)  # by the rate, at the last command
 
     def reset(self) -> None:
         """Forget what was commanded."""
         self._envelope.reset()
         self._last_time = 0
 
-    def continues(self, other: Safeguards) -> None:
-        """Go on with what another of the same joints knows."""
-        if other.joints == self.joints:
-            self._envelope, self._last, self._last_time = other._envelope, other._last, other._last_time
+    def activated(self) -> None:
+        self.reset()
+
+    def silent(self, reason: str) -> None:
+        self.reset()
 
     def implausible(self, measured: Array, time: int) -> str:
         """Why efforts (controlled joints, NaN where none is measured) at `time` (ns) cannot be; empty if they can."""
-        return self._envelope.problem(measured, self._tolerance, self.joints, time)
+        return self._envelope.problem(measured, self._bounds.tolerance, self._bounds.joints, time)
 
     def limit(self, efforts: Array, time: int, most: Array) -> None:
         """Keep efforts within reach of the last ones; `time` (ns) is that of the state they answer.
@@ -49,8 +81,9 @@ class Safeguards:
         """
         if self._last_time:
             passed = 1e-9 * max(time - self._last_time, 0)
-            reach = np.where(np.isfinite(self._rates), self._rates, 0.0) * passed
-            reach[~np.isfinite(self._rates)] = np.inf
+            rates = self._bounds.rates
+            reach = np.where(np.isfinite(rates), rates, 0.0) * passed
+            reach[~np.isfinite(rates)] = np.inf
             last, wanted = np.clip(self._last, -most, most), efforts.copy()
             np.clip(efforts, last - reach, last + reach, out=efforts)
             self.limited = np.asarray(efforts != wanted)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.timer import Timer
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.control.safety.safe_stop import StopOptions
@@ -20,17 +21,25 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.engines import S
 from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import COMMANDS
+from rbd_dynamics.nodes.messages import COMMANDS, JOINT_STATES
+from rbd_dynamics.nodes.part import Part
 from rbd_dynamics.nodes.samples import flat
 
 TICK = 0.01  # s: between commands where no states come
 FRESH = 0.03  # s: as long after a state the next one is waited for
 DELIVERY = 0.2  # s: the longest that the last command before the end may take
+TEXTS = 500_000  # bytes that texts in requests to set parameters may have while a node commands: rclpy sends them on
 T = TypeVar("T")
 
 
-class Silence(Generic[S]):
-    """Why a node is silent, and what it still commands.
+class Silence(Part, Generic[S]):
+    """Why a node is silent, and what it still commands: whoever takes part in it falls silent at every end.
+
+    Parameters:
+        on_state: called with each serialised JointState, of at most `largest_message` bytes, also while a node that
+            was cleaned up still holds the robot.
+        state_age: of the last good state at a monotonic time, s.
+        forget: the node falls silent for a reason: what was planned is off.
 
     Attributes:
         owns: the node has published efforts since its activation and zero was not commanded yet: without that nothing
@@ -39,10 +48,18 @@ class Silence(Generic[S]):
         returns: it ends by itself as soon as states can be answered.
         stopping: the robot is being held.
         engine: the one whose robot is being held; None where none is.
+        commanding: the engine of the last command.
     """
 
-    def __init__(self, node: ManagedNode[Any, Any]) -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: ManagedNode[Any, S],
+        *,
+        on_state: Callable[[bytes], None],
+        state_age: Callable[[float], float],
+        forget: Callable[[str], None],
+    ) -> None:
+        self._node, self._on_state, self._state_age, self._forget = node, on_state, state_age, forget
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Timer | None = None
         self._left: list[Callable[[], object]] = []  # destroys what the stop still needs
@@ -51,16 +68,28 @@ class Silence(Generic[S]):
         self.owns = self.returns = self.stopping = False
         self.reason = self.commanded = ""
         self.engine: S | None = None
+        self.commanding: S | None = None
 
     def open(self) -> None:
-        """Make the publisher, for `~/commands`. What a stop that is under way has used until now is not needed."""
-        self.publisher = self._node.create_publisher(Float64MultiArray, "~/commands", COMMANDS)
-        self._destroy_left()
-        self.keep(self.publisher, self._node.destroy_publisher)
+        """Make the publisher, for `~/commands`, and listen to joint states.
 
-    def keep(self, entity: T, destroy: Callable[[T], object]) -> T:
+        What a stop that is under way has used until now is not needed any more.
+        """
+        node = self._node
+        self.publisher = node.create_publisher(Float64MultiArray, "~/commands", COMMANDS)
+        self._destroy_left()
+        self._keep(self.publisher, node.destroy_publisher)
+        take = node.entities.bounded(JointState, "joint_states", self._on_state, raw=True)
+        states = node.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
+        self._keep(states, node.destroy_subscription)
+        node.entities.keep(self, Silence._forget_engine)
+
+    def _forget_engine(self) -> None:
+        self.commanding = None
+
+    def _keep(self, entity: T, destroy: Callable[[T], object]) -> T:
         """An entity that is destroyed when the node is cleaned up, or as soon as the robot is left alone after that."""
-        return self._node.keep(entity, partial(self._leave, destroy))
+        return self._node.entities.keep(entity, partial(self._leave, destroy))
 
     def _leave(self, destroy: Callable[[T], object], entity: T) -> None:
         if self.stopping:
@@ -70,7 +99,32 @@ class Silence(Generic[S]):
 
     # --- silence begins and ends ------------------------------------------------------------------
 
-    def begin(self, reason: str, engine: S, age: float, returns: bool = False) -> None:
+    def fall(self, reason: str, *, returns: bool = False) -> None:
+        """Command nothing in answer any more, and leave the robot as `on_silence` says: whatever the cause.
+
+        returns: until that is possible again, and the robot then is held where it is; else until the node is activated
+        anew. Nothing is published where nothing has been since the activation, and nothing twice.
+        """
+        engine = self.commanding or self._node.engine
+        if not self._node.active or engine is None:
+            return
+        if self._node.engine is not None:
+            self._forget(reason)
+        self._begin(reason, engine, self._state_age(time.monotonic()), returns)
+
+    def ends(self, reason: str) -> None:
+        self.fall(reason)
+
+    @property
+    def leaving(self) -> bool:
+        return self.stopping
+
+    def close(self) -> None:
+        """Zero at once, where the robot is held; waits until it has arrived."""
+        if self.stopping:
+            self._finish(wait=True)
+
+    def _begin(self, reason: str, engine: S, age: float, returns: bool) -> None:
         """Hold the robot, whose state is `age` s old, or let it go: as the engine's options say."""
         if self.reason:
             if self.returns and not returns:  # another cause, that does not end by itself; nothing is done twice
@@ -97,6 +151,13 @@ class Silence(Generic[S]):
         self._timer = self._node.create_timer(TICK, self._tick, clock=self._clock)
         self._publish(stop.answer(now, reader.q, reader.v) if age < FRESH else stop.blind(now))
 
+    def send(self, engine: S, command: Any, *, owns: bool = True) -> None:
+        """A command of the node itself. owns: it is not zero for all joints, which would leave the robot alone."""
+        self.publisher.publish(command)
+        self.commanding, self.owns = engine, owns
+        if self.reason:
+            self.speaks_again()
+
     def answer(self, reader: JointStateReader) -> None:
         """A good state has come while the robot is held."""
         if not self.stopping or self.engine is None:
@@ -107,10 +168,11 @@ class Silence(Generic[S]):
         self._answered = now
         self._publish(stop.answer(now, reader.q, reader.v))
 
-    def cut(self) -> None:
-        """Zero at once, where the robot is held; waits until it has arrived."""
-        if self.stopping:
-            self._finish(wait=True)
+    def answer_also(self, engine: S, names: list[str], position: Any, velocity: Any, stamp: int) -> None:
+        """A state (as `JointStateReader.read` takes it) that does not fit this engine: maybe that which is held."""
+        held = self.engine
+        if held is not None and held is not engine and held.reader.read(names, position, velocity, stamp):
+            self.answer(held.reader)
 
     def speaks_again(self) -> None:
         """The node answers states again."""
@@ -127,13 +189,16 @@ class Silence(Generic[S]):
         else:
             self.reason, self.commanded, self.returns, self.owns = "", "", False, False
 
-    def report(self, status: Status, active: bool) -> None:
-        """For the diagnostics."""
+    def report(self, status: Status) -> None:
         if self.reason:
             status.values["silent"] = self.reason
             status.values["commanded"] = self.commanded
-            if active or self.stopping:
+            if self._node.active or self.stopping:
                 status.error(f"silent: {self.reason}; commanded: {self.commanded}")
+
+    def largest_text(self) -> int:
+        """Bytes that texts in requests to set parameters may have now."""
+        return TEXTS if self._node.active or self.stopping else int(self._node.params.largest_description)
 
     # --- in between -------------------------------------------------------------------------------
 

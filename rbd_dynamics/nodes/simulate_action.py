@@ -75,7 +75,7 @@ class SimulateAction:
             node, Simulate, "~/simulate", self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=lambda _: CancelResponse.ACCEPT,
         )  # fmt: skip
-        node.every(POLL_PERIOD, self._end_cancelled)
+        node.entities.every(POLL_PERIOD, self._end_cancelled)
 
     def destroy(self) -> None:
         """Stop what is under way. What a compiler is at is left behind."""

@@ -26,7 +26,7 @@ from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.simulator import SIMULATOR, SimulatorParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import RECORDED, SECOND
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
+from rbd_dynamics.nodes.payload import PayloadService
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.nodes.simulate_action import SimulateAction
 from rbd_dynamics.nodes.simulator_engine import Engine, build_engine
@@ -45,7 +45,8 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(SIMULATOR, **options)
-        self._payloads = Payloads()
+        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: engine.robots)
+        self.parts.append(self.payload)
         self._paused = False
         self._diverged = ""
         self._lag = 0.0
@@ -59,7 +60,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         return build_engine(model, params, progress)
 
     def adopt(self, engine: Engine) -> None:
-        self._payloads.move_to(engine.robots, self.get_logger().warning)
+        self.payload.move_to(engine)
         if self.engine is not None:  # another robot at the same time
             engine.simulation.steps = self.engine.simulation.steps
             engine.simulation.reset()
@@ -69,26 +70,25 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         self._restart_time(engine.simulation.steps)
 
     def open(self) -> None:
-        self._states = self.publish_on(JointState, "joint_states", RECORDED)
+        self._states = self.entities.publish_on(JointState, "joint_states", RECORDED)
         self._wrenches: Publisher | None = None
         if self.params.wrench_frame:
-            self._wrenches = self.publish_on(WrenchStamped, "~/wrench")
+            self._wrenches = self.entities.publish_on(WrenchStamped, "~/wrench")
         self._noise = np.random.default_rng(self.params.inertia_seed)
-        self._clock_publisher = self.publish_on(ClockMessage, "/clock") if self.params.publish_clock else None
-        self.subscribe(Float64MultiArray, "~/commands", self._on_commands)
-        self.subscribe(JointState, "~/effort", self._on_effort)
-        self.serve(Trigger, "~/reset", self._on_reset)
-        self.serve(SetBool, "~/pause", self._on_pause)
-        PayloadService(self, self._payloads, lambda engine: engine.robots)
+        self._clock_publisher = self.entities.publish_on(ClockMessage, "/clock") if self.params.publish_clock else None
+        self.entities.subscribe(Float64MultiArray, "~/commands", self._on_commands)
+        self.entities.subscribe(JointState, "~/effort", self._on_effort)
+        self.entities.serve(Trigger, "~/reset", self._on_reset)
+        self.entities.serve(SetBool, "~/pause", self._on_pause)
         try:
             from rbd_dynamics_interfaces.srv import Step
         except ImportError:
             self.get_logger().warning("rbd_dynamics_interfaces is not built: no service step")
         else:
-            self.serve(Step, "~/step", self._on_step)
-            self.keep(SimulateAction(self, self._payloads), SimulateAction.destroy)
+            self.entities.serve(Step, "~/step", self._on_step)
+            self.entities.keep(SimulateAction(self, self.payload.payloads), SimulateAction.destroy)
         period = 1.0 / self.params.publish_rate / self.params.real_time_factor
-        self.every(period, self._on_timer)
+        self.entities.every(period, self._on_timer)
 
     def activated(self) -> None:
         if self.engine is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.nodes.description import Prefix
-from rbd_dynamics.nodes.engines import TorqueEngine
 from rbd_dynamics.nodes.interface.tool import ToolParameters
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.arrays import pose_array
@@ -37,7 +36,7 @@ class Law(Protocol):
     effort_limits: Array  # (nv)
 
 
-class ToolEngine(TorqueEngine, Protocol):
+class ToolEngine(Protocol):
     """One robot model, one tool, and the law for both."""
 
     @property
@@ -52,7 +51,21 @@ class ToolEngine(TorqueEngine, Protocol):
         """Of the last step."""
 
 
-TE = TypeVar("TE", bound=ToolEngine)
+class ToolEfforts:
+    """Which efforts the law of a tool commands: a base of engines. It commands all joints."""
+
+    @property
+    def commanded(self: ToolEngine) -> NDArray[np.intp]:
+        return self.joints
+
+    @property
+    def effort_limits(self: ToolEngine) -> Array:
+        return self.controller.effort_limits[self.joints]
+
+    @property
+    def saturated(self: ToolEngine) -> NDArray[np.bool_]:
+        out = self.output
+        return np.zeros(len(self.joints), dtype=bool) if out is None else (out.tau != out.wanted)[self.joints]
 
 
 def controlled_joints(robot: Robot, params: ToolParameters, prefix: Prefix) -> tuple[list[str], NDArray[np.intp]]:

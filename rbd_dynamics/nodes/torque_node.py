@@ -1,46 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes that answer joint states by torques have in common: the way in, and the way out."""
+"""What nodes that answer joint states by torques have in common: one cycle, and the parts that take part in it."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.control.motion_limits import MotionLimits
+from rbd_dynamics.control.trajectory import TrajectoryError
+from rbd_dynamics.control.trajectory_message import Decoder, decoded
 from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.description import BuildError
-from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.effort_output import EffortOutput
 from rbd_dynamics.nodes.engines import T
 from rbd_dynamics.nodes.hand_over import HandOver
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
-from rbd_dynamics.nodes.messages import RECORDED, SECOND, staleness
-from rbd_dynamics.nodes.moving_node import MovingNode
-from rbd_dynamics.nodes.payload import Payloads, PayloadService, check_holding
-from rbd_dynamics.nodes.safeguards import Safeguards
-from rbd_dynamics.nodes.watched_node import QUEUE
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import SECOND
+from rbd_dynamics.nodes.motions import Motions
+from rbd_dynamics.nodes.node_clock import NodeClock
+from rbd_dynamics.nodes.payload import PayloadService, check_holding
+from rbd_dynamics.nodes.safeguards import Bounds, Safeguards
+from rbd_dynamics.nodes.silence import Silence
+from rbd_dynamics.nodes.state_input import StateInput
+from rbd_dynamics.nodes.watching import Watching
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=TorqueParameters)
 
 
-class TorqueNode(MovingNode[P, T]):
-    """Every complete joint state is answered by one effort message, or by none and a reason."""
+class TorqueNode(ManagedNode[P, T]):
+    """Every complete joint state is answered by one effort message, or by none and a reason.
+
+    Attributes:
+        hand_over: of nodes that take over from each other; None of others.
+    """
+
+    #: where trajectories come, and as what
+    trajectories: tuple[type, str] = (JointTrajectory, "~/joint_trajectory")
 
     def __init__(self, interface: Interface[P], **options: Any) -> None:
         super().__init__(interface, **options)
-        self._payloads = Payloads()
-        self._safeguards: Safeguards
-        self._output: EffortOutput
-        self.hand_over: HandOver | None = None  # of nodes that take over from each other
+        self.clock = NodeClock(self)
+        self.silence: Silence[T] = Silence(
+            self, on_state=self.on_joint_state, state_age=lambda now: self.watching.since_answer(now),
+            forget=self.forget_plans,
+        )  # fmt: skip
+        self.states = StateInput(self, self._end_control)
+        self.watching = Watching(self, self.clock, self.states, self.silence, lambda: self.lets_another_command)
+        self.motions: Motions[T] = Motions(self, self, self.clock)
+        self.safeguards = Safeguards()
+        self.output = EffortOutput(self.entities)
+        self.payload: PayloadService[T] = PayloadService(self, lambda engine: [engine.robot], self._try_load)
+        self.hand_over: HandOver | None = None
+        self.parts += [
+            self.silence,
+            self.clock,
+            self.states,
+            self.watching,
+            self.motions,
+            self.safeguards,
+            self.output,
+            self.payload,
+        ]
+        self.entities.take_aside(self.silence.largest_text)
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -48,24 +80,15 @@ class TorqueNode(MovingNode[P, T]):
         """Apply dynamic parameters to the engine there is. Raises ValueError, and then changes nothing."""
         raise NotImplementedError
 
-    def commanded_joints(self, engine: T) -> slice | NDArray[np.intp]:
-        """Where the commanded joints are in the robot's order."""
-        raise NotImplementedError
-
-    def effort_limits(self, engine: T) -> Array:
-        """Of the commanded joints, in the order of the efforts."""
-        raise NotImplementedError
-
     def respond(self, engine: T, reader: JointStateReader, now: int, efforts: Array) -> None:
-        """Fill `efforts` for the state that was read.
+        """The wanted motion and the law: fill `efforts` for the state that was read.
 
         Raises ValueError or ArithmeticError where there is none to be given.
         """
         raise NotImplementedError
 
-    def saturated(self, engine: T) -> NDArray[np.bool_]:
-        """Which efforts were cut off at the last call of `respond`."""
-        raise NotImplementedError
+    def answered(self, engine: T) -> None:
+        """The command is out: what is published beside it, where anybody listens."""
 
     def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
         """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
@@ -74,56 +97,129 @@ class TorqueNode(MovingNode[P, T]):
         """
         raise NotImplementedError
 
-    def continue_from(self, engine: T, reader: JointStateReader, last: Array, efforts: Array) -> Array:
+    def silent(self, engine: T, reason: str) -> None:
+        """The node falls silent: the law forgets what was planned."""
+
+    def clock_was_set_back(self, engine: T) -> None:
+        """What was to come has no time any more."""
+
+    def moved(self, engine: T) -> tuple[Array, Array]:
+        """Measured position and velocity of what trajectories move. Raises TrajectoryError where there is none."""
+        raise NotImplementedError
+
+    def decoder(self, engine: T) -> Decoder:
+        """What reads trajectories, for a motion that begins now."""
+        return decoded
+
+    def motion_limits(self, engine: T, now: int) -> MotionLimits:
+        """What trajectories may not exceed."""
+        raise NotImplementedError
+
+    def may_take_over(self) -> None:
+        """Raise ValueError with the reason where the node cannot go on with another's efforts."""
+        raise NotImplementedError
+
+    def stands_by(self, engine: T) -> None:
+        """A state is not answered, because another node commands."""
+
+    def continue_from(self, engine: T, last: Array, efforts: Array) -> Array:
         """Go on with another's last efforts; of them, what the law does not go on with itself (joints).
 
         efforts: what the law gives for the state that was read. Raises ValueError or ArithmeticError.
         """
         return last - efforts
 
-    def answered(self, engine: T) -> None:
-        """The command is out: what is published beside it, where anybody listens."""
+    # --- one cycle --------------------------------------------------------------------------------
 
-    def stands_by(self, engine: T) -> None:
-        """A state is not answered, because another node commands."""
+    def on_joint_state(self, raw: bytes) -> None:
+        """State -> fresh, whole, plausible? -> in command? -> wanted motion -> law -> limits -> effort."""
+        begin = time.monotonic_ns()
+        if self.building:
+            self.poll()
+        engine = self.engine if self.active else self.silence.engine
+        if engine is None:
+            return
+        steady, now = 1e-9 * begin, self.clock.now()
+        state = self.states.fresh(raw, begin, now)
+        if state is None:
+            return
+        stamp, reader = state[0], engine.reader
+        if stamp < reader.stamp - SECOND:
+            self._set_back(engine)
+        if not self.states.whole(reader, state):
+            return self.silence.answer_also(engine, *state[1:4], stamp)
+        if self.silence.reason and not (self.active and self.silence.returns):
+            return self.silence.answer(reader)
+        if self.silence.owns and not self.silence.reason and self.watching.too_late(steady, now):
+            self._after_gap(steady)
+        if self.safeguards.watches_efforts:
+            measured = reader.arranged(state[4])[engine.commanded]
+            if problem := self.safeguards.implausible(measured, stamp):
+                return self.states.refuse(f"joint state refused: {problem}", True)
+        efforts = self.output.numbers
+        try:
+            self.respond(engine, reader, now, efforts)
+            if self.hand_over is not None and not self.hand_over.commands(engine, efforts, stamp):
+                self.motions.last_arrival = now
+                return
+        except (ValueError, ArithmeticError) as error:
+            self.states.refuse(f"no torque: {error}")
+            return self.silence.answer(reader)
+        if self.safeguards.limits_rates:
+            self.safeguards.limit(efforts, stamp, engine.effort_limits)
+        timeout = round(self.params.state_timeout * SECOND)
+        oldest = begin + timeout - (now - stamp) if timeout else math.inf
+        if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile
+            timeout_s = f"{self.params.state_timeout:g} s"
+            return self.states.refuse(f"stale torque: it was ready more than {timeout_s} after its joint state")
+        self.silence.send(engine, self.output.command)
+        self._after(engine, stamp, steady, now, oldest)
 
-    # --- life cycle -------------------------------------------------------------------------------
+    def _after(self, engine: T, stamp: int, steady: float, now: int, oldest: float) -> None:
+        """What the command need not wait for; the middleware may have taken long to write that."""
+        self.watching.feed(steady, now)
+        self.safeguards.commanded(self.output.numbers, stamp)
+        if self.output.is_heard and time.monotonic_ns() <= oldest:
+            self.output.tell(stamp, "" if self.hand_over is None else self.hand_over.mark)
+        self.output.cut_off(engine.saturated, self.safeguards.limited)
+        self.answered(engine)
+        for answered in self.answering:
+            answered(now)
 
-    def open(self) -> None:
-        super().open()
-        self._efforts = self.publish_on(JointState, "~/effort", RECORDED)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot], self._try_load)
-        if self.hand_over is not None:
-            self.hand_over.open()
+    def _set_back(self, engine: T) -> None:
+        """The clock of the states was."""
+        self.motions.abandon()
+        self.clock_was_set_back(engine)
+        self.safeguards.reset()
 
-    def activated(self) -> None:
-        super().activated()
+    def _after_gap(self, steady: float) -> None:
+        """A state that can be answered, before the gap was noticed: the node itself stood still, or they came late."""
+        reason = f"no answer for {self.watching.since_answer(steady):.3g} s"
+        self.forget_plans(reason)
+        self.get_logger().warning(f"{reason}: held where it is now", throttle_duration_sec=1.0)
+
+    # --- silence ----------------------------------------------------------------------------------
+
+    def forget_plans(self, reason: str) -> None:
+        """The node falls silent: all its parts and the law forget what was planned."""
+        for part in self.parts:
+            part.silent(reason)
         if self.engine is not None:
-            self._safeguards.reset()
-            if self.hand_over is not None:
-                self.hand_over.begin(self._output.joints, self.starts_standing_by)
+            self.silent(self.engine, reason)
 
-    @property
-    def lets_another_command(self) -> bool:
-        return self.hand_over is not None and self.hand_over.standing_by
+    def _end_control(self, reason: str) -> None:
+        self.silence.fall(reason)
+        self.trigger_deactivate()
+        self.active = False  # whatever became of the transition
 
-    @property
-    def starts_standing_by(self) -> bool:
-        """On activation, by a parameter."""
-        return False
+    def time_source_changed(self, simulated: bool) -> None:
+        if simulated != self.clock.simulated:
+            self.clock.simulated = simulated
+            self.motions.refuse_plan("the clock has changed")
+            if self.engine is not None:
+                self.clock_was_set_back(self.engine)  # what was to come has no time any more
 
-    def parameters_changed(self, engine: T, new: P) -> None:
-        safeguards = Safeguards(new, self._output.joints)
-        safeguards.continues(self._safeguards)
-        self.tune(engine, new)
-        self._safeguards = safeguards
-        if engine.reader.plausibility is not None:
-            engine.reader.plausibility.factor = new.plausible_velocity
-
-    def _try_load(self, engine: T, robot: Robot) -> None:
-        """Raise ValueError where the robot could hold itself before, but not with this load."""
-        before = self.holding(engine, engine.robot)[0].copy()
-        check_holding(self._output.joints, before, *self.holding(engine, robot))
+    # --- robots, loads and parameters -------------------------------------------------------------
 
     def prepare(self, engine: T, joints: Sequence[str]) -> None:
         """What watches, loads, and the messages. For `adopt`.
@@ -132,148 +228,75 @@ class TorqueNode(MovingNode[P, T]):
         could hold itself still so far and cannot with this engine.
         """
         try:
-            safeguards = Safeguards(self.params, joints)
+            bounds = Bounds.of(joints, self.params)
         except ValueError as error:
             raise BuildError(f"parameter {error}") from None
-        dropped = self._payloads.apply_to([engine.robot])
+        dropped = self.payload.payloads.apply_to([engine.robot])
         efforts, limits = self.holding(engine, engine.robot)
-        if self.engine is not None and self._output.joints == list(joints):
+        if self.engine is not None and self.output.joints == list(joints):
             check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
-        if self.engine is not None:
-            safeguards.continues(self._safeguards)
-        self._safeguards = safeguards
+        self.safeguards.use(bounds)
         engine.reader.plausibility = Plausibility(
             engine.reader.names,
             [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
             [joint.kind.name == "continuous" for joint in engine.model.joints],
             factor=self.params.plausible_velocity,
         )
-        self._motions.abandon()
+        self.motions.abandon()
         for problem in dropped.values():
             self.get_logger().warning(problem)
-        self._payloads.forget(dropped)
-        self._output = EffortOutput(joints)
+        self.payload.payloads.forget(dropped)
+        self.output.use(joints)
         if self.hand_over is not None:
-            by = self.hand_over.standing_by if self.engine is not None else self.starts_standing_by
-            self.hand_over.begin(self._output.joints, by)
+            self.hand_over.use(joints, first=self.engine is None)
 
-    def silent(self, engine: T, reason: str) -> None:
-        super().silent(engine, reason)
-        self._safeguards.reset()
-        if self.hand_over is not None:
-            self.hand_over.continuation.end()
+    def parameters_changed(self, engine: T, new: P) -> None:
+        bounds = Bounds.of(self.output.joints, new)
+        self.tune(engine, new)
+        self.safeguards.use(bounds)
+        if engine.reader.plausibility is not None:
+            engine.reader.plausibility.factor = new.plausible_velocity
 
-    # --- the hot path -----------------------------------------------------------------------------
+    def _try_load(self, engine: T, robot: Robot) -> None:
+        """Raise ValueError where the robot could hold itself before, but not with this load."""
+        before = self.holding(engine, engine.robot)[0].copy()
+        check_holding(self.output.joints, before, *self.holding(engine, robot))
 
-    def _on_joint_state(self, raw: bytes) -> None:
-        begin = time.monotonic_ns()
-        if self.building:
-            self.poll()
-        engine = self.engine if self.active else self.silence.engine
-        if engine is None:
-            return
-        steady, now = 1e-9 * begin, self.now()
-        state_time, names, position, velocity, effort = self._raw_states.read(raw)
-        timeout = round(self.params.state_timeout * SECOND)
-        late = now - state_time if state_time else 0
-        if problem := staleness(state_time, now, self.params.state_timeout):
-            self._refuse_state(problem)
-            return
-        if not state_time:
-            if self._heartbeat.since_stall(begin) < min(timeout, QUEUE):
-                self._refuse_state("joint state without a stamp: it may be old, for this process stood still")
-                return
-            state_time = now
-        reader, safeguards = engine.reader, self._safeguards
-        if state_time < reader.stamp - SECOND:
-            self._motions.abandon()
-            self.clock_was_set_back(engine)  # what was to come has no time any more
-            safeguards.reset()
-        if not reader.read(names, position, velocity, state_time):
-            self._refuse_state(reader.problem, reader.implausible)
-            held = self.silence.engine
-            if held is not None and held is not engine and held.reader.read(names, position, velocity, state_time):
-                self.silence.answer(held.reader)
-            return
-        if self.silence.reason and not (self.active and self.silence.returns):
-            return self.silence.answer(reader)
-        if self.silence.owns and not self.silence.reason and self._barks(steady, now):
-            self._after_gap(engine, steady)
-        if safeguards.watches_efforts:
-            measured = reader.arranged(effort)[self.commanded_joints(engine)]
-            if problem := safeguards.implausible(measured, state_time):
-                self._refuse_state(f"joint state refused: {problem}", True)
-                return
-        output = self._output
-        efforts = output.numbers
-        try:
-            self.respond(engine, reader, now, efforts)
-            if self.hand_over is not None and not self._commands_now(self.hand_over, engine, state_time, efforts):
-                self._last_arrival = now
-                return
-        except (ValueError, ArithmeticError) as error:
-            self._refuse_state(f"no torque: {error}")
-            self.silence.answer(reader)
-            return
-        if safeguards.limits_rates:
-            safeguards.limit(efforts, state_time, self.effort_limits(engine))
-        # the process may have been stopped meanwhile
-        oldest = begin + timeout - late if timeout else math.inf
-        if time.monotonic_ns() > oldest:
-            self._refuse_state(
-                f"stale torque: it was ready more than {self.params.state_timeout:g} s after its joint state"
-            )
-            return
-        self._commands.publish(output.command)
-        self.commanding, self.silence.owns = engine, True
-        self.watchdog.feed(steady, now)
+    # --- motions, and taking over from another node -----------------------------------------------
+
+    def poll(self) -> None:
+        super().poll()
+        self.motions.poll()
+
+    def offer_hand_over(self, standby: Callable[[], bool]) -> None:
+        """Take over from others, and let them take over. standby: whether the node starts on standby when activated."""
+        self.hand_over = HandOver(self, self, standby)
+        self.parts.append(self.hand_over)
+
+    def may_move(self) -> None:
+        """Raise TrajectoryError where no motion may begin now."""
+        if self.lets_another_command:
+            raise TrajectoryError("another node commands")
         if self.silence.reason:
-            self.silence.speaks_again()
-        self._implausible = 0
-        self._answered += 1
-        safeguards.commanded(efforts, state_time)
-        # what the command need not wait for; the middleware may have taken long to write that
-        if self._efforts.get_subscription_count() and time.monotonic_ns() <= oldest:
-            self._efforts.publish(output.named(state_time, "" if self.hand_over is None else self.hand_over.mark))
-        output.cut_off(self.saturated(engine), safeguards.limited)
-        self.answered(engine)
-        self._moved_on(engine, now)
+            raise TrajectoryError(f"the node is silent: {self.silence.reason}")
 
-    def _commands_now(self, hand_over: HandOver, engine: T, time: int, efforts: Array) -> bool:
-        """Whether this node commands; changes efforts where it takes over. Raises ValueError or ArithmeticError."""
-        if hand_over.taking:
-            last = hand_over.last()
-            rest = self.continue_from(engine, engine.reader, last, efforts)  # where it raises, the other goes on
-            hand_over.take()
-            hand_over.continuation.begin(rest, time)
-            efforts[:] = np.clip(last, -self.effort_limits(engine), self.effort_limits(engine))
-            self._safeguards.reset()
-            self.get_logger().info("has taken over")
-        elif hand_over.standing_by:
-            self.stands_by(engine)
-            return False
-        elif hand_over.continuation.active:
-            hand_over.continuation.add(efforts, time, self.effort_limits(engine))
-        return True
+    @property
+    def lets_another_command(self) -> bool:
+        """It answers no states, as it should."""
+        return self.hand_over is not None and self.hand_over.standing_by
 
-    def yield_to_another(self) -> None:
+    def take_over(self, engine: T, last: Array, efforts: Array) -> Array:
+        """As `hand_over.Successor` says."""
+        rest = self.continue_from(engine, last, efforts)
+        self.safeguards.reset()
+        return rest
+
+    def yields(self) -> None:
         """Another node has taken over: this one commands nothing, and nothing in place of it."""
         self.silence.owns = False
         if self.engine is not None:
-            self._motions.abandon()
-            self._safeguards.reset()
+            self.motions.abandon()
+            self.safeguards.reset()
             self.stands_by(self.engine)
-
-    # --- diagnostics ------------------------------------------------------------------------------
-
-    def report(self, status: Status) -> None:
-        super().report(status)
-        engine = self.engine
-        if engine is None:
-            return
-        if engine.reader.differentiated:
-            joints = ", ".join(engine.reader.differentiated)
-            status.warn(f"no measured velocity, found by differentiation: {joints}")
-        self._output.report(status)

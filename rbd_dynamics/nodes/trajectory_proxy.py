@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +22,9 @@ from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY, TrajectoryProxyParameters
 from rbd_dynamics.nodes.managed_node import ManagedNode
 from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, points_of
-from rbd_dynamics.nodes.moving_node import LARGEST
-from rbd_dynamics.nodes.payload import Payloads, PayloadService
-from rbd_dynamics.nodes.proxy_action import ACTION, ProxyAction, Ready
+from rbd_dynamics.nodes.motions import LARGEST
+from rbd_dynamics.nodes.payload import PayloadService
+from rbd_dynamics.nodes.proxy_action import ProxyAction, Ready
 from rbd_dynamics.nodes.samples import flat
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.prepared import Prepared, TrajectoryPreparer
@@ -48,8 +47,9 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(TRAJECTORY_PROXY, **options)
-        self._payloads = Payloads()
-        self._action: ProxyAction | None = None
+        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.action = ProxyAction(self, self.ready)
+        self.parts += [self.payload, self.action]
         self._passed_on = 0  # of the topic
 
     @staticmethod
@@ -64,7 +64,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
         return engine
 
     def adopt(self, engine: Engine) -> None:
-        self._payloads.move_to([engine.robot], self.get_logger().warning)
+        self.payload.move_to(engine)
         if self.engine is not None and self.engine.reader.names == engine.reader.names:
             engine.reader = self.engine.reader  # the same joints: they stand where they stood
 
@@ -73,16 +73,9 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
 
     def open(self) -> None:
         controller = self.params.controller
-        self._topic = self.publish_on(JointTrajectory, f"{controller}/joint_trajectory")
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, largest=lambda: LARGEST)
-        self.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
-        PayloadService(self, self._payloads, lambda engine: [engine.robot])
-        try:
-            kind = importlib.import_module("control_msgs.action").FollowJointTrajectory
-        except ImportError:
-            self.get_logger().info(f"no action {ACTION}: control_msgs is not installed")
-            return
-        self._action = self.keep(ProxyAction(self, kind, self.ready), ProxyAction.destroy)
+        self._topic = self.entities.publish_on(JointTrajectory, f"{controller}/joint_trajectory")
+        self.entities.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, largest=lambda: LARGEST)
+        self.entities.subscribe(JointState, "joint_states", self._on_joint_state, JOINT_STATES)
 
     # --- trajectories -----------------------------------------------------------------------------
 
@@ -147,32 +140,8 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
             now = self.get_clock().now().nanoseconds
             self.engine.reader.read(message.name, message.position, message.velocity, now)
 
-    # --- life cycle -------------------------------------------------------------------------------
-
-    def _deactivate(self) -> None:
-        if self._action is not None:
-            self._action.stop("the trajectory proxy was deactivated")
-        super()._deactivate()
-
-    def leave(self) -> None:
-        if self._action is not None:
-            self._action.stop("the trajectory proxy ends")
-
-    @property
-    def leaving(self) -> bool:
-        return self._action is not None and self._action.busy
-
-    def _clean_up(self) -> None:
-        super()._clean_up()
-        self._action = None
-
     def report(self, status: Status) -> None:
-        goals = self._action.passed_on if self._action is not None else 0
-        status.values["trajectories passed on"] = self._passed_on + goals
-        if self._payloads.mass:
-            status.values["payload, kg"] = f"{self._payloads.mass:g}"
-        if self._action is not None:
-            self._action.report(status)
+        status.values["trajectories passed on"] = self._passed_on + self.action.passed_on
 
 
 def _preparer(engine: Engine, params: TrajectoryProxyParameters, names: Sequence[str], q: Any) -> TrajectoryPreparer:

@@ -3,35 +3,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
+from std_srvs.srv import Trigger
 
 from rbd_dynamics.nodes.hybrid_engine import Engine
+from rbd_dynamics.nodes.managed_node import ManagedNode
+from rbd_dynamics.nodes.messages import LATEST, nanoseconds
+from rbd_dynamics.nodes.node_clock import NodeClock
+from rbd_dynamics.nodes.part import Part
 
 Array = NDArray[np.float64]
 
 
-class WrenchInput:
-    """The latest reading of the sensor.
+class WrenchInput(Part):
+    """The latest reading of the sensor, and what others want of it.
 
     Attributes:
         bias (6): (m, f) that it reads where nothing is felt.
         stamp: of the reading, ns; 0: there was none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
+        self._node, self._clock = node, clock
         self._numbers = np.zeros(6)
         self.bias = np.zeros(6)
         self.stamp = 0
 
+    def open(self) -> None:
+        entities = self._node.entities
+        entities.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
+        entities.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
+        entities.serve(Trigger, "~/tare", self._on_tare)
+
     def take(self, numbers: Array, stamp: int) -> None:
         """Another reading: (m, f) at a time (ns)."""
         self._numbers[:], self.stamp = numbers, stamp
-
-    def tare(self) -> None:
-        """The present reading is zero."""
-        self.bias[:] = self._numbers
 
     def multipliers(self, engine: Engine, q: Array) -> Array | None:
         """Of the constraints; None before the first reading, and where constraints have no rows in that posture."""
@@ -44,6 +54,37 @@ class WrenchInput:
     def reading(self) -> Array:
         """(m, f) without the bias."""
         return self._numbers - self.bias
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        node = self._node
+        try:
+            numbers = numbers_of(message, "wrench", node.engine, of_robot=node.params.wrench_of_robot)
+        except ValueError as error:
+            node.refuse(str(error))
+        else:
+            self.take(numbers, nanoseconds(message.header.stamp) or self._clock.now())
+
+    def _on_desired_wrench(self, message: WrenchStamped) -> None:
+        node, engine, what = self._node, self._node.engine, "desired wrench"
+        try:
+            numbers = numbers_of(message, what, engine, of_robot=node.params.wrench_of_robot)
+            if engine is not None:
+                engine.supervisor.desired[:] = desired_force(numbers, what, engine)
+        except ValueError as error:
+            node.refuse(str(error))
+
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        engine = self._node.engine
+        if not self.stamp:
+            response.success, response.message = False, "no wrench received"
+        elif engine is not None and engine.supervisor.engaged:
+            response.success, response.message = False, "not while engaged"
+        else:
+            self.bias[:] = self._numbers
+            if engine is not None:
+                engine.supervisor.offset[:] = 0.0
+            response.success, response.message = True, f"zero is now {self.bias.round(3).tolist()}"
+        return response
 
 
 def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:

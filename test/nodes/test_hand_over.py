@@ -39,14 +39,33 @@ def clock(monkeypatch):
     return now
 
 
-def beside(standing_by=True, may=lambda: None):
+class Law:
+    """Of a node that may take over, and has nothing to go on with."""
+
+    def __init__(self):
+        self.yielded = []
+
+    def may_take_over(self):
+        pass
+
+    def take_over(self, engine, last, efforts):
+        return last - efforts
+
+    def stands_by(self, engine):
+        pass
+
+    def yields(self):
+        self.yielded.append(True)
+
+
+def beside(standing_by=True):
     """One that takes over, or is taken over from."""
     from rbd_dynamics.nodes.hand_over import HandOver
 
-    yielded = []
-    found = HandOver(Node(), may, lambda: yielded.append(True))
-    found.begin(JOINTS, standing_by)
-    return found, yielded
+    law = Law()
+    found = HandOver(Node(), law, lambda: standing_by)
+    found.use(JOINTS, first=True)
+    return found, law.yielded
 
 
 def effort(values, mark="", names=JOINTS, stamp=1):

@@ -319,8 +319,8 @@ def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state
     with in_this_process(ros, GuardNode, PATIENT | {"missing_velocity": "differentiate"}) as node:
 
         def refused(q):
-            node._on_joint_state(serialize_message(joint_state(JOINTS, q, [], stamp=time.time_ns())))
-            return [reason for reason, _ in node._refused.take()]
+            node.on_joint_state(serialize_message(joint_state(JOINTS, q, [], stamp=time.time_ns())))
+            return [reason for reason, _ in node.entities.refused.take()]
 
         def refused_until_it_has_another(text):
             """States come all the time, however long it takes: of an old one nobody finds a velocity."""
@@ -352,10 +352,10 @@ def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):
     node = GuardNode(context=ros.context)
     try:
         assert node.engine is None
-        node._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        node.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
         status = Status()
-        node.report(status)
+        node.report_all(status)
         assert not any("refused" in message for message in status.messages)
     finally:
-        node.close_aside()
+        node.entities.close()
         node.destroy_node()

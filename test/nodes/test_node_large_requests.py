@@ -262,7 +262,7 @@ def test_where_it_is_not_possible_the_executor_takes_all(ros, monkeypatch):
         node = FeedforwardNode(context=ros.context)
         warnings = [line for line in said if "may delay torques" in line]
         names = {service.srv_name.rpartition("/")[2] for service in node.services}
-        node.close_aside()
+        node.entities.close()
         node.destroy_node()
         return names, warnings
 

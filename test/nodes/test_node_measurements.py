@@ -176,9 +176,10 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
 
 def test_each_effort_has_its_own_limit_of_change():
     from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
-    from rbd_dynamics.nodes.safeguards import Safeguards
+    from rbd_dynamics.nodes.safeguards import Bounds, Safeguards
 
-    guards = Safeguards(FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]}), JOINTS)
+    guards = Safeguards()
+    guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]})))
     assert guards.limits_rates and not guards.watches_efforts
     most, second = np.array([9.0, 9.0, 5.0]), 10**9
 
@@ -234,10 +235,10 @@ def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch
     from rclpy.serialization import serialize_message
 
     sent, first = [], near.engine
-    monkeypatch.setattr(near._commands, "publish", sent.append)
+    monkeypatch.setattr(near.silence.publisher, "publish", sent.append)
 
     def answer():
-        near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
         return np.array(sent[-1].data)
 
     rate = 0.01  # N m/s: what is heavier by half a kilogram takes 0.98 N m
@@ -256,19 +257,19 @@ def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypa
     from sensor_msgs.msg import JointState
 
     heard, sent = ros.collect(JointState, "feedforward/effort"), []
-    wait_until(near._efforts.get_subscription_count, "a subscription")
+    wait_until(lambda: near.output.is_heard, "a subscription")
 
     def answered(slow):
-        publish = near._commands.publish
+        publish = near.silence.publisher.publish
 
         def late(message):
             sent.append(publish(message))
             time.sleep(slow)  # longer than the state counts
 
         with monkeypatch.context() as patch:
-            patch.setattr(near._commands, "publish", late)
+            patch.setattr(near.silence.publisher, "publish", late)
             state = joint_state(JOINTS, REST, REST, stamp=time.time_ns())
-            near._on_joint_state(serialize_message(state))
+            near.on_joint_state(serialize_message(state))
         return state.header.stamp
 
     first, _, last = (answered(slow) for slow in (0.0, 6.0, 0.0))
@@ -286,7 +287,7 @@ def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
     sent, passed, respond = [], [0.0], near.respond
     clock = SimpleNamespace(monotonic_ns=lambda: time.monotonic_ns() + round(1e9 * passed[0]))
     monkeypatch.setattr(torque_node, "time", clock)
-    monkeypatch.setattr(near._commands, "publish", sent.append)
+    monkeypatch.setattr(near.silence.publisher, "publish", sent.append)
     for slow, age in ((0.0, 0.0), (6.0, 0.0), (2.0, 0.0), (2.0, 4.0)):  # s; a state counts for five
 
         def slowly(*state, slow=slow):
@@ -296,25 +297,25 @@ def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
         monkeypatch.setattr(near, "respond", slowly)
         before = len(sent)
         state = joint_state(JOINTS, REST, REST, stamp=time.time_ns() - round(1e9 * age))
-        near._on_joint_state(serialize_message(state))
+        near.on_joint_state(serialize_message(state))
         assert len(sent) - before == (slow + age < 5.0), (slow, age)
-        assert near._refusal[1].startswith("stale torque") == (slow + age > 5.0)
-        near._refusal = (0.0, "")
+        assert near.states.refusal[1].startswith("stale torque") == (slow + age > 5.0)
+        near.states.refusal = (0.0, "")
 
 
 def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
     from rclpy.parameter import Parameter
     from rclpy.serialization import serialize_message
 
-    near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
-    assert near.commanding is near.engine is not None
+    near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+    assert near.silence.commanding is near.engine is not None
     near.trigger_deactivate()
     near.trigger_cleanup()
     near.set_parameters([Parameter("robot_description", value="")])  # it waits for another
     near.trigger_configure()
     near.trigger_activate()
     assert near.active and near.engine is None
-    near.fall_silent("nobody is there")
+    near.silence.fall("nobody is there")
     assert not near.silence.reason
 
 
@@ -325,8 +326,8 @@ def test_a_report_counts_the_efforts_since_the_last_one(near):
 
     for count in (3, 0, 1):
         for _ in range(count):
-            near._on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+            near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
         status = Status()
-        near.report(status)
+        near.report_all(status)
         assert status.values["efforts published per second"] == count
         assert ("no effort published: no joint states arrive" in status.messages) == (count == 0)
