@@ -23,7 +23,7 @@ class KnownConstraints(KnownSets[Constraint, ConstraintSet]):
 
     def _of_file(self, file: str) -> list[Constraint]:
         constraints, stabilization = read_constraints(file)
-        checked = ConstraintSet(self._robot.model, map(self._inside, constraints), stabilization=stabilization or 0.0)
+        checked = ConstraintSet(self.robot.model, map(self.inside, constraints), stabilization=stabilization or 0.0)
         self._stabilization = checked.stabilization
         return list(checked.constraints)
 
@@ -32,13 +32,13 @@ class KnownConstraints(KnownSets[Constraint, ConstraintSet]):
         stabilization: float | None = None
         if text.strip():
             inline, stabilization = read_constraints(f"{text}\n")
-        chosen = [*items, *map(self._inside, inline)]
+        chosen = [*items, *map(self.inside, inline)]
         if stabilization is None:
             stabilization = self._stabilization
-        return ConstraintSet(self._robot.model, chosen, stabilization=stabilization)
+        return ConstraintSet(self.robot.model, chosen, stabilization=stabilization)
 
     def _key(self, made: ConstraintSet) -> str:
         return made.key
 
     def _compile(self, made: ConstraintSet) -> None:
-        self._robot.compile_constrained(made, *KERNELS)
+        self.robot.compile_constrained(made, *KERNELS)

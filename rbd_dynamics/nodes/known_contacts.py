@@ -14,18 +14,18 @@ class KnownContacts(KnownSets[Contact, ContactSet]):
     what, apart = "contacts", False
 
     def _of_file(self, file: str) -> list[Contact]:
-        contacts = list(map(self._inside, read_contacts(file)))
+        contacts = list(map(self.inside, read_contacts(file)))
         if contacts:
-            ContactSet(self._robot.model, contacts)  # names and frames
+            ContactSet(self.robot.model, contacts)  # names and frames
         return contacts
 
     def _made(self, items: list[Contact], text: str) -> ContactSet:
         inline = read_contacts(f"{text}\n") if text.strip() else []
-        return ContactSet(self._robot.model, [*items, *map(self._inside, inline)])
+        return ContactSet(self.robot.model, [*items, *map(self.inside, inline)])
 
     def _key(self, made: ContactSet) -> str:
         return made.rows.key
 
     def _compile(self, made: ContactSet) -> None:
-        self._robot.compile(*KERNELS)
-        self._robot.in_contact(made).compile()
+        self.robot.compile(*KERNELS)
+        self.robot.in_contact(made).compile()

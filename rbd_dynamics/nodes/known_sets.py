@@ -37,7 +37,7 @@ class KnownSets(ABC, Generic[Item, Set]):
     apart: bool  #: is each alone made ready, too?
 
     def __init__(self, file: str, robot: Robot, prefix: Prefix) -> None:
-        self._robot, self._prefix = robot, prefix
+        self.robot, self._prefix = robot, prefix
         self._known: dict[str, Item] = {}
         self._compiled: set[str] = set()
         self._sets: dict[tuple[tuple[str, ...], str], Set] = {}
@@ -103,6 +103,6 @@ class KnownSets(ABC, Generic[Item, Set]):
             names = self.names
         return self._made([self._known[name] for name in names], text)
 
-    def _inside(self, item: Any) -> Any:
+    def inside(self, item: Any) -> Any:
         """With the description's names of frames and joints."""
         return item.renamed(self._prefix.inside)

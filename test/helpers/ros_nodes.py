@@ -319,7 +319,7 @@ def in_this_process(ros: Any, kind: Any, values: dict[str, Any]) -> Iterator[Any
         node.trigger_activate()
         yield node
     finally:
-        node.close_aside()
+        node.entities.close()
         node.destroy_node()
 
 
