@@ -3,6 +3,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import sys
 from glob import glob
@@ -36,18 +37,9 @@ EXTRAS["robots"] = ["example-robot-data>=4.1"]
 EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
+NODES = runpy.run_path(str(Path(NAME, "common", "node_table.py")))["NODES"]
 #: What `ros2 run rbd_dynamics` starts, besides.
-EXECUTABLES = [
-    "feedforward = rbd_dynamics.nodes.feedforward:main",
-    "dynamics_server = rbd_dynamics.nodes.dynamics_server:main",
-    "simulator = rbd_dynamics.nodes.simulator:main",
-    "monitor = rbd_dynamics.nodes.monitor:main",
-    "hybrid_controller = rbd_dynamics.nodes.hybrid_controller:main",
-    "cartesian_controller = rbd_dynamics.nodes.cartesian_controller:main",
-    "guard = rbd_dynamics.nodes.guard:main",
-    "trajectory_proxy = rbd_dynamics.nodes.trajectory_proxy:main",
-    "replay = rbd_dynamics.cli:replay",
-]
+EXECUTABLES = [*(f"{node} = rbd_dynamics.nodes.{node}:main" for node in NODES), "replay = rbd_dynamics.cli:replay"]
 # colcon and the Debian and RPM builds of ROS run `setup.py install` or `develop`, whose scripts setup.cfg puts where
 # `ros2 run` looks. pip makes a wheel, by other commands, and a wheel's scripts come on everybody's PATH: no place for
 # names like these.

@@ -9,8 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
-#: executables that spin a node; `nodes/process.py` takes the signals over
-NODES = ("dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator")
+from rbd_dynamics.common.node_table import NODES
+
 #: the command line; `cli/program.py` takes the signal over
 COMMAND = "rbd_dynamics"
 
@@ -20,7 +20,7 @@ def heed_early_signals() -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     name = _executable()
-    if name in NODES:
+    if name in NODES:  # `nodes/process.py` takes the signals over
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: os._exit(0))
     elif name == COMMAND and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

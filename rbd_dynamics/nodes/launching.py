@@ -15,8 +15,9 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from rbd_dynamics.common.extras import needed
-from rbd_dynamics.nodes.interface.every import INTERFACES
+from rbd_dynamics.nodes.interface.every import INTERFACES, interface_of
 from rbd_dynamics.nodes.interface.guard import GuardParameters
+from rbd_dynamics.nodes.interface.torque import TorqueParameters
 
 PACKAGE = "rbd_dynamics"
 
@@ -39,9 +40,7 @@ TOPICS = {
 #: of torque nodes that the node `guard` can stand behind
 GUARDED = {"guard": ("false", "true: start the node guard, between this node and the effort controller")}
 OWN_ARGUMENTS = {
-    "feedforward": GUARDED,
-    "hybrid_controller": GUARDED,
-    "cartesian_controller": GUARDED,
+    **{each.executable: GUARDED for each in INTERFACES if issubclass(each.parameter_set, TorqueParameters)},
     "trajectory_proxy": {
         "controller": ("joint_trajectory_controller", "the controller behind it, in whose name space it is started")
     },
@@ -50,8 +49,7 @@ OWN_ARGUMENTS = {
 
 def topics_named(executable: str) -> dict[str, str]:
     """{argument: topic} of those of TOPICS that a node has."""
-    (interface,) = (each for each in INTERFACES if each.executable == executable)
-    names = [topic.name for topic in interface.topics]
+    names = [topic.name for topic in interface_of(executable).topics]
     return {name.removeprefix("~/"): name for name in names if name.removeprefix("~/") in TOPICS}
 
 

@@ -12,7 +12,9 @@ import yaml
 from helpers.arms import JOINTS
 from helpers.paths import ROOT
 
-from rbd_dynamics.nodes.interface import FEEDFORWARD, HYBRID_CONTROLLER, TRAJECTORY_PROXY
+from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
+from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER
+from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY
 
 FOLDER = ROOT / "examples" / "ros2_control"
 PAGE = (ROOT / "docs" / "ros2_control.md").read_text()

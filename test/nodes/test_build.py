@@ -109,15 +109,14 @@ class TestBuild:
 
     @pytest.mark.parametrize("name", ["feedforward", "guard", "monitor", "dynamics_server", "simulator"])
     def test_kernels_are_counted_up_to_the_last(self, name):
-        from rbd_dynamics.nodes.interface import INTERFACES
+        from rbd_dynamics.nodes.interface.every import interface_of
 
-        (interface,) = (each for each in INTERFACES if each.executable == name)
         module = importlib.import_module(f"rbd_dynamics.nodes.{name}")
         (node,) = (
             found for key, found in vars(module).items() if key.endswith("Node") and found.__module__ == module.__name__
         )
         said = []
-        node.build(load_urdf(ARM), interface.parameter_set(), lambda *kernel: said.append(kernel))
+        node.build(load_urdf(ARM), interface_of(name).parameter_set(), lambda *kernel: said.append(kernel))
         counts = [(k, count) for _, k, count in said]
         assert counts
         while counts:  # one series after the other, each up to its end

@@ -12,7 +12,9 @@ from helpers.arms import ARM, JOINTS
 from helpers.paths import ROOT
 from helpers.ros_nodes import joint_state, needs_ros, wait_until
 
-from rbd_dynamics.nodes.interface import FEEDFORWARD, HYBRID_CONTROLLER, INTERFACES
+from rbd_dynamics.nodes.interface import INTERFACES
+from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
+from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER
 
 pytestmark = needs_ros
 TASK = {"tool_frame": "hand", "constrained": ["z"], "controlled": ["x"], "locked_joints": ["slide"]}

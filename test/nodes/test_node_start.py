@@ -13,7 +13,8 @@ from helpers.arms import ARM
 from helpers.paths import ROOT
 from helpers.ros_nodes import PATIENCE, Conversation, needs_ros, wait_until
 
-from rbd_dynamics.nodes.interface import FEEDFORWARD, INTERFACES
+from rbd_dynamics.nodes.interface import INTERFACES
+from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
 
 pytestmark = needs_ros
 

@@ -22,6 +22,7 @@ from rbd_dynamics.cli import compile as compile_command
 from rbd_dynamics.cli import main, program
 from rbd_dynamics.cli.info import run_info
 from rbd_dynamics.common import console
+from rbd_dynamics.common.node_table import NODES
 from rbd_dynamics.formats import check
 from rbd_dynamics.kernels import CATALOG
 
@@ -296,6 +297,18 @@ def test_ctrl_c_during_the_imports_is_the_command_s_alone(name, quiet, tmp_path)
     assert ("KeyboardInterrupt" in done.stderr) is not quiet
     if quiet:
         assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_imports_of_a_node_ends_it_quietly(name, number, tmp_path):
+    """As an executable of the package, in whose folder `ros2 run` finds it."""
+    script = tmp_path / "rbd_dynamics" / name
+    script.parent.mkdir()
+    script.write_text(f"import os, rbd_dynamics\nos.kill(os.getpid(), {int(number)})\nimport numpy\n")
+    words = [sys.executable, str(script)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, preexec_fn=heeds_ctrl_c)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_fault_of_ours_is_one_line_and_its_traceback_is_kept(files, monkeypatch, capsys, tmp_path):

@@ -15,6 +15,7 @@ import pytest
 from helpers.arms import ARM
 
 import rbd_dynamics as rbd
+from rbd_dynamics.common.node_table import NODES
 
 ROOT = Path(rbd.__file__).parent
 #: rooms whose `__init__` says what users use
@@ -38,8 +39,6 @@ LATE = [
     "screws",
     "simulation",
 ]
-
-NODES = ["cartesian_controller", "dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"]
 
 
 def is_on_demand(package: str) -> bool:
@@ -96,16 +95,13 @@ def test_the_command_line_starts_without_what_it_may_not_need(tmp_path):
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize(
-    "node",
-    ["cartesian_controller", "dynamics_server", "feedforward", "guard", "hybrid_controller", "monitor", "simulator"],
-)
+@pytest.mark.parametrize("node", NODES)
 def test_a_node_starts_without_what_it_may_not_need(node):
     pytest.importorskip("rclpy")
     loaded = loaded_by(f"import rbd_dynamics.nodes.{node}")
     assert "rclpy" in loaded
     assert not heavy_of(loaded, "rclpy")
-    others = {"simulator", "feedforward", "hybrid_controller", "cartesian_controller"} - {node}
+    others = {*NODES} - {node}
     assert not loaded & {f"rbd_dynamics.nodes.interface.{other}" for other in others}
 
 

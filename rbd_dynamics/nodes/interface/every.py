@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interfaces of all nodes, for the documents and for tests."""
 
-from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER
-from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER
-from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
-from rbd_dynamics.nodes.interface.guard import GUARD
-from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER
-from rbd_dynamics.nodes.interface.monitor import MONITOR
-from rbd_dynamics.nodes.interface.simulator import SIMULATOR
-from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY
+from __future__ import annotations
 
-INTERFACES = (
-    FEEDFORWARD, DYNAMICS_SERVER, SIMULATOR, HYBRID_CONTROLLER, CARTESIAN_CONTROLLER, GUARD, MONITOR, TRAJECTORY_PROXY,
-)  # fmt: skip
+import importlib
+from typing import Any
+
+from rbd_dynamics.common.node_table import NODES
+from rbd_dynamics.nodes.interface.tables import Interface
+
+
+def interface_of(node: str) -> Interface[Any]:
+    """What the node of that name shows to the outside."""
+    found: Interface[Any] = getattr(importlib.import_module(f"rbd_dynamics.nodes.interface.{node}"), node.upper())
+    return found
+
+
+INTERFACES = tuple(interface_of(node) for node in NODES)
