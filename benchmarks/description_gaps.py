@@ -98,7 +98,7 @@ def publish(file: str) -> int:
     from rclpy.executors import ExternalShutdownException
     from std_msgs.msg import String
 
-    from rbd_dynamics.nodes.messages import LATCHED
+    from rbd_dynamics.nodes.managed.messages import LATCHED
 
     rclpy.init()
     node = rclpy.create_node(f"describer{os.getpid()}")

@@ -110,7 +110,7 @@ def relay_states(node: Any) -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    from rbd_dynamics.nodes.messages import JOINT_STATES
+    from rbd_dynamics.nodes.managed.messages import JOINT_STATES
 
     publisher = node.create_publisher(Float64MultiArray, "commands", 10)
     answer = Float64MultiArray()

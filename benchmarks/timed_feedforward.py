@@ -13,9 +13,9 @@ import sys
 import time
 from typing import Any
 
-from rbd_dynamics.nodes import process
 from rbd_dynamics.nodes.feedforward import FeedforwardNode
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD
+from rbd_dynamics.nodes.process.run import run
 
 
 class TimedNode(FeedforwardNode):
@@ -39,4 +39,4 @@ class _Noting:
 
 
 if __name__ == "__main__":
-    sys.exit(process.run(TimedNode, FEEDFORWARD))
+    sys.exit(run(TimedNode, FEEDFORWARD))

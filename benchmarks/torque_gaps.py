@@ -194,7 +194,7 @@ class Gauge:
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
-        from rbd_dynamics.nodes.messages import JOINT_STATES
+        from rbd_dynamics.nodes.managed.messages import JOINT_STATES
 
         rclpy.init()
         self.node = rclpy.create_node("gauge")

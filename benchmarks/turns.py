@@ -119,7 +119,7 @@ class TurnDriver:
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
-        from rbd_dynamics.nodes.process import choose_executor
+        from rbd_dynamics.nodes.process.run import choose_executor
 
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("latency_driver")
@@ -187,7 +187,7 @@ def relay(executor: str, listen: Callable[[Any], None]) -> int:
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from rbd_dynamics.nodes.process import choose_executor
+    from rbd_dynamics.nodes.process.run import choose_executor
 
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("relay", namespace="relay")

@@ -13,7 +13,7 @@ from launch.actions import OpaqueFunction
 
 from launch import LaunchContext, LaunchDescription
 from rbd_dynamics.demo import panda
-from rbd_dynamics.nodes.launching import common_arguments, node_action
+from rbd_dynamics.nodes.tools.launching import common_arguments, node_action
 
 
 def start(context: LaunchContext) -> list[Any]:

@@ -7,7 +7,7 @@
 """
 
 from launch import LaunchDescription
-from rbd_dynamics.nodes.launching import launch_node
+from rbd_dynamics.nodes.tools.launching import launch_node
 
 
 def generate_launch_description() -> LaunchDescription:

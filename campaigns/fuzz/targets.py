@@ -176,7 +176,7 @@ def _run_raw(data: bytes) -> None:
     from rclpy.serialization import deserialize_message
     from sensor_msgs.msg import JointState
 
-    from rbd_dynamics.nodes.messages import nanoseconds
+    from rbd_dynamics.nodes.managed.messages import nanoseconds
 
     reader = _raw_reader()
     outcome: Any
@@ -211,7 +211,7 @@ def _run_raw(data: bytes) -> None:
 
 @cache
 def _raw_reader() -> Any:
-    from rbd_dynamics.nodes.raw_joint_state import RawJointStates
+    from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 
     return RawJointStates()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rbd_dynamics.cli.ros import needs_ros
 
 if TYPE_CHECKING:
-    from rbd_dynamics.nodes.listening import Report, Topic
+    from rbd_dynamics.nodes.tools.listening import Report, Topic
 
 COLORS = {"ok": "green", "warning": "yellow", "error": "bold red", "stale": "magenta"}
 
@@ -19,7 +19,7 @@ COLORS = {"ok": "green", "warning": "yellow", "error": "bold red", "stale": "mag
 def run_status(options: argparse.Namespace) -> int:
     """Exit code 1 where a node reports an error, or none reports at all."""
     with needs_ros("status"):
-        from rbd_dynamics.nodes.listening import reports, visitor
+        from rbd_dynamics.nodes.tools.listening import reports, visitor
     from rbd_dynamics.common.console import output_console, working
 
     with working("listening to /diagnostics"), visitor("status") as (node, spin):
@@ -37,7 +37,7 @@ def run_status(options: argparse.Namespace) -> int:
 
 def run_echo(options: argparse.Namespace) -> int:
     with needs_ros("echo"):
-        from rbd_dynamics.nodes.listening import messages, plain, topics, visitor
+        from rbd_dynamics.nodes.tools.listening import messages, plain, topics, visitor
 
     with visitor("echo") as (node, spin):
         if options.topic is None:

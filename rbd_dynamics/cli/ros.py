@@ -26,7 +26,7 @@ def needs_ros(command: str) -> Iterator[None]:
 
 def run_play(options: argparse.Namespace) -> int:
     with needs_ros("play"):
-        from rbd_dynamics.nodes.play import NotFollowed, play
+        from rbd_dynamics.nodes.tools.play import NotFollowed, play
     from rbd_dynamics.common.console import working
 
     with working(f"reading {options.file}") as say:

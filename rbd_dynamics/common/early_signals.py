@@ -20,7 +20,7 @@ def heed_early_signals() -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     name = _executable()
-    if name in NODES:  # `nodes/process.py` takes the signals over
+    if name in NODES:  # `nodes/process/run.py` takes the signals over
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: os._exit(0))
     elif name == COMMAND and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -24,8 +24,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics.demo.motion import ARM, Motion
 from rbd_dynamics.demo.processes import Processes
 from rbd_dynamics.demo.recording import Recording
-from rbd_dynamics.nodes.messages import LATCHED
-from rbd_dynamics.nodes.process import choose_executor
+from rbd_dynamics.nodes.managed.messages import LATCHED
+from rbd_dynamics.nodes.process.run import choose_executor
 
 #: reliable, and a queue that holds all of it: a busy machine makes the recording late, never thin
 RECORDED = QoSProfile(depth=100_000)

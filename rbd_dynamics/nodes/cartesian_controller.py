@@ -21,8 +21,12 @@ from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.cartesian_engine import (
+from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER, CartesianControllerParameters
+from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.messages import SECOND, nanoseconds
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.tool.cartesian_engine import (
     Engine,
     apply,
     beyond_limits,
@@ -32,11 +36,7 @@ from rbd_dynamics.nodes.cartesian_engine import (
     outside_workspace,
     tuning_of,
 )
-from rbd_dynamics.nodes.description import Progress, message_of
-from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER, CartesianControllerParameters
-from rbd_dynamics.nodes.messages import SECOND, nanoseconds
-from rbd_dynamics.nodes.tool_messages import (
+from rbd_dynamics.nodes.tool.tool_messages import (
     pose_message,
     pose_of,
     stiffness_of,
@@ -45,7 +45,7 @@ from rbd_dynamics.nodes.tool_messages import (
     wrench_message,
     wrench_of,
 )
-from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.nodes.torque.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -264,7 +264,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(CartesianControllerNode, CARTESIAN_CONTROLLER, args))
+    sys.exit(run(CartesianControllerNode, CARTESIAN_CONTROLLER, args))
 
 
 if __name__ == "__main__":

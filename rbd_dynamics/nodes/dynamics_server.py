@@ -14,19 +14,20 @@ from sensor_msgs.msg import JointState
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import constrained_services, contact_services, dynamics_services, process
-from rbd_dynamics.nodes.apart import Begin
-from rbd_dynamics.nodes.description import Progress, message_of
-from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.fill_trajectory import FillRequest
 from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
 from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, DynamicsServerParameters
 from rbd_dynamics.nodes.interface.tables import Service
-from rbd_dynamics.nodes.known_sets import KnownSets
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import LATEST
-from rbd_dynamics.nodes.payload import PayloadService
-from rbd_dynamics.nodes.server_engine import Engine, build_engine
+from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import LATEST
+from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.server import constrained_services, contact_services, dynamics_services
+from rbd_dynamics.nodes.server.fill_trajectory import FillRequest
+from rbd_dynamics.nodes.server.known_sets import KnownSets
+from rbd_dynamics.nodes.server.server_engine import Engine, build_engine
+from rbd_dynamics.nodes.wire.slow_services import Begin
 
 PLANNING, FILLING = "planning", "filling"  # threads for trajectories: of what may take minutes, and what does not
 FILLED = 10  # times as many points are filled as are planned
@@ -46,7 +47,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         self._counts = {"answered": 0, "refused": 0}
         for name, times in ((PLANNING, 1), (FILLING, FILLED)):
             largest = partial(self._largest_trajectory, times)
-            self.entities.work_apart(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
+            self.entities.compute_in_thread(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
 
     @staticmethod
     def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
@@ -73,7 +74,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             engine.terms = params.terms
 
     def open(self) -> None:
-        from rbd_dynamics.nodes import trajectory_services
+        from rbd_dynamics.nodes.server import trajectory_services
         from rbd_dynamics_interfaces import srv
 
         self.entities.subscribe(JointState, "joint_states", self._on_joint_state, LATEST)
@@ -81,9 +82,9 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             kind = getattr(srv, service.kind.rpartition("/")[2])
             long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
             if long is not None:
-                self.entities.serve_apart(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
+                self.entities.serve_slow(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
             elif service.name == "~/fill_trajectory_efforts":
-                self.entities.serve_apart(kind, service.name, self._fill, thread=FILLING, read=self._read_fill)
+                self.entities.serve_slow(kind, service.name, self._fill, thread=FILLING, read=self._read_fill)
             elif service is not SET_PAYLOAD:
                 self.entities.serve(kind, service.name, self._guard(self._of(service)))
 
@@ -230,7 +231,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(DynamicsServerNode, DYNAMICS_SERVER, args))
+    sys.exit(run(DynamicsServerNode, DYNAMICS_SERVER, args))
 
 
 if __name__ == "__main__":

@@ -16,20 +16,20 @@ from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.common.joint_numbers import OFFSETS, check_offsets, numbers_by_joint
 from rbd_dynamics.control.feedforward import Feedforward, Tuning
-from rbd_dynamics.control.joint_motion_limits import JointMotionLimits
-from rbd_dynamics.control.motion_limits import MotionLimits
-from rbd_dynamics.control.motion_tolerances import difference
-from rbd_dynamics.control.safe_stop import SafeStop
-from rbd_dynamics.control.trajectory import Point, TrajectoryError
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.joint_limits import JointMotionLimits
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.tolerances import difference
+from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError
+from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, Progress, message_of
-from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
-from rbd_dynamics.nodes.messages import SECOND
-from rbd_dynamics.nodes.samples import flat
-from rbd_dynamics.nodes.torque_node import TorqueNode
+from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.messages import SECOND, flat
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.torque.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
 
 SET_POINTS = QoSProfile(depth=1)  # the newest counts
@@ -206,7 +206,7 @@ def _tuning(controller: Feedforward, params: FeedforwardParameters, offsets: Map
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(FeedforwardNode, FEEDFORWARD, args))
+    sys.exit(run(FeedforwardNode, FEEDFORWARD, args))
 
 
 if __name__ == "__main__":

@@ -19,18 +19,18 @@ from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate
 from rbd_dynamics.control.safety.safe_stop import OLDEST, SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, Progress
-from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.heartbeat import Heartbeat
+from rbd_dynamics.nodes.commanding.heartbeat import Heartbeat
+from rbd_dynamics.nodes.commanding.node_clock import NodeClock
+from rbd_dynamics.nodes.commanding.silence import Silence
+from rbd_dynamics.nodes.commanding.watchdog import Watchdog
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import COMMANDS, staleness
-from rbd_dynamics.nodes.node_clock import NodeClock
-from rbd_dynamics.nodes.payload import PayloadService
-from rbd_dynamics.nodes.raw_joint_state import RawJointStates
-from rbd_dynamics.nodes.silence import Silence
-from rbd_dynamics.nodes.watchdog import Watchdog
+from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import COMMANDS, staleness
+from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
 
 WATCH = 0.01  # s: how often it is looked whether commands still come
@@ -81,7 +81,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         self._whose = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
-        self.entities.take_aside(self.silence.largest_text)
+        self.entities.take_in_threads(self.silence.largest_text)
 
     @staticmethod
     def build(model: Model, params: GuardParameters, progress: Progress) -> Engine:
@@ -275,7 +275,7 @@ def _numbers(raw: bytes) -> NDArray[np.float64]:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(GuardNode, GUARD, args))
+    sys.exit(run(GuardNode, GUARD, args))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,12 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Progress, message_of
-from rbd_dynamics.nodes.diagnostics import Status
-from rbd_dynamics.nodes.hybrid_engine import (
+from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
+from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.messages import RECORDED
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.tool.hybrid_engine import (
     Engine,
     apply,
     build_engine,
@@ -30,12 +32,10 @@ from rbd_dynamics.nodes.hybrid_engine import (
     limits_of_task,
     task_of,
 )
-from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
-from rbd_dynamics.nodes.messages import RECORDED
-from rbd_dynamics.nodes.task_state import fill_task_state
-from rbd_dynamics.nodes.tool_messages import arrow
-from rbd_dynamics.nodes.torque_node import TorqueNode
-from rbd_dynamics.nodes.wrench_input import WrenchInput
+from rbd_dynamics.nodes.tool.task_state import fill_task_state
+from rbd_dynamics.nodes.tool.tool_messages import arrow
+from rbd_dynamics.nodes.tool.wrench_input import WrenchInput
+from rbd_dynamics.nodes.torque.torque_node import TorqueNode
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -244,7 +244,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(HybridControllerNode, HYBRID_CONTROLLER, args))
+    sys.exit(run(HybridControllerNode, HYBRID_CONTROLLER, args))
 
 
 if __name__ == "__main__":

@@ -19,13 +19,13 @@ from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, Progress
-from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
-from rbd_dynamics.nodes.payload import PayloadService
+from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
+from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -236,7 +236,7 @@ def _breakaway(params: MonitorParameters, model: Model, names: Sequence[str]) ->
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(MonitorNode, MONITOR, args))
+    sys.exit(run(MonitorNode, MONITOR, args))
 
 
 if __name__ == "__main__":

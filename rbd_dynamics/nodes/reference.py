@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.nodes.interface import INTERFACES, Interface
-from rbd_dynamics.nodes.parameters import Parameter
-from rbd_dynamics.nodes.policies import policy
+from rbd_dynamics.nodes.interface.parameters import Parameter
+from rbd_dynamics.nodes.tools.policies import policy
 
 #: what the YAML of ROS parameter files takes for a boolean
 AMBIGUOUS = ("y", "n", "yes", "no", "on", "off", "true", "false")

@@ -20,16 +20,15 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Progress
-from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.simulator import SIMULATOR, SimulatorParameters
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import RECORDED, SECOND
-from rbd_dynamics.nodes.payload import PayloadService
-from rbd_dynamics.nodes.samples import flat
-from rbd_dynamics.nodes.simulate_action import SimulateAction
-from rbd_dynamics.nodes.simulator_engine import Engine, build_engine
+from rbd_dynamics.nodes.managed.description import Progress
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import RECORDED, SECOND, flat
+from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.simulation.simulate_action import SimulateAction
+from rbd_dynamics.nodes.simulation.simulator_engine import Engine, build_engine
 from rbd_dynamics.simulation.simulation import SimulationDiverged
 
 if TYPE_CHECKING:
@@ -262,7 +261,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(SimulatorNode, SIMULATOR, args))
+    sys.exit(run(SimulatorNode, SIMULATOR, args))
 
 
 if __name__ == "__main__":

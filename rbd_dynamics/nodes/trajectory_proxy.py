@@ -16,16 +16,15 @@ from rbd_dynamics.control.motion.tolerances import difference
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, UnknownJointError, Waypoints
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes import process
-from rbd_dynamics.nodes.description import Prefix, Progress, message_of
-from rbd_dynamics.nodes.diagnostics import Status
 from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY, TrajectoryProxyParameters
-from rbd_dynamics.nodes.managed_node import ManagedNode
-from rbd_dynamics.nodes.messages import JOINT_STATES, SECOND, points_of
-from rbd_dynamics.nodes.motions import LARGEST
-from rbd_dynamics.nodes.payload import PayloadService
-from rbd_dynamics.nodes.proxy_action import ProxyAction, Ready
-from rbd_dynamics.nodes.samples import flat
+from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import JOINT_STATES, SECOND, flat, points_of
+from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.process.run import run
+from rbd_dynamics.nodes.proxy.proxy_action import ProxyAction, Ready
+from rbd_dynamics.nodes.torque.motions import LARGEST
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.prepared import Prepared, TrajectoryPreparer
 
@@ -186,7 +185,7 @@ def _ready(trajectory: JointTrajectory, prepared: Prepared, *, added: bool) -> R
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the executable."""
-    sys.exit(process.run(TrajectoryProxyNode, TRAJECTORY_PROXY, args))
+    sys.exit(run(TrajectoryProxyNode, TRAJECTORY_PROXY, args))
 
 
 if __name__ == "__main__":

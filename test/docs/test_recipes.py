@@ -114,7 +114,7 @@ def test_a_service_is_an_entry_and_a_function(tmp_path):
     text = table.read_text()
     assert text.count("        SET_PAYLOAD,\n") == 1
     table.write_text(text.replace("        SET_PAYLOAD,\n", f"{entry}        SET_PAYLOAD,\n"))
-    answers = package / "nodes" / "dynamics_services.py"
+    answers = package / "nodes" / "server" / "dynamics_services.py"
     answers.write_text(answers.read_text() + "\n\n" + function)
     robot, q = rbd.Robot(rbd.load_urdf(ARM)), np.array([0.3, -0.2, 0.6])
     with Ros(tmp_path) as ros, ros.start("dynamics_server", {"robot_description": ARM}, package=package.parent) as node:

@@ -96,7 +96,7 @@ def test_launch_file_is_python_and_names_files_that_there_are():
 
 
 def test_launch_arguments_rename_topics_that_the_nodes_have():
-    source = (ROOT / "rbd_dynamics" / "nodes" / "launching.py").read_text()
+    source = (ROOT / "rbd_dynamics" / "nodes" / "tools" / "launching.py").read_text()
     arguments = set(re.findall(r'^    "(\w+)": \(', source[source.index("TOPICS = {") :], re.MULTILINE))
     assert {"joint_states", "commands", "wrench"} <= arguments
     names = {topic.name.removeprefix("~/") for each in (FEEDFORWARD, HYBRID_CONTROLLER) for topic in each.topics}

@@ -27,7 +27,7 @@ try:
     import rclpy
     import rclpy.qos
 
-    from rbd_dynamics.nodes.process import choose_executor
+    from rbd_dynamics.nodes.process.run import choose_executor
 except ImportError:
     rclpy = None
 

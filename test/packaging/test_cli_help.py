@@ -15,7 +15,7 @@ import pytest
 
 from rbd_dynamics.cli.arguments import make_parser
 from rbd_dynamics.nodes.interface import INTERFACES
-from rbd_dynamics.nodes.usage import help_text
+from rbd_dynamics.nodes.process.usage import help_text
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

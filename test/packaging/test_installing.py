@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 from helpers.paths import ROOT
 
+from rbd_dynamics.common.node_table import NODES
+
 INTERFACES = "rbd_dynamics_interfaces"
 BOTH = {"rbd_dynamics": "(ros.ament_python)", INTERFACES: "(ros.ament_cmake)"}
 COMMAND = "rbd_dynamics"
-NODES = {
-    path.stem for path in (ROOT / "rbd_dynamics" / "nodes").glob("*.py") if "sys.exit(process.run(" in path.read_text()
-}
 EXECUTABLES = {*NODES, "replay"}
 PATIENCE = 300.0  # s for a build that takes three
 

@@ -43,7 +43,7 @@ def look_at_ros() -> Iterator[Looked]:
 
 
 def _trial() -> Iterator[Looked]:
-    command = [sys.executable, "-m", "rbd_dynamics.nodes.executor_trial"]
+    command = [sys.executable, "-m", "rbd_dynamics.nodes.wire.executor_trial"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from rbd_dynamics.control.safety.safe_stop import OnSilence, StopOptions
 from rbd_dynamics.joint_states.reader import MissingVelocity
+from rbd_dynamics.nodes.interface.parameters import ParameterSet, parameter, per_name
 from rbd_dynamics.nodes.interface.tables import Service, Topic
-from rbd_dynamics.nodes.parameters import ParameterSet, parameter, per_name
 
 Executor = Literal["auto", "events", "single_threaded"]
 Base = Literal["fixed", "floating"]

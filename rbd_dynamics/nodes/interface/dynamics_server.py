@@ -14,8 +14,8 @@ from rbd_dynamics.nodes.interface.common import (
     Base,
     CommonParameters,
 )
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rbd_dynamics.control.feedforward import EvaluateAt, Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, PAYLOADS, ROBOT_DESCRIPTION, SET_PAYLOAD
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from rbd_dynamics.nodes.interface.common import (
     silence_damping_parameter,
     silence_duration_parameter,
 )
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from rbd_dynamics.nodes.interface.common import (
     SET_PAYLOAD,
     check_vector,
 )
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolParameters
 from rbd_dynamics.nodes.interface.torque import EFFORT
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

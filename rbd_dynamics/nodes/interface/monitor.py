@@ -15,8 +15,8 @@ from rbd_dynamics.nodes.interface.common import (
     CommonParameters,
     missing_velocity_parameter,
 )
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Topic
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

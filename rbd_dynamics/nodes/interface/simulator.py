@@ -14,8 +14,8 @@ from rbd_dynamics.nodes.interface.common import (
     CommonParameters,
     check_vector,
 )
+from rbd_dynamics.nodes.interface.parameters import parameter, per_name
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.parameters import parameter, per_name
 from rbd_dynamics.simulation.simulation import Integrator, Stabilization
 
 

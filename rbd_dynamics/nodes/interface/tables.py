@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic
 
-from rbd_dynamics.nodes.parameters import P, Parameter
+from rbd_dynamics.nodes.interface.parameters import P, Parameter
 
 
 @dataclass(frozen=True)

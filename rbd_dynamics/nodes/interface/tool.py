@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Service, Topic
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
-from rbd_dynamics.nodes.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.nodes.interface.common import DIAGNOSTICS, PAYLOADS, ROBOT_DESCRIPTION, SET_PAYLOAD, CommonParameters
+from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
-from rbd_dynamics.nodes.parameters import parameter
 from rbd_dynamics.trajectories.prepared import Preparation, Retiming
 
 Efforts = Literal["auto", "always", "never"]

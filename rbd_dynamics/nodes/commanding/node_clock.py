@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What time it is for a node that commands: asked in each cycle, so by the shortest way."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+
+from rbd_dynamics.nodes.managed.part import Part
+
+
+class NodeClock(Part):
+    """The node's clock.
+
+    Attributes:
+        simulated: parameter use_sim_time.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.simulated = False
+
+    def activated(self) -> None:
+        self.simulated = bool(self._node.get_parameter("use_sim_time").value)
+
+    def now(self) -> int:
+        """ns."""
+        return self._node.get_clock().now().nanoseconds if self.simulated else time.time_ns()
+
+    @property
+    def simulated_now(self) -> int | None:
+        """ns; None where the clock is not simulated."""
+        return self.now() if self.simulated else None

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cartesian_controller` works with: one model, one tool, the law and the motion for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance, Tuning
+from rbd_dynamics.control.cartesian.law import Law
+from rbd_dynamics.control.cartesian.motion import CartesianMotion
+from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
+from rbd_dynamics.control.feedforward import per_joint
+from rbd_dynamics.control.hybrid.stability import Plant, hold_problem
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
+from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial import adjoint, pose_inverse
+from rbd_dynamics.spatial.so3 import rotation_from_rpy
+
+Array = NDArray[np.float64]
+POSTURE_SPEED = 0.5  # rad/s, m/s: how fast another posture is approached
+LONGEST_STEP = 0.05  # s
+
+
+@dataclass
+class Engine(ToolEfforts):
+    """Everything about one robot model and one tool."""
+
+    model: Model
+    robot: Robot
+    controller: CartesianController
+    motion: CartesianMotion
+    safe_stop: SafeStop
+    reader: JointStateReader
+    prefix: Prefix
+    joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
+    frames: tuple[str, ...]  # what the root frame is called in messages
+    tool_names: tuple[str, ...]  # what the tool is called there
+    posture: Array  # (nv) that acts
+    wanted_posture: Array
+    wrench: Array = field(default_factory=lambda: np.zeros(12))  # that acts: in root axes, in the tool's
+    wanted_wrench: Array = field(default_factory=lambda: np.zeros(12))
+    wrench_until: int = 0  # time until which the wanted one counts, ns; 0: for ever
+    output: CartesianOutput | None = None  # of the last step
+    last: int = 0  # time of the last state, ns
+    posture_given: bool = False  # by the parameter
+    _chart: PoseChart | None = None  # that the last step was in
+
+    def measured(self) -> tuple[Array, Array]:
+        """Coordinates and rates (6) of the tool in the motion's chart. Raises TrajectoryError before the first state.
+
+        Those that the last step found, a cycle ago, unless the chart is another one.
+        """
+        if self.output is None:
+            raise TrajectoryError("there are no joint states to start from")
+        chart = self.motion.chart
+        if self._chart is chart:
+            return self.output.theta, self.output.rate
+        theta = chart.coordinates(self.controller.pose(self.reader.q))
+        return theta, chart.rates(theta, self.output.twist)
+
+    def step(self, wrench_rate: float, *, planning: bool = False) -> CartesianOutput:
+        """The command for the state that was read. Raises ValueError or ArithmeticError.
+
+        planning: a trajectory is being planned in the motion's chart.
+        """
+        reader, motion, controller = self.reader, self.motion, self.controller
+        elapsed = min(max(1e-9 * (reader.stamp - self.last), 0.0), LONGEST_STEP) if self.last else 0.0
+        if motion.mode == "none":
+            pose = controller.pose(reader.q)
+            motion.recentre(pose)
+            motion.update(reader.stamp, motion.chart.coordinates(pose), np.zeros(6))
+            self.posture[:] = reader.q
+            if not self.posture_given:
+                self.wanted_posture[:] = reader.q
+        else:
+            if not planning:
+                motion.come_along()
+            motion.update(reader.stamp, *self.measured())
+        most = POSTURE_SPEED * elapsed
+        self.posture += np.clip(self.wanted_posture - self.posture, -most, most)
+        if self.wrench_until and reader.stamp > self.wrench_until:
+            self.wanted_wrench[:] = 0.0
+        change = wrench_rate * elapsed
+        self.wrench += np.clip(self.wanted_wrench - self.wrench, -change, change)
+        theta, rate, acceleration = motion.state()
+        controller.base = motion.chart.base
+        self.output = controller.step(
+            reader.q,
+            reader.v,
+            theta,
+            rate=rate,
+            acceleration=acceleration,
+            wrench=self.wrench[:6],
+            tool_wrench=self.wrench[6:],
+            posture=self.posture,
+            dt=elapsed,
+        )
+        self._chart, self.last = motion.chart, reader.stamp
+        return self.output
+
+    def go_on_with(self, difference: Array) -> Array:
+        """Press with what an effort (nv) has more than this law at the last state; the torque (nv) of that.
+
+        The damper is left out: it is this law's, and its motion another's.
+        """
+        assert self.output is not None
+        reader, robot = self.reader, self.robot
+        R = self.output.pose[:9].reshape(3, 3)
+        turn = np.zeros((6, 6))
+        turn[:3, :3] = turn[3:, 3:] = R
+        J = turn @ adjoint(pose_inverse(self.controller.tool)) @ robot.jacobian(reader.q, self.controller.frame)
+        inverse = np.linalg.solve(robot.mass_matrix(reader.q), J.T)
+        wrench = np.linalg.lstsq(J @ inverse, inverse.T @ (difference + J.T @ self.output.wrench), rcond=None)[0]
+        gains = self.controller.gains
+        for part, most in ((slice(0, 3), gains.largest_moment), (slice(3, 6), gains.largest_force)):
+            size = float(np.linalg.norm(wrench[part]))
+            wrench[part] *= min(1.0, most / size) if size > 0.0 else 1.0
+        self.wrench[:6] += wrench
+        self.wanted_wrench[:], self.wrench_until = self.wrench, 0
+        return np.asarray(J.T @ wrench)
+
+    def forget(self) -> None:
+        """Wrenches are none."""
+        self.wanted_wrench[:] = self.wrench[:] = 0.0
+
+
+def build_engine(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
+    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    prefix = Prefix(params.tf_prefix, model)
+    robot = Robot(model)
+    if not params.tool_frame:
+        raise ValueError("parameter 'tool_frame' is empty: it names the link or joint that the tool is on")
+    inside, joints = controlled_joints(robot, params, prefix)
+    progress("cartesian_control", 1, 1)
+    frame = prefix.inside(params.tool_frame)
+    controller = CartesianController(robot, frame, law=params.law, tool=tool_of(params))
+    motion = CartesianMotion(options=params.motion_options, follow_rate=params.follow_rate)
+    start, reader, safe_stop = model.start_position(), reader_of(model, params, prefix), SafeStop(robot, joints=inside)
+    engine = Engine(
+        model, robot, controller, motion, safe_stop, reader, prefix, joints,
+        root_frames(model, prefix), (prefix.outside(frame), "tool"), start.copy(), start.copy(),
+    )  # fmt: skip
+    apply(engine, params, attempt=False)
+    try:  # the first calls, out of the way
+        motion.recentre(controller.pose(start))
+        controller.step(start, np.zeros(model.nv), motion.chart.coordinates(controller.pose(start)))
+        robot.inverse_dynamics(start, np.zeros(model.nv), np.zeros(model.nv))
+    except ArithmeticError:
+        pass
+    controller.reset()
+    return engine
+
+
+def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: bool = True) -> None:
+    """What needs no building. Raises ValueError or ArithmeticError, and then changes nothing.
+
+    attempt: what a step would give at the present state is tried before.
+    """
+    controller, motion = engine.controller, engine.motion
+    tuning = tuning_of(engine, params)
+    limits = limits_of(params)
+    engine.safe_stop.check(params.stop_options)
+    CartesianMotion(options=params.motion_options)  # raises for tolerances that do not fit
+    tool = tool_of(params)
+    moved = bool(np.abs(tool - controller.tool).max() > 0.0)
+    if moved and motion.mode not in ("none", "hold"):
+        raise ValueError("parameters 'tool_position' and 'tool_orientation' change only while the tool is held")
+    posture = posture_of(engine, params)
+    if attempt and engine.output is not None:
+        reader = engine.reader
+        controller.attempt(reader.q, reader.v, controller.chart(reader.q), tuning)
+    if moved:
+        controller.tool = tool
+        motion.release()  # held where the new tool is
+    before, kept = controller.gains.stiffness_of(controller.law), controller.wanted_stiffness.copy()
+    controller.use(tuning)
+    if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
+        controller.want_stiffness(kept)
+    motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
+    engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
+    engine.posture_given = posture is not None
+    if posture is not None:
+        engine.wanted_posture[:] = posture
+
+
+def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
+    """Checked. Raises ValueError that names the parameter."""
+    in_order = [engine.model.joints[k].name for k in engine.joints]
+    gains = params.gains
+    if len(params.joint_limit_torque) == len(in_order):
+        torques = np.zeros(len(in_order))
+        torques[engine.joints] = params.joint_limit_torque
+        gains = replace(gains, joint_limit_torque=tuple(torques.tolist()))
+    limits = np.zeros(len(in_order))
+    efforts = [engine.model.joints[k].limits.effort for k in engine.joints]
+    limits[engine.joints] = per_joint("effort_limits", params.effort_limits, in_order, efforts)
+    turned = np.array(rotation_from_rpy(*params.stiffness_orientation), dtype=float).reshape(3, 3)
+    compliance = Compliance(carrier=params.stiffness_axes, orientation=turned)
+    try:
+        tuning = engine.controller.tuning(gains=gains, compliance=compliance, terms=params.terms, effort_limits=limits)
+    except ValueError as error:
+        raise ValueError(f"parameter {error}") from None
+    if problem := instability(gains.stiffness_of(params.law), params.law, params):
+        raise ValueError(f"parameter 'stiffness' or 'rotational_stiffness': {problem}")
+    return tuning
+
+
+def instability(K: Array, law: Law, params: CartesianControllerParameters) -> str:
+    """Why a stiffness (6, 6) of the operational-space law is not stable with actuators and sensors; empty: it is."""
+    if law != "operational_space":
+        return ""
+    plant = Plant(
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
+    )
+    for row, k, d in zip(TOOL_ROWS, np.diag(K), params.gains.dampings()):
+        damping = d if d >= 0.0 else 2.0 * params.damping_ratio * float(np.sqrt(k))
+        if hold_problem(float(k), damping, plant):
+            return (
+                f"{k:g} 1/s^2 with {damping:g} 1/s of {row} is unstable with actuators of "
+                f"{params.actuator_bandwidth:g} Hz and states that are {params.sensor_delay:g} s late"
+            )
+    return ""
+
+
+def tool_of(params: CartesianControllerParameters) -> Array:
+    """Its pose (4, 4) in its frame."""
+    pose = np.eye(4)
+    pose[:3, :3] = np.array(rotation_from_rpy(*params.tool_orientation), dtype=float).reshape(3, 3)
+    pose[:3, 3] = params.tool_position
+    return pose
+
+
+def limits_of(params: CartesianControllerParameters) -> MotionLimits:
+    """Of the wanted motion of the tool. Raises ValueError for another number of them."""
+
+    def bound(what: str, values: Sequence[float]) -> Array:
+        found = per_joint(what, values, TOOL_ROWS)
+        return np.where(found > 0.0, found, np.inf)
+
+    lower = [*[-np.inf] * 3, *(params.workspace_lower or [-np.inf] * 3)]
+    upper = [*[np.inf] * 3, *(params.workspace_upper or [np.inf] * 3)]
+    if (np.array(lower) > np.array(upper)).any():
+        raise ValueError("parameter 'workspace_lower' is above 'workspace_upper'")
+    return MotionLimits.of(
+        TOOL_ROWS,
+        lower=lower,
+        upper=upper,
+        velocity=bound("parameter velocity_limits", params.velocity_limits),
+        acceleration=bound("parameter acceleration_limits", params.acceleration_limits),
+    )
+
+
+def outside_workspace(engine: Engine, theta: Array) -> str:
+    """Where the tool at these coordinates (6) is not within the bounds; empty: it is within."""
+    limits = engine.motion.limits
+    rows = zip("xyz", theta[3:], limits.lower[3:], limits.upper[3:])
+    return ", ".join(
+        f"{axis} {at:.3f} m of {low:g} to {high:g} m" for axis, at, low, high in rows if not low <= at <= high
+    )
+
+
+def posture_of(engine: Engine, params: CartesianControllerParameters) -> Array | None:
+    """(nv), None where none is given. Raises ValueError for another number of joints, and beyond limits."""
+    if not params.posture:
+        return None
+    if len(params.posture) != len(engine.joints):
+        raise ValueError(f"parameter 'posture' has {len(params.posture)} values for {len(engine.joints)} joints")
+    for k, position in zip(engine.joints, params.posture):
+        if problem := beyond_limits(engine.model, k, position):
+            raise ValueError(f"parameter 'posture': {problem}")
+    found = np.zeros(len(engine.joints))
+    found[engine.joints] = params.posture
+    return found
+
+
+def beyond_limits(model: Model, joint: int, position: float) -> str:
+    """Why a joint may not be drawn there: it would come to lean on its stop. Empty: it may."""
+    name, limits = model.joint_names[joint], model.joints[joint].limits
+    if limits.lower <= position <= limits.upper:
+        return ""
+    return f"{position:g} of joint {name!r} is beyond its limits, {limits.lower:g} to {limits.upper:g}"

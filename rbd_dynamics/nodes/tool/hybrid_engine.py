@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `hybrid_controller` works with: one model, one task, and the control law for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.control.feedforward import per_joint
+from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
+from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
+from rbd_dynamics.control.hybrid.stability import Plant, contact_problem, hold_problem, task_problem
+from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
+from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
+from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
+from rbd_dynamics.robot import Robot
+
+
+@dataclass
+class Engine(ToolEfforts):
+    """Everything about one robot model and one task."""
+
+    model: Model
+    robot: Robot
+    supervisor: HybridSupervisor
+    sensor: MultiplierSensor
+    safe_stop: SafeStop
+    reader: JointStateReader
+    prefix: Prefix
+    task: HybridTask  # as it was given
+    normal: NormalEstimator | None  # None where there is no surface
+    joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
+    root: str  # what the root frame is called in messages
+
+    @property
+    def controller(self) -> HybridController:
+        return self.supervisor.controller
+
+    @property
+    def motion(self) -> DesiredMotion:
+        return self.supervisor.motion
+
+    @property
+    def output(self) -> HybridOutput | None:
+        return self.supervisor.output
+
+
+def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    prefix = Prefix(params.tf_prefix, model)
+    robot = Robot(model)
+    given = task_of(params, prefix)
+    constraints, task = given.sets(model)
+    check_gains(params)
+    inside, joints = controlled_joints(robot, params, prefix)
+    progress("hybrid_position_force", 1, 2)
+    controller = HybridController(robot, constraints, task, law=params.law, gains=_gains(params))
+    progress("multiplier_sensor", 2, 2)
+    sensor_frame = prefix.inside(params.sensor_frame or params.tool_frame)
+    sensor = MultiplierSensor(robot, constraints, sensor_frame)
+    motion = DesiredMotion(task.row_names, options=params.motion_options)
+    supervisor = HybridSupervisor(controller, motion, _limits(params))
+    normal = NormalEstimator(supervisor, sensor_frame) if params.surface != "none" else None
+    reader = reader_of(model, params, prefix)
+    safe_stop = SafeStop(robot, joints=inside)
+    root = root_frames(model, prefix)[0]
+    engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints, root)
+    _tune(engine, params)
+    robot.compile("inverse_dynamics", "mass_matrix")
+    robot.compile_constrained(constraints, "constraint_rows")
+    robot.compile_constrained(task, "constraint_rows")
+    for frame in {sensor_frame, prefix.inside(params.tool_frame)} if normal is not None else ():
+        robot.pose(reader.q, frame), robot.jacobian(reader.q, frame)
+    try:  # the first calls, out of the way; a posture where they have no result is told when engaging
+        sensor.multipliers(reader.q, np.zeros(6))
+        controller.step(reader.q, reader.v, np.zeros(controller.k))
+    except ArithmeticError:
+        pass
+    return engine
+
+
+def apply(engine: Engine, params: HybridControllerParameters) -> None:
+    """What needs no building. Raises ValueError, and then changes nothing."""
+    given = task_of(params, engine.prefix)
+    before = engine.controller.constraints, engine.controller.task
+    moves = given != engine.task  # else an estimated normal stays
+    if moves:
+        engine.controller.move(*given.sets(engine.model))
+    try:
+        _tune(engine, params)
+    except ValueError:
+        if moves:
+            engine.controller.move(*before)
+        raise
+    engine.task = given
+    engine.sensor.constraints = engine.controller.constraints
+
+
+def _tune(engine: Engine, params: HybridControllerParameters) -> None:
+    """Numbers of the law. Raises ValueError, and then changes nothing."""
+    controller, supervisor = engine.controller, engine.supervisor
+    check_force(params.desired_force, controller.constraints)
+    check_gains(params)
+    chosen = [engine.model.joints[k] for k in engine.joints]
+    default = [joint.limits.effort for joint in chosen]
+    limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
+    engine.safe_stop.check(params.stop_options)
+    limits_of_task(engine, params)
+    controller.tune(_gains(params))
+    engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
+    controller.effort_limits[engine.joints] = limits
+    supervisor.limits = _limits(params)
+    supervisor.motion.options = params.motion_options
+    if engine.normal is not None:
+        engine.normal.options = NormalOptions(largest_tilt=params.largest_tilt)
+
+
+def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
+    """The task. Raises ValueError where no tool is named."""
+    if not params.tool_frame:
+        raise ValueError("parameter 'tool_frame' is empty: it names the link or joint that touches")
+    return HybridTask(
+        tool_frame=prefix.inside(params.tool_frame),
+        tool_position=params.tool_position,
+        tool_orientation=params.tool_orientation,
+        task_position=params.task_position,
+        task_orientation=params.task_orientation,
+        surface=params.surface,
+        surface_radius=params.surface_radius,
+        contact_offset=params.contact_offset,
+        constrained=params.constrained,
+        controlled=params.controlled,
+    )
+
+
+def limits_of_task(engine: Engine, params: HybridControllerParameters) -> MotionLimits:
+    """Of the wanted motion of the task rows. Raises ValueError for another number of them."""
+    rows = engine.motion.joints
+    velocity = per_joint("velocity_limits", params.velocity_limits, rows)
+    acceleration = per_joint("acceleration_limits", params.acceleration_limits, rows)
+    return MotionLimits.of(
+        rows,
+        lower=-params.reach,
+        upper=params.reach,
+        velocity=np.where(velocity > 0.0, velocity, np.inf),
+        acceleration=np.where(acceleration > 0.0, acceleration, np.inf),
+    )
+
+
+def check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
+    """Raise ValueError where the desired force has not one number for each constraint row, or none."""
+    if force and len(force) != len(constraints):
+        rows = ", ".join(constraints.row_names) or "no rows"
+        raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
+
+
+def check_gains(params: HybridControllerParameters) -> None:
+    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell."""
+    plant = Plant(
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
+    )
+    gains = _gains(params)
+    problem = (
+        contact_problem(gains, plant)
+        or task_problem(gains, params.law, plant)
+        or hold_problem(params.hold_stiffness, params.hold_damping, plant)
+    )
+    if problem:
+        raise ValueError(f"parameter {problem}")
+
+
+def _gains(params: HybridControllerParameters) -> HybridGains:
+    return HybridGains(
+        kp=params.kp or None,
+        kd=params.kd or None,
+        task_ki=params.task_ki,
+        task_integral_limit=params.task_integral_limit,
+        ki=params.ki,
+        integral_limit=params.integral_limit,
+        normal_damping=params.normal_damping,
+        posture_kp=params.posture_kp,
+        posture_kd=params.posture_kd,
+    )
+
+
+def _limits(params: HybridControllerParameters) -> HybridLimits:
+    return HybridLimits(
+        sensor_timeout=params.sensor_timeout,
+        state_timeout=params.state_timeout or 1e9,
+        contact_force=params.contact_force,
+        contact_debounce=params.contact_debounce,
+        contact_timeout=params.contact_timeout,
+        largest_force=params.largest_force,
+        constraint_tolerance=params.constraint_tolerance,
+        press_tolerance=params.press_tolerance,
+        reach=params.reach,
+        force_rate=params.force_rate,
+        approach_speed=params.approach_speed,
+        approach_force=params.approach_force,
+        approach_distance=params.approach_distance,
+        approach_timeout=params.approach_timeout,
+        tare=params.tare_on_engage,
+        hold_stiffness=params.hold_stiffness,
+        hold_damping=params.hold_damping,
+    )

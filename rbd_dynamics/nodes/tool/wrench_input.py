@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrenches that `hybrid_controller` gets: what the sensor reads, and what it is to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from std_srvs.srv import Trigger
+
+from rbd_dynamics.nodes.commanding.node_clock import NodeClock
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import LATEST, nanoseconds
+from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+
+Array = NDArray[np.float64]
+
+
+class WrenchInput(Part):
+    """The latest reading of the sensor, and what others want of it.
+
+    Attributes:
+        bias (6): (m, f) that it reads where nothing is felt.
+        stamp: of the reading, ns; 0: there was none.
+    """
+
+    def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
+        self._node, self._clock = node, clock
+        self._numbers = np.zeros(6)
+        self.bias = np.zeros(6)
+        self.stamp = 0
+
+    def open(self) -> None:
+        entities = self._node.entities
+        entities.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
+        entities.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
+        entities.serve(Trigger, "~/tare", self._on_tare)
+
+    def take(self, numbers: Array, stamp: int) -> None:
+        """Another reading: (m, f) at a time (ns)."""
+        self._numbers[:], self.stamp = numbers, stamp
+
+    def multipliers(self, engine: Engine, q: Array) -> Array | None:
+        """Of the constraints; None before the first reading, and where constraints have no rows in that posture."""
+        try:
+            return engine.sensor.multipliers(q, self.reading) if self.stamp else None
+        except ArithmeticError:
+            return None
+
+    @property
+    def reading(self) -> Array:
+        """(m, f) without the bias."""
+        return self._numbers - self.bias
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        node = self._node
+        try:
+            numbers = numbers_of(message, "wrench", node.engine, of_robot=node.params.wrench_of_robot)
+        except ValueError as error:
+            node.refuse(str(error))
+        else:
+            self.take(numbers, nanoseconds(message.header.stamp) or self._clock.now())
+
+    def _on_desired_wrench(self, message: WrenchStamped) -> None:
+        node, engine, what = self._node, self._node.engine, "desired wrench"
+        try:
+            numbers = numbers_of(message, what, engine, of_robot=node.params.wrench_of_robot)
+            if engine is not None:
+                engine.supervisor.desired[:] = desired_force(numbers, what, engine)
+        except ValueError as error:
+            node.refuse(str(error))
+
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        engine = self._node.engine
+        if not self.stamp:
+            response.success, response.message = False, "no wrench received"
+        elif engine is not None and engine.supervisor.engaged:
+            response.success, response.message = False, "not while engaged"
+        else:
+            self.bias[:] = self._numbers
+            if engine is not None:
+                engine.supervisor.offset[:] = 0.0
+            response.success, response.message = True, f"zero is now {self.bias.round(3).tolist()}"
+        return response
+
+
+def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:
+    """(m, f) on the robot, in the sensor's frame.
+
+    of_robot: the message has what the robot exerts. Raises ValueError, which names `what` it is, where a number is not
+    finite or the frame is another one than the engine's.
+    """
+    force, torque, frame = message.wrench.force, message.wrench.torque, message.header.frame_id
+    numbers = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{what} is not finite")
+    if engine is not None and frame:
+        expected = engine.prefix.outside(engine.sensor.frame)
+        if frame != expected:
+            raise ValueError(f"{what} is in frame {frame!r}, expected {expected!r} (parameter sensor_frame)")
+    return -numbers if of_robot else numbers
+
+
+def desired_force(numbers: Array, what: str, engine: Engine) -> Array:
+    """Multipliers of the wrench (m, f) that is wanted. Raises ValueError where the controller may not press so."""
+    wanted = engine.sensor.multipliers(engine.reader.q, numbers)
+    names = engine.controller.constraints.row_names
+    most = engine.supervisor.limits.largest_force
+    for k, value in enumerate(wanted):
+        if abs(value) > most:
+            raise ValueError(f"{what} refused: {names[k]} = {value:.3g} is more than largest_force ({most:g})")
+        if engine.supervisor.unilateral[k] and value < 0.0:
+            raise ValueError(f"{what} refused: {names[k]} = {value:.3g} would pull: a surface only pushes")
+    return wanted

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states on their way to a torque: read, and refused with a reason; too many that cannot be end the control."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.nodes.commanding.heartbeat import PERIOD, Heartbeat
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import SECOND, staleness
+from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
+
+QUEUE = SECOND // 10  # ns: after a standstill, states without a stamp may be old for so long
+#: a state: stamp (ns), names, positions, velocities, efforts
+State = tuple[int, list[str], Sequence[float], Sequence[float], Sequence[float]]
+
+
+class StateInput(Part):
+    """Of a torque node.
+
+    Parameters:
+        end: called with the reason when the control shall end.
+
+    Attributes:
+        refusal: the last: monotonic time, reason.
+        heartbeat: of this process.
+    """
+
+    def __init__(self, node: ManagedNode[Any, Any], end: Callable[[str], None]) -> None:
+        self._node, self._end = node, end
+        self.refusal = (0.0, "")
+        self.heartbeat = Heartbeat()
+        self._raw = RawJointStates()
+        self._implausible = 0  # states in a row
+        self._ended = ""  # why the control ended by itself
+
+    def open(self) -> None:
+        self._node.entities.every(PERIOD, self.heartbeat.beat)
+
+    def activated(self) -> None:
+        self._implausible, self._ended = 0, ""
+
+    def fresh(self, raw: bytes, begin: int, now: int) -> State | None:
+        """What a message says; None where it is too old, or may be. begin: steady time; now: the node's, both ns."""
+        state = self._raw.read(raw)
+        timeout = self._node.params.state_timeout
+        if problem := staleness(state[0], now, timeout):
+            self.refuse(problem)
+            return None
+        if state[0]:
+            return state
+        if self.heartbeat.since_stall(begin) < min(round(timeout * SECOND), QUEUE):
+            self.refuse("joint state without a stamp: it may be old, for this process stood still")
+            return None
+        return now, *state[1:]
+
+    def whole(self, reader: JointStateReader, state: State) -> bool:
+        """Whether the reader has a new complete state, all of which can have been measured."""
+        stamp, names, position, velocity, _ = state
+        if reader.read(names, position, velocity, stamp):
+            return True
+        self.refuse(reader.problem, reader.implausible)
+        return False
+
+    def refuse(self, problem: str, implausible: bool = False) -> None:
+        """Not answered; too many implausible ones in a row end the control."""
+        node = self._node
+        self.refusal = (time.monotonic(), problem)
+        node.refuse(problem)
+        self._implausible += implausible
+        if implausible and node.active and self._implausible == node.params.most_refused:
+            self._ended = f"the control has ended: {self._implausible} implausible joint states in a row; {problem}"
+            node.get_logger().fatal(f"{self._ended}; no torques until the node is activated again")
+            self._end(self._ended)
+
+    def answered(self, now: int) -> None:
+        self._implausible = 0
+
+    def report(self, status: Status) -> None:
+        if self._ended and not self._node.active:
+            status.error(self._ended)
+        engine = self._node.engine
+        if engine is not None and engine.reader.differentiated:
+            joints = ", ".join(engine.reader.differentiated)
+            status.warn(f"no measured velocity, found by differentiation: {joints}")

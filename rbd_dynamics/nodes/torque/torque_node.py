@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes that answer joint states by torques have in common: one cycle, and the parts that take part in it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from trajectory_msgs.msg import JointTrajectory
+
+from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory_message import Decoder, decoded
+from rbd_dynamics.joint_states.plausibility import Plausibility
+from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.nodes.commanding.node_clock import NodeClock
+from rbd_dynamics.nodes.commanding.silence import Silence
+from rbd_dynamics.nodes.interface import Interface
+from rbd_dynamics.nodes.interface.torque import TorqueParameters
+from rbd_dynamics.nodes.managed.description import BuildError
+from rbd_dynamics.nodes.managed.engines import T
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import SECOND
+from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
+from rbd_dynamics.nodes.torque.effort_output import EffortOutput
+from rbd_dynamics.nodes.torque.hand_over import HandOver
+from rbd_dynamics.nodes.torque.motions import Motions
+from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
+from rbd_dynamics.nodes.torque.state_input import StateInput
+from rbd_dynamics.nodes.torque.watching import Watching
+from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+P = TypeVar("P", bound=TorqueParameters)
+
+
+class TorqueNode(ManagedNode[P, T]):
+    """Every complete joint state is answered by one effort message, or by none and a reason.
+
+    Attributes:
+        hand_over: of nodes that take over from each other; None of others.
+    """
+
+    #: where trajectories come, and as what
+    trajectories: tuple[type, str] = (JointTrajectory, "~/joint_trajectory")
+
+    def __init__(self, interface: Interface[P], **options: Any) -> None:
+        super().__init__(interface, **options)
+        self.clock = NodeClock(self)
+        self.silence: Silence[T] = Silence(
+            self, on_state=self.on_joint_state, state_age=lambda now: self.watching.since_answer(now),
+            forget=self.forget_plans,
+        )  # fmt: skip
+        self.states = StateInput(self, self._end_control)
+        self.watching = Watching(self, self.clock, self.states, self.silence, lambda: self.lets_another_command)
+        self.motions: Motions[T] = Motions(self, self, self.clock)
+        self.safeguards = Safeguards()
+        self.output = EffortOutput(self.entities)
+        self.payload: PayloadService[T] = PayloadService(self, lambda engine: [engine.robot], self._try_load)
+        self.hand_over: HandOver | None = None
+        self.parts += [
+            self.silence,
+            self.clock,
+            self.states,
+            self.watching,
+            self.motions,
+            self.safeguards,
+            self.output,
+            self.payload,
+        ]
+        self.entities.take_in_threads(self.silence.largest_text)
+
+    # --- what a node says about itself ------------------------------------------------------------
+
+    def tune(self, engine: T, new: P) -> None:
+        """Apply dynamic parameters to the engine there is. Raises ValueError, and then changes nothing."""
+        raise NotImplementedError
+
+    def respond(self, engine: T, reader: JointStateReader, now: int, efforts: Array) -> None:
+        """The wanted motion and the law: fill `efforts` for the state that was read.
+
+        Raises ValueError or ArithmeticError where there is none to be given.
+        """
+        raise NotImplementedError
+
+    def answered(self, engine: T) -> None:
+        """The command is out: what is published beside it, where anybody listens."""
+
+    def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
+        """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
+
+        robot: the engine's, or one with another load. Raises ArithmeticError where they are not finite.
+        """
+        raise NotImplementedError
+
+    def silent(self, engine: T, reason: str) -> None:
+        """The node falls silent: the law forgets what was planned."""
+
+    def clock_was_set_back(self, engine: T) -> None:
+        """What was to come has no time any more."""
+
+    def moved(self, engine: T) -> tuple[Array, Array]:
+        """Measured position and velocity of what trajectories move. Raises TrajectoryError where there is none."""
+        raise NotImplementedError
+
+    def decoder(self, engine: T) -> Decoder:
+        """What reads trajectories, for a motion that begins now."""
+        return decoded
+
+    def motion_limits(self, engine: T, now: int) -> MotionLimits:
+        """What trajectories may not exceed."""
+        raise NotImplementedError
+
+    def may_take_over(self) -> None:
+        """Raise ValueError with the reason where the node cannot go on with another's efforts."""
+        raise NotImplementedError
+
+    def stands_by(self, engine: T) -> None:
+        """A state is not answered, because another node commands."""
+
+    def continue_from(self, engine: T, last: Array, efforts: Array) -> Array:
+        """Go on with another's last efforts; of them, what the law does not go on with itself (joints).
+
+        efforts: what the law gives for the state that was read. Raises ValueError or ArithmeticError.
+        """
+        return last - efforts
+
+    # --- one cycle --------------------------------------------------------------------------------
+
+    def on_joint_state(self, raw: bytes) -> None:
+        """State -> fresh, whole, plausible? -> in command? -> wanted motion -> law -> limits -> effort."""
+        begin = time.monotonic_ns()
+        if self.building:
+            self.poll()
+        engine = self.engine if self.active else self.silence.engine
+        if engine is None:
+            return
+        steady, now = 1e-9 * begin, self.clock.now()
+        state = self.states.fresh(raw, begin, now)
+        if state is None:
+            return
+        stamp, reader = state[0], engine.reader
+        if stamp < reader.stamp - SECOND:
+            self._set_back(engine)
+        if not self.states.whole(reader, state):
+            return self.silence.answer_also(engine, *state[1:4], stamp)
+        if self.silence.reason and not (self.active and self.silence.returns):
+            return self.silence.answer(reader)
+        if self.silence.owns and not self.silence.reason and self.watching.too_late(steady, now):
+            self._after_gap(steady)
+        if self.safeguards.watches_efforts:
+            measured = reader.arranged(state[4])[engine.commanded]
+            if problem := self.safeguards.implausible(measured, stamp):
+                return self.states.refuse(f"joint state refused: {problem}", True)
+        efforts = self.output.numbers
+        try:
+            self.respond(engine, reader, now, efforts)
+            if self.hand_over is not None and not self.hand_over.commands(engine, efforts, stamp):
+                self.motions.last_arrival = now
+                return
+        except (ValueError, ArithmeticError) as error:
+            self.states.refuse(f"no torque: {error}")
+            return self.silence.answer(reader)
+        if self.safeguards.limits_rates:
+            self.safeguards.limit(efforts, stamp, engine.effort_limits)
+        timeout = round(self.params.state_timeout * SECOND)
+        oldest = begin + timeout - (now - stamp) if timeout else math.inf
+        if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile
+            timeout_s = f"{self.params.state_timeout:g} s"
+            return self.states.refuse(f"stale torque: it was ready more than {timeout_s} after its joint state")
+        self.silence.send(engine, self.output.command)
+        self._after(engine, stamp, steady, now, oldest)
+
+    def _after(self, engine: T, stamp: int, steady: float, now: int, oldest: float) -> None:
+        """What the command need not wait for; the middleware may have taken long to write that."""
+        self.watching.feed(steady, now)
+        self.safeguards.commanded(self.output.numbers, stamp)
+        if self.output.is_heard and time.monotonic_ns() <= oldest:
+            self.output.tell(stamp, "" if self.hand_over is None else self.hand_over.mark)
+        self.output.cut_off(engine.saturated, self.safeguards.limited)
+        self.answered(engine)
+        for answered in self.answering:
+            answered(now)
+
+    def _set_back(self, engine: T) -> None:
+        """The clock of the states was."""
+        self.motions.abandon()
+        self.clock_was_set_back(engine)
+        self.safeguards.reset()
+
+    def _after_gap(self, steady: float) -> None:
+        """A state that can be answered, before the gap was noticed: the node itself stood still, or they came late."""
+        reason = f"no answer for {self.watching.since_answer(steady):.3g} s"
+        self.forget_plans(reason)
+        self.get_logger().warning(f"{reason}: held where it is now", throttle_duration_sec=1.0)
+
+    # --- silence ----------------------------------------------------------------------------------
+
+    def forget_plans(self, reason: str) -> None:
+        """The node falls silent: all its parts and the law forget what was planned."""
+        for part in self.parts:
+            part.silent(reason)
+        if self.engine is not None:
+            self.silent(self.engine, reason)
+
+    def _end_control(self, reason: str) -> None:
+        self.silence.fall(reason)
+        self.trigger_deactivate()
+        self.active = False  # whatever became of the transition
+
+    def time_source_changed(self, simulated: bool) -> None:
+        if simulated != self.clock.simulated:
+            self.clock.simulated = simulated
+            self.motions.refuse_plan("the clock has changed")
+            if self.engine is not None:
+                self.clock_was_set_back(self.engine)  # what was to come has no time any more
+
+    # --- robots, loads and parameters -------------------------------------------------------------
+
+    def prepare(self, engine: T, joints: Sequence[str]) -> None:
+        """What watches, loads, and the messages. For `adopt`.
+
+        Raises ValueError, and then changes nothing, for parameters that do not fit the joints, and where the robot
+        could hold itself still so far and cannot with this engine.
+        """
+        try:
+            bounds = Bounds.of(joints, self.params)
+        except ValueError as error:
+            raise BuildError(f"parameter {error}") from None
+        dropped = self.payload.payloads.apply_to([engine.robot])
+        efforts, limits = self.holding(engine, engine.robot)
+        if self.engine is not None and self.output.joints == list(joints):
+            check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
+        else:  # nothing is known of what the limits are worth
+            check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
+        self.safeguards.use(bounds)
+        engine.reader.plausibility = Plausibility(
+            engine.reader.names,
+            [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
+            [joint.kind.name == "continuous" for joint in engine.model.joints],
+            factor=self.params.plausible_velocity,
+        )
+        self.motions.abandon()
+        for problem in dropped.values():
+            self.get_logger().warning(problem)
+        self.payload.payloads.forget(dropped)
+        self.output.use(joints)
+        if self.hand_over is not None:
+            self.hand_over.use(joints, first=self.engine is None)
+
+    def parameters_changed(self, engine: T, new: P) -> None:
+        bounds = Bounds.of(self.output.joints, new)
+        self.tune(engine, new)
+        self.safeguards.use(bounds)
+        if engine.reader.plausibility is not None:
+            engine.reader.plausibility.factor = new.plausible_velocity
+
+    def _try_load(self, engine: T, robot: Robot) -> None:
+        """Raise ValueError where the robot could hold itself before, but not with this load."""
+        before = self.holding(engine, engine.robot)[0].copy()
+        check_holding(self.output.joints, before, *self.holding(engine, robot))
+
+    # --- motions, and taking over from another node -----------------------------------------------
+
+    def poll(self) -> None:
+        super().poll()
+        self.motions.poll()
+
+    def offer_hand_over(self, standby: Callable[[], bool]) -> None:
+        """Take over from others, and let them take over. standby: whether the node starts on standby when activated."""
+        self.hand_over = HandOver(self, self, standby)
+        self.parts.append(self.hand_over)
+
+    def may_move(self) -> None:
+        """Raise TrajectoryError where no motion may begin now."""
+        if self.lets_another_command:
+            raise TrajectoryError("another node commands")
+        if self.silence.reason:
+            raise TrajectoryError(f"the node is silent: {self.silence.reason}")
+
+    @property
+    def lets_another_command(self) -> bool:
+        """It answers no states, as it should."""
+        return self.hand_over is not None and self.hand_over.standing_by
+
+    def take_over(self, engine: T, last: Array, efforts: Array) -> Array:
+        """As `hand_over.Successor` says."""
+        rest = self.continue_from(engine, last, efforts)
+        self.safeguards.reset()
+        return rest
+
+    def yields(self) -> None:
+        """Another node has taken over: this one commands nothing, and nothing in place of it."""
+        self.silence.owns = False
+        if self.engine is not None:
+            self.motions.abandon()
+            self.safeguards.reset()
+            self.stands_by(self.engine)
