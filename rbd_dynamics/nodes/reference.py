@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/nodes.md and config/ from the tables in `interface`:  python -m rbd_dynamics.nodes.reference"""
+"""Writes docs/nodes.md, config/ and missing launch files from `interface`: python -m rbd_dynamics.nodes.reference"""
 
 from __future__ import annotations
 
@@ -135,12 +135,37 @@ def _value(value: Any) -> str:
     return value or '""' if isinstance(value, str) else repr(value)
 
 
+def launch_file(interface: Interface[Any]) -> str:
+    """The launch file of a node, as it is at first."""
+    name = interface.executable
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        f'"""Start the node `{name}`:',
+        "",
+        f"    ros2 launch rbd_dynamics {name}.launch.py urdf:=robot.urdf",
+        "",
+        "-s lists the arguments.",
+        '"""',
+        "",
+        "from launch import LaunchDescription",
+        "from rbd_dynamics.nodes.tools.launching import launch_node",
+        "",
+        "",
+        "def generate_launch_description() -> LaunchDescription:",
+        f'    return launch_node("{name}", "{name}.yaml")',
+    ]
+    return "\n".join([*lines, ""])
+
+
 def main() -> None:
-    """Write the files of the checkout that the current folder is."""
+    """Write the files of the checkout that the current folder is. A launch file that there is stays as it is."""
     Path("docs", "nodes.md").write_text(markdown())
     for interface in INTERFACES:
         Path("config", f"{interface.executable}.yaml").write_text(config(interface))
         Path("config", "security", f"{interface.executable}.policy.xml").write_text(policy(interface))
+        launch = Path("launch", f"{interface.executable}.launch.py")
+        if not launch.exists():
+            launch.write_text(launch_file(interface))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,16 @@ import importlib
 import json
 import re
 import shutil
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.oracles import assert_close, derivative
 from helpers.paths import ROOT
-from helpers.ros_nodes import Ros, needs_ros
+from helpers.ros_nodes import Ros, joint_state, needs_ros, wait_until
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, constraints_to_dict, load_constraints
@@ -100,15 +103,21 @@ def test_a_constraint_kind_is_one_file(file_of):
         assert_close(ours[0], theirs[0], 1e-9)
 
 
+@pytest.fixture
+def copy(tmp_path):
+    """Of the package, to be changed."""
+    package = tmp_path / "copy" / "rbd_dynamics"
+    shutil.copytree(ROOT / "rbd_dynamics", package, ignore=shutil.ignore_patterns("__pycache__"))
+    return package
+
+
 @pytest.mark.ros
 @pytest.mark.skipif(needs_ros[1].args[0], reason="needs ROS 2")
 @pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"])
-def test_a_service_is_an_entry_and_a_function(tmp_path):
-    """In a copy of the package."""
+def test_a_service_is_an_entry_and_a_function(copy, tmp_path):
     from rbd_dynamics_interfaces.srv import InverseDynamics
 
-    package = tmp_path / "copy" / "rbd_dynamics"
-    shutil.copytree(ROOT / "rbd_dynamics", package, ignore=shutil.ignore_patterns("__pycache__"))
+    package = copy
     entry, function = code_of("A service")
     table = package / "nodes" / "interface" / "dynamics_server.py"
     text = table.read_text()
@@ -123,3 +132,39 @@ def test_a_service_is_an_entry_and_a_function(tmp_path):
         answer = call(InverseDynamics.Request(joint_names=JOINTS, positions=q.tolist()))
         assert answer.success, answer.message
         assert_close(np.array(answer.efforts), robot.gravity(q), 1e-12)
+
+
+@pytest.mark.ros
+@pytest.mark.skipif(needs_ros[1].args[0], reason="needs ROS 2")
+def test_a_node_is_two_files_and_its_name_in_the_table(copy, tmp_path):
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64
+
+    for file, code in zip(
+        (copy / "nodes" / "interface" / "energy.py", copy / "nodes" / "energy.py"), code_of("A node")
+    ):
+        file.write_text(code)
+    table = copy / "common" / "node_table.py"
+    table.write_text(table.read_text().replace("NODES = (\n", 'NODES = (\n    "energy",\n'))
+    for folder in ("docs", "config/security", "launch"):
+        (copy.parent / folder).mkdir(parents=True)
+    subprocess.run([sys.executable, "-m", "rbd_dynamics.nodes.reference"], cwd=copy.parent, check=True)
+    assert "## energy\n" in (copy.parent / "docs" / "nodes.md").read_text()
+    assert "kinetic: true" in (copy.parent / "config" / "energy.yaml").read_text()
+    assert 'launch_node("energy", "energy.yaml")' in (copy.parent / "launch" / "energy.launch.py").read_text()
+    robot, q, v = rbd.Robot(rbd.load_urdf(ARM)), np.array([0.3, -0.2, 0.6]), np.array([1.0, -0.5, 0.3])
+    with Ros(tmp_path) as ros, ros.start("energy", {"robot_description": ARM}, package=copy.parent) as node:
+        states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        heard = ros.collect(Float64, "energy/energy")
+        node.is_active()
+        alone, kinetic = robot.potential_energy(q), robot.kinetic_energy(q, v)
+
+        def is_said(energy):
+            states.publish(joint_state(JOINTS, q, v, stamp=1))
+            time.sleep(0.01)
+            return heard and abs(heard[-1].data - energy) < 1e-12 * abs(energy)
+
+        wait_until(lambda: is_said(alone + kinetic), "the energy")
+        assert ros.set_parameters("energy", kinetic=False)[0].successful
+        wait_until(lambda: is_said(alone), "the potential energy")

@@ -78,7 +78,7 @@ class Motions(Part, Generic[T]):
     def answered(self, now: int) -> None:
         """Say what has become of the motion, and take over what is planned."""
         self.last_arrival = now
-        engine = self._node.engine
+        engine = self._node.description.engine
         if engine is None:
             return
         self._record.look(engine.motion, lambda: self._mover.moved(engine)[0])

@@ -45,10 +45,12 @@ class StateInput(Part):
     def activated(self) -> None:
         self._implausible, self._ended = 0, ""
 
-    def fresh(self, raw: bytes, begin: int, now: int) -> State | None:
-        """What a message says; None where it is too old, or may be. begin: steady time; now: the node's, both ns."""
+    def fresh(self, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
+        """What a message says; None where it is too old, or may be.
+
+        begin: when it came, by the steady clock; now: the same by the node's, both ns. timeout: s.
+        """
         state = self._raw.read(raw)
-        timeout = self._node.params.state_timeout
         if problem := staleness(state[0], now, timeout):
             self.refuse(problem)
             return None

@@ -134,13 +134,13 @@ class TorqueNode(ManagedNode[P, T]):
     def on_joint_state(self, raw: bytes) -> None:
         """State -> fresh, whole, plausible? -> in command? -> wanted motion -> law -> limits -> effort."""
         begin = time.monotonic_ns()
-        if self.building:
+        if self.description.building:
             self.poll()
-        engine = self.engine if self.active else self.silence.engine
+        engine = self.description.engine if self.active else self.silence.engine
         if engine is None:
             return
-        steady, now = 1e-9 * begin, self.clock.now()
-        state = self.states.fresh(raw, begin, now)
+        steady, now, timeout = 1e-9 * begin, self.clock.now(), self.tuning.params.state_timeout
+        state = self.states.fresh(raw, begin, now, timeout)
         if state is None:
             return
         stamp, reader = state[0], engine.reader
@@ -150,7 +150,7 @@ class TorqueNode(ManagedNode[P, T]):
             return self.silence.answer_also(engine, *state[1:4], stamp)
         if self.silence.reason and not (self.active and self.silence.returns):
             return self.silence.answer(reader)
-        if self.silence.owns and not self.silence.reason and self.watching.too_late(steady, now):
+        if self.silence.owns and not self.silence.reason and self.watching.too_late(steady, now, timeout):
             self._after_gap(steady)
         if self.safeguards.watches_efforts:
             measured = reader.arranged(state[4])[engine.commanded]
@@ -167,11 +167,9 @@ class TorqueNode(ManagedNode[P, T]):
             return self.silence.answer(reader)
         if self.safeguards.limits_rates:
             self.safeguards.limit(efforts, stamp, engine.effort_limits)
-        timeout = round(self.params.state_timeout * SECOND)
-        oldest = begin + timeout - (now - stamp) if timeout else math.inf
+        oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
         if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile
-            timeout_s = f"{self.params.state_timeout:g} s"
-            return self.states.refuse(f"stale torque: it was ready more than {timeout_s} after its joint state")
+            return self.states.refuse(f"stale torque: it was ready more than {timeout:g} s after its joint state")
         self.silence.send(engine, self.output.command)
         self._after(engine, stamp, steady, now, oldest)
 

@@ -54,10 +54,9 @@ class Watching(Part):
         """s."""
         return steady - self._watchdog.done
 
-    def too_late(self, steady: float, now: int) -> bool:
-        """The last answer was too long ago."""
-        timeout = self._node.params.state_timeout or PATIENCE
-        return self._watchdog.barks(steady, timeout, now if self._clock.simulated else None)
+    def too_late(self, steady: float, now: int, timeout: float) -> bool:
+        """The last answer was too long ago, for a `state_timeout` (s)."""
+        return self._watchdog.barks(steady, timeout or PATIENCE, now if self._clock.simulated else None)
 
     def _look(self) -> None:
         """By the steady clock: stamps may be of another one."""
@@ -65,7 +64,7 @@ class Watching(Part):
         if not silence.owns or silence.reason or not self._node.active:
             return
         stalled = self._states.heartbeat.since_stall(time.monotonic_ns())
-        if stalled < 2 * QUEUE or not self.too_late(now, self._clock.now()):
+        if stalled < 2 * QUEUE or not self.too_late(now, self._clock.now(), self._node.params.state_timeout):
             return  # after a standstill, what waits in the queue comes first
         when, problem = self._states.refusal
         what = f"every joint state was refused: {problem}" if when > self._watchdog.done else "no joint states arrive"

@@ -153,7 +153,7 @@ class Work:
 
 @needs_ros[0]
 def test_one_description_is_built_at_a_time_and_the_latest_counts():
-    from rbd_dynamics.nodes.build_queue import BuildQueue
+    from rbd_dynamics.nodes.building.build_queue import BuildQueue
 
     queue = BuildQueue(Work)
     queue.take("first")
