@@ -132,7 +132,7 @@ class TorqueNode(ManagedNode[P, T]):
     # --- one cycle --------------------------------------------------------------------------------
 
     def on_joint_state(self, raw: bytes) -> None:
-        """State -> fresh, whole, plausible? -> in command? -> wanted motion -> law -> limits -> effort."""
+        """State -> fresh, whole, plausible? -> silent? -> wanted motion -> law -> in command? -> limits -> effort."""
         begin = time.monotonic_ns()
         if self.description.building:
             self.poll()
@@ -140,6 +140,7 @@ class TorqueNode(ManagedNode[P, T]):
         if engine is None:
             return
         steady, now, timeout = 1e-9 * begin, self.clock.now(), self.tuning.params.state_timeout
+        # a state that is fresh, whole and plausible
         state = self.states.fresh(raw, begin, now, timeout)
         if state is None:
             return
@@ -148,6 +149,7 @@ class TorqueNode(ManagedNode[P, T]):
             self._set_back(engine)
         if not self.states.whole(reader, state):
             return self.silence.answer_also(engine, *state[1:4], stamp)
+        # silent: gravity and damping in place of the law
         if self.silence.reason and not (self.active and self.silence.returns):
             return self.silence.answer(reader)
         if self.silence.owns and not self.silence.reason and self.watching.too_late(steady, now, timeout):
@@ -156,6 +158,7 @@ class TorqueNode(ManagedNode[P, T]):
             measured = reader.arranged(state[4])[engine.commanded]
             if problem := self.safeguards.implausible(measured, stamp):
                 return self.states.refuse(f"joint state refused: {problem}", True)
+        # the wanted motion and the law; who of two commands
         efforts = self.output.numbers
         try:
             self.respond(engine, reader, now, efforts)
@@ -165,6 +168,7 @@ class TorqueNode(ManagedNode[P, T]):
         except (ValueError, ArithmeticError) as error:
             self.states.refuse(f"no torque: {error}")
             return self.silence.answer(reader)
+        # limits, and the effort
         if self.safeguards.limits_rates:
             self.safeguards.limit(efforts, stamp, engine.effort_limits)
         oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
