@@ -48,6 +48,14 @@ def test_after_a_silence_commands_pass_once_they_have_come_for_some_time():
     assert opened == [False] * 5 + [True] * 3 or opened == [False] * 6 + [True] * 2  # 0.1 s, give or take rounding
 
 
+def test_the_first_commands_of_all_are_waited_for_as_those_after_a_gap():
+    gate = CommandGate(options=GateOptions(timeout=0.05, resume_after=0.1))
+    assert [gate.good(0.02 * k) for k in range(4)] == [True, False, False, False]
+    assert not gate.opens(0.06)
+    gate.good(0.1)
+    assert gate.opens(0.1)
+
+
 def test_a_gap_begins_the_count_anew():
     gate = CommandGate(options=GateOptions(timeout=0.05, resume_after=0.1))
     gate.stopped(0.0)
