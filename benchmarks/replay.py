@@ -152,8 +152,8 @@ def measure(path: str, core: int | None) -> dict[str, Any]:
 
 def measure_everything(path: str, core: int | None) -> dict[str, Any]:
     """Seconds and memory of all that can be asked, with the report."""
-    from rbd_dynamics.replay.analysis import Questions
     from rbd_dynamics.replay.fleet import Job, run_job
+    from rbd_dynamics.replay.questions import Questions
 
     if core is not None:
         os.sched_setaffinity(0, {core})

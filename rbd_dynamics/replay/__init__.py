@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
+    from rbd_dynamics.replay.analysis import Analysis, analyse
     from rbd_dynamics.replay.log import Log
+    from rbd_dynamics.replay.questions import Questions
     from rbd_dynamics.replay.reading import Recording, RecordingError
     from rbd_dynamics.replay.replay import Replay, compare
     from rbd_dynamics.replay.settings import Settings

@@ -4,45 +4,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
-from rbd_dynamics.replay.diagnosis.consequences import (
-    doubted_contacts,
-    doubted_drives,
-    doubted_friction,
-    doubted_inertias,
-    doubted_payload,
-)
-from rbd_dynamics.replay.identification import (
-    DriveIdentifier,
-    DriveResult,
-    FrictionIdentifier,
-    FrictionResult,
-    InertiaIdentifier,
-    InertiaResult,
-    PayloadIdentifier,
-    PayloadResult,
-)
-from rbd_dynamics.replay.identification.base_errors import BaseErrors
-from rbd_dynamics.replay.identification.samples import Preparation
+from rbd_dynamics.replay.diagnosis import DiagnosisResult
+from rbd_dynamics.replay.identification import DriveResult, FrictionResult, InertiaResult, PayloadResult
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.questions import QUESTIONS, Questions
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.results.sinks import Sink
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.noise import Uncertainty
 from rbd_dynamics.replay.signals.segmentation import Progress, Segment, Segments
-from rbd_dynamics.replay.signals.spool import Spool
-from rbd_dynamics.replay.torques.comparison import Comparison, Prediction, predict
-from rbd_dynamics.replay.torques.energy import Energy, EnergyResult
-from rbd_dynamics.replay.torques.external_torque import PER_HOUR, ExternalTorque, ExternalTorqueResult, breakaway_of
+from rbd_dynamics.replay.study import Passes, Study
+from rbd_dynamics.replay.torques.comparison import Comparison, Prediction
+from rbd_dynamics.replay.torques.energy import EnergyResult
+from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 from rbd_dynamics.replay.torques.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.robot import Robot
 
@@ -50,37 +33,12 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Questions:
-    """What is asked besides the comparison.
-
-    Parameters:
-        friction: of each joint.
-        drives: what each joint's drive needs beside friction: rotor inertia, springs, a shared motor and so on.
-        payload: the frame where a load is looked for; None: none is.
-        inertias: base parameters, and inertias of all bodies that can exist.
-        external_torque: by generalised momentum, less the friction that was found, but not its offset, which may
-            be what touches the robot; and contacts.
-        contact_threshold: N m, one for all joints or {joint: N m}; None: from the recording itself.
-        false_alarms: how many contacts that are none an hour of motion may have, where no threshold is given.
-        energy: power and work of the joints.
-        diagnosis: what is wrong with signals, and what explains what the model does not.
-    """
-
-    _: KW_ONLY
-    friction: bool = True
-    drives: bool = False
-    payload: str | None = None
-    inertias: bool = False
-    external_torque: bool = True
-    contact_threshold: float | Mapping[str, float] | None = None
-    false_alarms: float = PER_HOUR
-    energy: bool = True
-    diagnosis: bool = True
-
-
-@dataclass(frozen=True)
 class Analysis:
-    """What came out; None where it was not asked. `duration`: s from the first sample to the last that were used."""
+    """What came out. `duration`: s from the first sample to the last that were used.
+
+    Attributes:
+        answers: {name of a question: its answer}, of those that were asked; the properties below are these, or None.
+    """
 
     robot: Robot
     questions: Questions
@@ -89,14 +47,43 @@ class Analysis:
     log: Log
     uncertainty: Uncertainty
     duration: float
-    friction: FrictionResult | None
-    drives: DriveResult | None
-    payload: PayloadResult | None
-    inertias: InertiaResult | None
-    external_torque: ExternalTorqueResult | None
-    energy: EnergyResult | None
-    diagnosis: DiagnosisResult | None
+    answers: Mapping[str, Any]
     series: Series | None
+
+    @property
+    def friction(self) -> FrictionResult | None:
+        """Friction of each joint."""
+        return self.answers.get("friction")
+
+    @property
+    def drives(self) -> DriveResult | None:
+        """What the drives need besides."""
+        return self.answers.get("drives")
+
+    @property
+    def payload(self) -> PayloadResult | None:
+        """The load that was looked for."""
+        return self.answers.get("payload")
+
+    @property
+    def inertias(self) -> InertiaResult | None:
+        """Base parameters and inertias."""
+        return self.answers.get("inertias")
+
+    @property
+    def external_torque(self) -> ExternalTorqueResult | None:
+        """External torques and contacts."""
+        return self.answers.get("external_torque")
+
+    @property
+    def energy(self) -> EnergyResult | None:
+        """Power and work."""
+        return self.answers.get("energy")
+
+    @property
+    def diagnosis(self) -> DiagnosisResult | None:
+        """What is wrong with signals, and what explains the residual."""
+        return self.answers.get("diagnosis")
 
 
 def analyse(
@@ -123,110 +110,42 @@ def analyse(
     settings, questions = settings or Settings(), questions or Questions()
     if not isinstance(recording, Recording):
         recording = Recording(recording)
-    again = bool(sinks) or bool(series) or questions.external_torque
-    passes = _Passes(1 + again, progress)
+    asked = [question for question in QUESTIONS if question.is_asked(questions)]
+    early, late = ([question for question in asked if question.is_late == is_late] for is_late in (False, True))
+    again = bool(sinks) or bool(series) or bool(late)
+    passes = Passes(1 + again, progress)
     found = checked_segments(recording, robot, settings, progress=passes.report)
-    names = found.velocity_names
-    prepare = Preparation(robot, found.low_pass, settings.terms)
-    common: dict[str, Any] = {"low_pass": found.low_pass, "terms": settings.terms, "prepare": prepare}
-    if questions.friction or questions.drives or questions.payload or questions.inertias:
-        common["base"] = BaseErrors(robot)
+    study = Study(robot, questions, found, passes)
 
-    comparison = Comparison(names, settings.terms)
-    energy = Energy(robot, names, settings.terms) if questions.energy else None
-    friction = FrictionIdentifier(robot, **common) if questions.friction else None
-    drives = DriveIdentifier(robot, **common) if questions.drives else None
-    payload = PayloadIdentifier(robot, questions.payload, **common) if questions.payload else None
-    inertias = InertiaIdentifier(robot, **common) if questions.inertias else None
-    diagnosis = Diagnosis(prepare, names, velocities=found.measured_velocities) if questions.diagnosis else None
-    identifiers = [part for part in (diagnosis, friction, drives, payload, inertias) if part is not None]
+    comparison = Comparison(study.names, study.terms)
+    first = [(question, question.identifier(study)) for question in early]
     last = 0.0
-    for segment, prediction in passes.over(found, robot, settings):
+    for segment, prediction in study.pass_over():
         comparison.add(segment, prediction)
-        if energy is not None:
-            energy.add(segment, prediction)
-        for part in identifiers:
-            part.add(segment)
+        for question, identifier in first:
+            question.feed(identifier, segment, prediction)
         last = max(last, float(segment.t[-1]))
     log, uncertainty = found.log, found.uncertainty()
+    for question, identifier in first:
+        study.answers[question.name] = question.answer(identifier, study)
+    second = [(question, question.identifier(study)) for question in late]  # may go by the answers, in doubt or not
 
-    rubs = friction.results() if friction is not None else None
-
-    def observer(known: FrictionResult | None, *, cautious: bool = True) -> ExternalTorque:
-        return ExternalTorque(
-            robot,
-            names,
-            settings.terms,
-            low_pass=found.low_pass,
-            friction=None if known is None else (lambda v: known.torque(names, v, offset=False)),
-            breakaway=breakaway_of(robot.model, names, known, cautious=cautious),
-            thresholds=questions.contact_threshold,
-            false_alarms=questions.false_alarms,
-        )
-
-    if questions.external_torque and friction is not None and rubs is not None and friction.in_doubt(rubs):
-        first = observer(rubs, cautious=False)
-        passes.one_more()
-        for segment, prediction in passes.over(found, robot, settings):
-            first.add(segment, prediction)
-        touched = [(event.start, event.end) for event in first.results().events]
-        if touched:
-            apart = FrictionIdentifier(robot, **common, touched=touched)
-            passes.one_more()
-            for segment in passes.segments(found):
-                apart.add(segment)
-            rubs = apart.results()
-    external = observer(rubs) if questions.external_torque else None
-    why = diagnosis.results() if diagnosis is not None else DiagnosisResult((), ())
-    believed = doubted_friction(rubs, why) if rubs is not None else None
-    drawn = Series(names, found.rate, points=series) if series else None
-    for segment, prediction in passes.over(found, robot, settings) if again else ():
-        torque = external.add(segment, prediction) if external is not None else None
+    why = study.answers.get("diagnosis") or DiagnosisResult((), ())
+    answers = {question.name: question.doubted(study.answers[question.name], why) for question in early}
+    drawn = Series(study.names, found.rate, points=series) if series else None
+    for segment, prediction in study.pass_over() if again else ():
+        fed = {question.name: question.feed(identifier, segment, prediction) for question, identifier in second}
+        external = fed.get("external_torque")
         for sink in sinks:
-            sink.write(segment, prediction, torque)
+            sink.write(segment, prediction, external)
         if drawn is not None:
-            drawn.add(segment.t, segment.number, _signals(robot.model, names, segment, prediction, torque, believed))
-    return Analysis(
-        robot, questions, found, comparison, log, uncertainty, max(0.0, last - (settings.start or 0.0)),
-        believed,
-        doubted_drives(drives.results(), why) if drives is not None else None,
-        doubted_payload(payload.results(), why) if payload is not None else None,
-        doubted_inertias(inertias.results(), why) if inertias is not None else None,
-        doubted_contacts(external.results(), why) if external is not None else None,
-        energy.results() if energy is not None else None,
-        why if diagnosis is not None else None,
-        drawn,
-    )  # fmt: skip
-
-
-class _Passes:
-    """Goes over a recording several times, with one progress from 0 to 1."""
-
-    def __init__(self, count: int, progress: Progress | None) -> None:
-        self._left, self._progress, self._done = count, progress, 0.0
-        self._first, self._spool = True, Spool()
-
-    def one_more(self) -> None:
-        """Than there were to be; they share the progress that is left."""
-        self._left += 1
-
-    def report(self, fraction: float) -> None:
-        if self._progress is not None:
-            self._progress(self._done + fraction * (1.0 - self._done) / self._left)
-
-    def over(self, found: Segments, robot: Robot, settings: Settings) -> Iterator[tuple[Segment, Prediction]]:
-        for segment in self.segments(found):
-            yield segment, predict(robot, segment, terms=settings.terms)
-
-    def segments(self, found: Segments) -> Iterator[Segment]:
-        if self._spool.complete:
-            yield from self._spool.segments(self.report, last=self._left == 1)
-        elif self._first and self._left > 1:
-            yield from self._spool.passing(found)
-        else:
-            yield from found
-        self._done += (1.0 - self._done) / self._left
-        self._left, self._first = self._left - 1, False
+            signals = _signals(robot.model, study.names, segment, prediction, external, answers.get("friction"))
+            drawn.add(segment.t, segment.number, signals)
+    answers |= {
+        question.name: question.doubted(question.answer(identifier, study), why) for question, identifier in second
+    }
+    duration = max(0.0, last - (settings.start or 0.0))
+    return Analysis(robot, questions, found, comparison, log, uncertainty, duration, answers, drawn)
 
 
 def _signals(

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import recordings
 from helpers.arms import ARM, JOINTS
+from helpers.bags import needs_rosbags
 from helpers.oracles import assert_close, derivative
 from helpers.paths import ROOT
 from helpers.ros_nodes import Ros, joint_state, needs_ros, wait_until
@@ -45,6 +49,15 @@ def file_of(tmp_path, monkeypatch):
         return importlib.import_module(name)
 
     return make
+
+
+def put_before(file: Path, places: dict[str, str]) -> None:
+    """{text that is there once: what is put before it}."""
+    text = file.read_text()
+    for place, code in places.items():
+        assert text.count(place) == 1, place
+        text = text.replace(place, code + place)
+    file.write_text(text)
 
 
 def model_with(joint: dict[str, object]) -> rbd.Model:
@@ -111,22 +124,42 @@ def copy(tmp_path):
     return package
 
 
+@needs_rosbags
+def test_a_question_to_a_recording_is_a_file_and_its_place_in_the_list(copy, tmp_path):
+    """Asked on the command line."""
+    question, field, entry = code_of("A question to a recording")
+    (copy / "replay" / "questions" / "reach.py").write_text(question)
+    places = {"    energy: bool = True\n": field, "    DiagnosisQuestion(),\n": entry}
+    places["from rbd_dynamics.replay.questions.payload"] = (
+        "from rbd_dynamics.replay.questions.reach import ReachQuestion\n"
+    )
+    put_before(copy / "replay" / "questions" / "__init__.py", places)
+    (tmp_path / "arm.urdf").write_text(recordings.URDF)
+    run = recordings.bag(tmp_path / "run")
+    command = ["replay", str(run), "--urdf", "arm.urdf", "--reach", "-o", "out", "--formats", "html"]
+    done = subprocess.run(
+        [sys.executable, "-m", "rbd_dynamics", *command, "--no-external-torque"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(copy.parent)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["questions"]["reach"] is True and list(summary["reach"]["span"]) == summary["robot"]["joints"]
+    assert list(summary["reach"]["span"].values()) == pytest.approx([2.0, 2.0], rel=0.01), "sines of 1 rad"
+    assert "Moved: " in done.stdout and "<h2>Reach</h2>" in (tmp_path / "out" / "report.html").read_text()
+
+
 @pytest.mark.ros
 @pytest.mark.skipif(needs_ros[1].args[0], reason="needs ROS 2")
 @pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"])
 def test_a_service_is_an_entry_and_a_function(copy, tmp_path):
     from rbd_dynamics_interfaces.srv import InverseDynamics
 
-    package = copy
     entry, function = code_of("A service")
-    table = package / "nodes" / "interface" / "dynamics_server.py"
-    text = table.read_text()
-    assert text.count("        SET_PAYLOAD,\n") == 1
-    table.write_text(text.replace("        SET_PAYLOAD,\n", f"{entry}        SET_PAYLOAD,\n"))
-    answers = package / "nodes" / "server" / "dynamics_services.py"
+    put_before(copy / "nodes" / "interface" / "dynamics_server.py", {"        SET_PAYLOAD,\n": entry})
+    answers = copy / "nodes" / "server" / "dynamics_services.py"
     answers.write_text(answers.read_text() + "\n\n" + function)
     robot, q = rbd.Robot(rbd.load_urdf(ARM)), np.array([0.3, -0.2, 0.6])
-    with Ros(tmp_path) as ros, ros.start("dynamics_server", {"robot_description": ARM}, package=package.parent) as node:
+    with Ros(tmp_path) as ros, ros.start("dynamics_server", {"robot_description": ARM}, package=copy.parent) as node:
         node.is_active()
         call = ros.client(InverseDynamics, "dynamics_server/rest_efforts")
         answer = call(InverseDynamics.Request(joint_names=JOINTS, positions=q.tolist()))

@@ -19,7 +19,7 @@ from rbd_dynamics.model import Joint, Model
 from rbd_dynamics.replay import Questions, Settings, analyse
 from rbd_dynamics.replay.fleet.job import Job, run_job
 from rbd_dynamics.replay.identification import DriveIdentifier, DriveResult, with_drives
-from rbd_dynamics.replay.report.drives import drive_rows, drives_section
+from rbd_dynamics.replay.questions.drives import DrivesQuestion, drive_rows
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 
 needs_files = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")
@@ -229,4 +229,4 @@ def test_a_replay_says_what_drives_need_and_writes_it(tmp_path):
                     questions=replace(questions, friction=False))  # fmt: skip
     assert again.comparison.results()[0].rmse < 0.1 * summary["joints"][0]["rmse"]
     assert needs(again.drives) == {}
-    assert "friction only" in drives_section(again.drives.to_dict())
+    assert "friction only" in DrivesQuestion().section(again.drives.to_dict())

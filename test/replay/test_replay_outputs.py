@@ -22,11 +22,13 @@ from rbd_dynamics import Robot, load_urdf, load_yaml
 from rbd_dynamics.common.page import beginning, folded, number
 from rbd_dynamics.replay import Questions, Recording, analyse, compare
 from rbd_dynamics.replay.fleet import Job, run_job
+from rbd_dynamics.replay.questions.external_torque import ExternalTorqueQuestion
 from rbd_dynamics.replay.report import write_html, write_pictures
 from rbd_dynamics.replay.report.figures import torque_figure, torque_signals
-from rbd_dynamics.replay.report.page import _contacts, headline
+from rbd_dynamics.replay.report.page import headline
 from rbd_dynamics.replay.results.caveats import caveats_of_load
-from rbd_dynamics.replay.results.outputs import FORMATS, Outputs
+from rbd_dynamics.replay.results.formats import FORMATS
+from rbd_dynamics.replay.results.outputs import Outputs
 from rbd_dynamics.replay.results.sinks import COLUMNS, TOPICS, Columns, CsvTable, ParquetTable, ResidualBag
 from rbd_dynamics.replay.torques.series import Series
 
@@ -466,7 +468,7 @@ def test_analysis_without_files():
 def test_contacts_of_the_report_are_listed_or_there_are_none():
     event = {"start": 1.5, "end": 2.25, "peak": {"elbow": 12.5}}
     found = {"events": [], "threshold": {"elbow": 3.0, "slide": None}, "omitted": 0}
-    assert "No contact was found" in _contacts(found) and "elbow 3" in _contacts(found)
-    text = _contacts({**found, "events": [event], "omitted": 7})
+    section = ExternalTorqueQuestion().section
+    assert "No contact was found" in section(found) and "elbow 3" in section(found)
+    text = section({**found, "events": [event], "omitted": 7})
     assert "No contact was found" not in text and "elbow 12.5" in text and "7 more are not listed" in text
-    assert _contacts(None) == ""

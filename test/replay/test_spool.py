@@ -11,8 +11,9 @@ import pytest
 from helpers.recordings import SETTINGS, URDF, bag
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.replay import Recording, Segments, analysis
-from rbd_dynamics.replay.analysis import Questions, analyse
+from rbd_dynamics.replay import Recording, Segments, study
+from rbd_dynamics.replay.analysis import analyse
+from rbd_dynamics.replay.questions import Questions
 from rbd_dynamics.replay.signals.spool import Spool
 
 
@@ -66,5 +67,5 @@ def test_an_analysis_reads_a_recording_once_and_says_the_same(tmp_path, monkeypa
 
     kept = results()
     assert len(reads) == 1
-    monkeypatch.setattr(analysis, "Spool", lambda: Spool(0))
+    monkeypatch.setattr(study, "Spool", lambda: Spool(0))
     assert results() == kept and len(reads) == 3

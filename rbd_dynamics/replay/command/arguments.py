@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.common.help_format import HelpFormatter
 from rbd_dynamics.replay.command import kinds
+from rbd_dynamics.replay.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.command.chosen import Source
@@ -88,21 +89,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add("--settings", metavar="FILE", type=Path, help="all of these as JSON, as summary.json has them")
 
     questions = parser.add_argument_group("what is asked")
-    add = questions.add_argument
-    add("--friction", action=argparse.BooleanOptionalAction, default=True, help="friction of each joint")
-    add("--drives", action="store_true",
-        help="what the drives need besides: rotor inertia, springs, friction by direction and with load, gains, motors "
-        "that joints share; decided on held-out data")  # fmt: skip
-    add("--payload", metavar="FRAME", help="find a load at this link or joint")
-    add("--inertias", action="store_true", help="base parameters, and inertias that can exist")
-    add("--external-torque", action=argparse.BooleanOptionalAction, default=True, help="external torques and contacts")
-    add("--contact-threshold", metavar="[NAME=]NM", action="append", default=[], type=kinds.threshold,
-        help="external torque of a contact; may be repeated; default: by --false-alarms")  # fmt: skip
-    add("--false-alarms", metavar="N", type=float, default=1.0,
-        help="an hour of motion, of thresholds that are not given; default: 1")  # fmt: skip
-    add("--diagnosis", action=argparse.BooleanOptionalAction, default=True,
-        help="what is wrong with signals, and what explains what the model does not")  # fmt: skip
-    add("--energy", action=argparse.BooleanOptionalAction, default=True, help="power and work")
+    for question in QUESTIONS:
+        question.add_option(questions.add_argument)
 
     gains = parser.add_argument_group("drive gains, in place of all else")
     add = gains.add_argument

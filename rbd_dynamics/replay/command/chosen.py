@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.common import example_robots
+from rbd_dynamics.replay.questions import QUESTIONS, Questions
 
 if TYPE_CHECKING:
-    from rbd_dynamics.replay.analysis import Questions
     from rbd_dynamics.replay.settings import Settings
     from rbd_dynamics.robot import Robot
     from rbd_dynamics.scene import MeshFinder
@@ -111,24 +111,4 @@ def _effort_scale(given: Sequence[tuple[str, float | Path]]) -> float | dict[str
 
 
 def questions_of(options: argparse.Namespace) -> Questions:
-    from rbd_dynamics.replay.analysis import Questions
-
-    threshold: float | dict[str, float] | None = None
-    for name, value in options.contact_threshold:
-        if name and isinstance(threshold, dict | None):
-            threshold = {**(threshold or {}), name: value}
-        elif name or threshold is not None:
-            raise ValueError("--contact-threshold: either one for all joints, or NAME=NM for each that counts")
-        else:
-            threshold = value
-    return Questions(
-        friction=options.friction,
-        drives=options.drives,
-        payload=options.payload,
-        inertias=options.inertias,
-        external_torque=options.external_torque,
-        contact_threshold=threshold,
-        false_alarms=options.false_alarms,
-        energy=options.energy,
-        diagnosis=options.diagnosis,
-    )
+    return Questions(**{name: value for question in QUESTIONS for name, value in question.chosen(options).items()})

@@ -17,7 +17,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def formats(text: str) -> tuple[str, ...]:
-    from rbd_dynamics.replay.results.outputs import FORMATS, check_formats
+    from rbd_dynamics.replay.results.formats import FORMATS, check_formats
 
     try:
         return tuple(FORMATS) if text.strip() == "all" else check_formats(names(text))

@@ -10,79 +10,73 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from rbd_dynamics.common.console import output_console, print_table
+from rbd_dynamics.replay.questions import QUESTIONS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from rbd_dynamics.replay.fleet.job import Result
 
-INTERVAL = "±: half of the interval of 95 %. Where it is wider than the value, the recording does not tell the value."
+#: what was not fitted, by what: {label: in summary.json}
+PROOF = {
+    "the description as it was": "before", "the best fit": "base", "corrected.urdf": "exported",
+    "corrected.urdf and offsets.yaml": "with_offsets",
+}  # fmt: skip
+
+
+class _Screen:
+    """The terminal, for answers."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, text: str, style: str = "") -> None:
+        self._console.print(f"[{style}]{escape(text)}[/]" if style else escape(text))
+
+    def tabulate(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        print_table(self._console, heads, rows)
 
 
 def show(result: Result) -> None:
     from rbd_dynamics.common.page import beginning, number
-    from rbd_dynamics.replay.report.drives import HEADS, drive_rows, drive_sentence
     from rbd_dynamics.replay.report.page import headline
-    from rbd_dynamics.replay.report.parts import estimate_cell
 
     summary, console = result.summary, output_console()
-    recording = summary["recording"]
+    screen, recording = _Screen(console), summary["recording"]
     console.print(
         f"[bold]{escape(summary['robot']['name'])}[/], {escape(str(recording['recording']))}: "
         f"{number(recording['duration'])} s, {recording['messages']} messages on {escape(recording['topic'])}"
     )
     for text in summary["warnings"]:
         rest = "" if beginning(text) == text else " (all of it in report.html, of --output)"
-        console.print(f"[yellow]! {escape(beginning(text))}{rest}[/]")
-    console.print(escape(headline(summary)))
-    friction = {joint["joint"]: joint for joint in (summary["friction"] or {}).get("joints", ())}
-    heads = "joint", "RMSE", "NRMSE", "correlation", "bias", "worst", "", "offset", "Coulomb", "viscous", "RMSE with it"
-    rows = []
-    for joint in summary["joints"]:
-        found = friction.get(joint["name"])
-        three = [estimate_cell(found[name]) for name in ("offset", "coulomb", "viscous")] if found else ["", "", ""]
-        errors = [number(joint[key]) for key in ("rmse", "nrmse", "correlation", "bias", "worst")]
-        rows.append([joint["name"], *errors, joint["unit"], *three, number(found["rmse_after"]) if found else ""])
-    print_table(console, heads, rows)
-    if friction:
-        console.print(f"[dim]{INTERVAL}[/]")
-    if summary["drives"] is not None:
-        print_table(console, HEADS, drive_rows(summary["drives"]))
-        console.print(drive_sentence(summary["drives"]))
-    if summary["payload"] is not None:
-        load = summary["payload"]
-        parts = [f"{part['name']} {estimate_cell(part)}" for part in (load["mass"], *load["com"])]
-        console.print(f"Load at {escape(load['frame'])}: " + escape(", ".join(parts)))
-        for why in dict.fromkeys(part["finding"] for part in (load["mass"], *load["com"], *load["inertia"])):
-            if why:
-                console.print(f"[yellow]! {escape(why)}[/]")
-        for text in load["caveats"]:
-            console.print(f"[yellow]  - {escape(text)}[/]")
-    if summary["inertias"] is not None:
-        base = summary["inertias"]["base"]
-        console.print(f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified")
-    if (proof := summary["export"]["validation"]) is not None and result.job.output is not None:
-        labels = {
-            "the description as it was": "before", "the best fit": "base", "corrected.urdf": "exported",
-            "corrected.urdf and offsets.yaml": "with_offsets",
-        }  # fmt: skip
-        held = [[label, *(number(value) for value in proof[key])] for label, key in labels.items()]
-        print_table(console, ("RMSE on what was not fitted", *proof["joints"]), held)
-    if summary["external_torque"] is not None:
-        events = summary["external_torque"]["events"]
-        for event in events[:20]:
-            peaks = ", ".join(f"{name} {number(peak)}" for name, peak in event["peak"].items())
-            load = ", which stays: a load?" if event["load"] else ""
-            console.print(f"Contact from {number(event['start'])} to {number(event['end'])} s: {escape(peaks)}{load}")
-        more = len(events) - 20 + summary["external_torque"]["omitted"]
-        doubt = summary["external_torque"].get("doubt")
-        none = f"No contact can be told: {escape(doubt)}" if doubt else "No contacts"
-        console.print(
-            none if not events else f"and {more} more contacts" if more > 0 else "",
-            end="\n" if not events or more > 0 else "",
-        )
+        screen.say(f"! {beginning(text)}{rest}", "yellow")
+    screen.say(headline(summary))
+    _show_joints(summary, screen)
+    for question in QUESTIONS:
+        if summary[question.name] is not None:
+            question.tell(summary[question.name], screen)
     if result.job.output is not None:
+        if (proof := summary["export"]["validation"]) is not None:
+            held = [[label, *(number(value) for value in proof[key])] for label, key in PROOF.items()]
+            screen.tabulate(("RMSE on what was not fitted", *proof["joints"]), held)
         for file in sorted(result.job.output.iterdir()):
             if not file.name.startswith("."):
-                console.print(f"[dim]{escape(str(file))}[/]")
+                screen.say(str(file), "dim")
+
+
+def _show_joints(summary: dict[str, Any], screen: _Screen) -> None:
+    """The table of joints, with the columns of questions that have some."""
+    from rbd_dynamics.common.page import number
+
+    figures = ("rmse", "nrmse", "correlation", "bias", "worst")
+    heads = ["joint", "RMSE", "NRMSE", "correlation", "bias", "worst", ""]
+    rows = [[joint["name"], *(number(joint[key]) for key in figures), joint["unit"]] for joint in summary["joints"]]
+    for question in QUESTIONS:
+        more, cells = question.columns(summary[question.name])
+        heads += more
+        for row in rows:
+            row += cells.get(row[0], [""] * len(more))
+    screen.tabulate(heads, rows)
 
 
 def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | None) -> None:

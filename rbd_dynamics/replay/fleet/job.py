@@ -15,8 +15,9 @@ from typing import Any
 from rbd_dynamics import __version__
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.model import load_urdf, load_yaml
-from rbd_dynamics.replay.analysis import Questions, analyse
+from rbd_dynamics.replay.analysis import analyse
 from rbd_dynamics.replay.one_thread import one_thread
+from rbd_dynamics.replay.questions import Questions
 from rbd_dynamics.replay.reading import Recording, RecordingError
 from rbd_dynamics.replay.results.outputs import Outputs
 from rbd_dynamics.replay.results.summary import summary_of
@@ -42,7 +43,7 @@ class Job:
         robot: whose recording it is, in a fleet.
         locked: {joint: position} that do not move.
         gravity: in the world frame, m/s^2; None: the description's.
-        formats: of `outputs.FORMATS`.
+        formats: of `results.formats.FORMATS`.
     """
 
     recording: Path

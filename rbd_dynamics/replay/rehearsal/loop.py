@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.analysis import Analysis, Questions, analyse
+from rbd_dynamics.replay.analysis import Analysis, analyse
 from rbd_dynamics.replay.effort_delay import effort_delay
 from rbd_dynamics.replay.excitation import Excitation, ExcitationLimits, Fourier, Options, design, random_motion
 from rbd_dynamics.replay.gains import drive_gains
 from rbd_dynamics.replay.identification import DriveGains, Estimate
+from rbd_dynamics.replay.questions import Questions
 from rbd_dynamics.replay.rehearsal.hidden_robot import HiddenRobot
 from rbd_dynamics.replay.rehearsal.run import Knowledge, Run, feedback_of, play
 from rbd_dynamics.replay.settings import Settings

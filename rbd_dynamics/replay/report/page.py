@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.common.extras import require
 from rbd_dynamics.common.page import folded, json_text, number, table, template
 from rbd_dynamics.common.whole_files import write_whole
+from rbd_dynamics.replay.questions import QUESTIONS
 from rbd_dynamics.replay.report import figures
-from rbd_dynamics.replay.report.drives import drives_section
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
-from rbd_dynamics.replay.report.parts import estimate_cell, script
 from rbd_dynamics.replay.torques.series import Series
 from rbd_dynamics.scene import page_script
 
@@ -57,9 +57,7 @@ def write_html(
             tabs="".join(
                 f'<button role="tab" data-figure="{k}">{escape(name)}</button>' for k, name in enumerate(drawn)
             ),
-            identified=_diagnosis(summary.get("diagnosis")) + _identified(summary) + _export(summary.get("export")),
-            contacts=_contacts(summary.get("external_torque")),
-            energy=_energy(summary.get("energy")),
+            answers=_answers(summary),
             settings=_details(summary),
             times=json_text([None if t != t else round(t, 6) for t in series.t.tolist()]),
             figures=json_text(list(drawn.values())),
@@ -70,9 +68,14 @@ def write_html(
             drawing=drawing_note(robot, series) if drawn else "",
             stage="with-robot" if shown else "",
             scene=shown.scripts if shown else "",
-            script=page_script() + script("plots.js") + (script("motion.js") if shown else "") + script("tables.js"),
+            script=page_script() + _script("plots.js") + (_script("motion.js") if shown else "") + _script("tables.js"),
         ),
     )
+
+
+def _script(name: str) -> str:
+    """JavaScript of this folder."""
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def headline(summary: Summary) -> str:
@@ -139,28 +142,14 @@ def _joint_table(summary: Summary) -> str:
     return table(heads, rows, "sortable")
 
 
-def _diagnosis(found: Mapping[str, Any] | None) -> str:
-    """What explains the residual of each joint, the largest part first."""
-    if not found:
-        return ""
-    rows = []
-    for joint in found["joints"]:
-        causes = [
-            f"{escape(cause['name'])} {100 * cause['share']:.0f} %"
-            + "".join(f", {escape(part['name'])} {estimate_cell(part)}" for part in cause["estimates"])
-            for cause in joint["causes"]
-        ]
-        left = joint["left"]
-        rows.append([
-            escape(joint["joint"]), "<br>".join(causes) or ("none" if left is not None else "cannot be told"),
-            "–" if left is None else f"{100 * left:.0f} %",
-        ])  # fmt: skip
-    note = (
-        "<p class='note'>Shares of the residual’s mean square, each cause after those above it, on stretches of the "
-        "recording that were not fitted.</p>"
-    )
-    shown = table(["joint", "causes", "unexplained"], rows, "words")
-    return f"<section><h2>What explains the residual</h2>{shown}{note}</section>"
+def _answers(summary: Summary) -> str:
+    """What explains the residual; then what was identified, and what of that is exported; then contacts and energy."""
+    parts = {"residual": "", "model": "", "motion": ""}
+    for question in QUESTIONS:
+        if found := summary.get(question.name):
+            parts[question.place] += question.section(found)
+    identified = f"<section>{parts['model']}</section>" if parts["model"] else ""
+    return "\n".join((parts["residual"] + identified + _export(summary.get("export")), parts["motion"]))
 
 
 def _export(found: Mapping[str, Any] | None) -> str:
@@ -178,107 +167,6 @@ def _export(found: Mapping[str, Any] | None) -> str:
     said = f"<p>{escape(found['refused'])}</p>" if found["refused"] else ""
     note = f"<p class='note'>RMSE on each of {proof['folds']} stretches by a fit to the others.</p>"
     return f"<section><h2>The corrected description</h2>{said}{table(heads, rows)}{note}</section>"
-
-
-def _identified(summary: Summary) -> str:
-    parts = []
-    if friction := summary.get("friction"):
-        heads = ["joint", "offset", "Coulomb", "viscous", "breakaway", "Stribeck speed", "RMSE before", "after"]
-        rows = []
-        for joint in friction["joints"]:
-            bend = joint.get("stribeck") or {}
-            rows.append([
-                escape(joint["joint"]), *(estimate_cell(joint[name]) for name in ("offset", "coulomb", "viscous")),
-                *(estimate_cell(bend[name]) if name in bend else "–" for name in ("breakaway", "speed")),
-                number(joint["rmse_before"]), number(joint["rmse_after"]),
-            ])  # fmt: skip
-        named = [
-            {**joint[name], "name": f"{joint['joint']}: {name}"}
-            for joint in friction["joints"]
-            for name in ("offset", "coulomb", "viscous")
-        ]
-        parts += ["<h2>Friction</h2>", table(heads, rows), _findings(named), _INTERVALS]
-    if drives := drives_section(summary.get("drives")):
-        parts.append(drives)
-    if payload := summary.get("payload"):
-        rows = [
-            [escape(part["name"]), estimate_cell(part)]
-            for part in (payload["mass"], *payload["com"], *payload["inertia"])
-        ]
-        told = _findings((payload["mass"], *payload["com"], *payload["inertia"]))
-        low, high = payload["mass"]["lower"], payload["mass"]["upper"]
-        none = "<p>None that differs from zero.</p>" if low is not None and low <= 0.0 <= high else ""
-        known = "".join(f"<li>{escape(text)}</li>" for text in payload.get("caveats") or ())
-        beside = f'<div class="beside"><h3>Before you believe it</h3><ul>{known}</ul></div>' if known else ""
-        numbers = f'<div class="pair">{table(["", ""], rows)}{beside}</div>'
-        parts += [f"<h2>Load at {escape(payload['frame'])}</h2>", none, numbers, told, _INTERVALS]
-    if inertias := summary.get("inertias"):
-        rows = [
-            [escape(base["name"]), estimate_cell(base), number(prior), number(consistent)]
-            for base, prior, consistent in zip(inertias["base"], inertias["prior"], inertias["base_consistent"])
-        ]
-        heads = ["base parameter", "identified", "in the given model", "in the corrected model"]
-        count = sum(base["identifiable"] for base in inertias["base"])
-        name = f"{count} of {len(rows)} base parameters identified"
-        body = f"{table(heads, rows)}{_findings(inertias['base'])}"
-        parts += ["<h2>Inertias</h2>", f"<details><summary>{name}</summary>{body}</details>"]
-    return f"<section>{''.join(parts)}</section>" if parts else ""
-
-
-_INTERVALS = (
-    "<p class='note'>± half of the interval of 95 %, for noise and for errors of the description of the size that the "
-    "recording shows; – where the motion says nothing, or nothing that can be.</p>"
-)
-
-
-def _findings(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Why there are no numbers, where the data had some."""
-    said: dict[str, list[str]] = {}
-    for part in parts:
-        if part.get("finding"):
-            said.setdefault(part["finding"], []).append(part["name"])
-    items = "".join(f"<li>{escape(', '.join(names))}: {escape(why)}</li>" for why, names in said.items())
-    return f"<ul>{items}</ul>" if items else ""
-
-
-def _contacts(found: Mapping[str, Any] | None) -> str:
-    if not found:
-        return ""
-    rows = [
-        [number(event["start"]), number(event["end"]),
-         escape(_by_joint(event["peak"]) + (" (stays: a load?)" if event.get("load") else ""))]
-        for event in found["events"]
-    ]  # fmt: skip
-    limits = _by_joint(found["threshold"])
-    rate = found.get("false_alarms")
-    why = f", for {number(rate)} false alarms an hour of motion" if rate else ""
-    note = f"Thresholds{why}: {limits}."
-    if held := _by_joint(found.get("breakaway") or {}):
-        note += f" Friction may hold so much at rest, below which no push is seen there: {held}."
-    doubt = found.get("doubt")
-    none = f"No contact can be told: {escape(doubt)}." if doubt else "No contact was found."
-    more = f"<p>{found['omitted']} more are not listed.</p>" if found.get("omitted") else ""
-    what = table(["from, s", "to, s", "largest external torque"], rows) if rows else f"<p>{none}</p>"
-    return f"<section><h2>Contacts</h2>{what}{more}<p class='note'>{escape(note)}</p></section>"
-
-
-def _by_joint(values: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{name} {number(value)}" for name, value in values.items() if value is not None)
-
-
-def _energy(found: Mapping[str, Any] | None) -> str:
-    if not found:
-        return ""
-    heads = ["joint", "mean power, W", "largest, W", "work in, J", "work out, J", "by the model, J"]
-    keys = ("mean_power", "largest_power", "work_in", "work_out", "predicted_work")
-    rows = [[escape(joint["name"]), *(number(joint[key]) for key in keys)] for joint in found["joints"]]
-    text = f"The energy of the model changed by {number(found['change'])} J"
-    if found["work"] is not None:
-        text = (
-            f"The joints did {number(found['work'])} J of work; the energy of the model changed by "
-            f"{number(found['change'])} J; {number(found['lost'])} J were lost to friction, or to the model's errors"
-        )
-    return f"<section><h2>Energy</h2><p>{text}.</p>{table(heads, rows)}</section>"
 
 
 def _details(summary: Summary) -> str:

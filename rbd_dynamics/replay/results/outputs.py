@@ -17,19 +17,11 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
 from rbd_dynamics.replay.identification import corrected_urdf
 from rbd_dynamics.replay.results.export import export_of
+from rbd_dynamics.replay.results.formats import check_formats
 from rbd_dynamics.replay.results.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
 from rbd_dynamics.scene import MeshFinder
 
-#: what can be asked for, and what it is
-FORMATS = {
-    "html": "report.html, an interactive page that needs no network",
-    "png": "pictures of torques and residuals",
-    "csv": "samples.csv, all signals",
-    "parquet": "samples.parquet, the same",
-    "bag": "residuals/, a recording of predicted efforts, residuals and external torques",
-    "urdf": "corrected.urdf and corrected.yaml, with friction, drives and inertias as found, and offsets.yaml",
-}
-#: and which packages they need
+#: which packages formats need
 PACKAGES = {"html": "plotly", "png": "matplotlib", "parquet": "pyarrow", "bag": "rosbags"}
 CORRECTED = ("corrected.urdf", "corrected.yaml", "offsets.yaml")
 POINTS = 1500  # drawn of each signal of a joint
@@ -41,7 +33,7 @@ class Outputs:
 
     Parameters:
         folder: None: nothing is written.
-        formats: of `FORMATS`; summary.json is always written.
+        formats: of `formats.FORMATS`; summary.json is always written.
         model: of the robot. urdf: text that it was made of. meshes: where its meshes are.
 
     Raises ValueError for an unknown format.
@@ -119,11 +111,3 @@ class Outputs:
         if self._urdf is not None and self._urdf.lstrip().startswith("<"):  # there may be a model in YAML only
             text = corrected_urdf(self._urdf, export.model, inertias=export.inertias, drives=export.drives)
             write_whole(self._folder / "corrected.urdf", text)
-
-
-def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
-    """Raises ValueError for an unknown one."""
-    chosen = set(formats)
-    for name in sorted(chosen - FORMATS.keys()):
-        raise ValueError(f"unknown format {name!r}; known: {', '.join(FORMATS)}")
-    return tuple(name for name in FORMATS if name in chosen)

@@ -12,7 +12,7 @@ from rbd_dynamics.replay.analysis import Analysis
 from rbd_dynamics.replay.diagnosis.words import sayings
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.samples import torque_unit
-from rbd_dynamics.replay.results.caveats import caveats_of_load
+from rbd_dynamics.replay.questions import QUESTIONS
 from rbd_dynamics.replay.results.export import export_of
 from rbd_dynamics.replay.signals.survey import LONG_AGO, SECOND
 
@@ -23,8 +23,9 @@ def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[st
     source: of the robot's description. robot: whose recording it is.
     """
     summary = _summary_of(found, source, robot)
-    if summary["payload"] is not None:
-        summary["payload"]["caveats"] = caveats_of_load(summary)
+    for question in QUESTIONS:
+        if summary[question.name] is not None:
+            question.complete(summary)
     return summary
 
 
@@ -55,16 +56,8 @@ def _summary_of(found: Analysis, source: str, robot: str) -> dict[str, Any]:
         "events": dict(found.log.events),
         "joints": _joints(found),
         **{
-            name: None if part is None else part.to_dict()
-            for name, part in (
-                ("friction", found.friction),
-                ("drives", found.drives),
-                ("payload", found.payload),
-                ("inertias", found.inertias),
-                ("external_torque", found.external_torque),
-                ("energy", found.energy),
-                ("diagnosis", found.diagnosis),
-            )
+            question.name: found.answers[question.name].to_dict() if question.name in found.answers else None
+            for question in QUESTIONS
         },
         "export": export_of(found).to_dict(),
     }

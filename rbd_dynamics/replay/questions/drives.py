@@ -1,16 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives, in words and as a part of the page."""
+"""What do the drives need beside friction?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.common.page import number, table
-from rbd_dynamics.replay.report.parts import estimate_cell
+from rbd_dynamics.replay.questions.base import Found, Question, Terminal
+from rbd_dynamics.replay.questions.parts import estimate_cell
+
+if TYPE_CHECKING:
+    from rbd_dynamics.replay.diagnosis import DiagnosisResult
+    from rbd_dynamics.replay.identification import DriveIdentifier, DriveResult
+    from rbd_dynamics.replay.study import Study
 
 HEADS = ("joint", "needs", "takes away", "RMSE with friction", "with all")
+
+
+class DrivesQuestion(Question):
+    name = "drives"
+
+    def add_option(self, add: Callable[..., Any]) -> None:
+        add("--drives", action="store_true",
+            help="what the drives need besides: rotor inertia, springs, friction by direction and with load, gains, "
+            "motors that joints share; decided on held-out data")  # fmt: skip
+
+    def identifier(self, study: Study) -> DriveIdentifier:
+        from rbd_dynamics.replay.identification import DriveIdentifier
+
+        return DriveIdentifier(study.robot, **study.for_identifiers)
+
+    def doubted(self, answer: DriveResult, why: DiagnosisResult) -> DriveResult:
+        from rbd_dynamics.replay.diagnosis.consequences import doubted_drives
+
+        return doubted_drives(answer, why)
+
+    def tell(self, found: Found, to: Terminal) -> None:
+        to.tabulate(HEADS, drive_rows(found))
+        to.say(drive_sentence(found))
+
+    def section(self, found: Found) -> str:
+        rows = [[escape(cell) for cell in row] for row in drive_rows(found)]
+        body = table(HEADS, rows) if rows else ""
+        return f"<h2>Drives</h2>{body}<p class='note'>{escape(drive_sentence(found))}</p>"
 
 
 def drive_rows(found: Mapping[str, Any]) -> list[list[str]]:
@@ -35,15 +69,6 @@ def drive_sentence(found: Mapping[str, Any]) -> str:
         "What each part takes away of the squares that are left without it, on stretches that were not fitted; "
         f"the description's inertias are {free}."
     )
-
-
-def drives_section(found: Mapping[str, Any] | None) -> str:
-    """The page's section on drives; empty where it was not asked."""
-    if not found:
-        return ""
-    rows = [[escape(cell) for cell in row] for row in drive_rows(found)]
-    body = table(HEADS, rows) if rows else ""
-    return f"<h2>Drives</h2>{body}<p class='note'>{escape(drive_sentence(found))}</p>"
 
 
 def _part(part: Mapping[str, Any]) -> str:
