@@ -61,7 +61,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         self._use_terms(engine, self.params)  # they may have changed meanwhile
 
     def needs_another(self, new: DynamicsServerParameters) -> bool:
-        """Where friction begins or ceases to act."""
+        """Another engine is needed where friction begins or ceases to act."""
         return (FRICTION in new.terms) != (FRICTION in self.params.terms)
 
     def parameters_changed(self, engine: Engine, new: DynamicsServerParameters) -> None:
@@ -137,7 +137,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             return error
 
     def _fill(self, request: FillRequest | Exception) -> Callable[[], Any]:
-        """Of `fill_trajectory_efforts`, whose response is bytes."""
+        """Begin a request of `fill_trajectory_efforts`, whose response is bytes."""
         from rbd_dynamics_interfaces.srv import FillTrajectoryEfforts
 
         kind = FillTrajectoryEfforts.Response
@@ -219,7 +219,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
     # --- the rest ---------------------------------------------------------------------------------
 
     def _on_joint_state(self, message: JointState) -> None:
-        """Where joints are that a trajectory does not name."""
+        """Remember where joints are that a trajectory does not name."""
         if self.engine is not None and self.engine.reader is not None:
             now = self.get_clock().now().nanoseconds
             self.engine.reader.read(message.name, message.position, message.velocity, now)

@@ -126,7 +126,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         self._gate, self._stranger = CommandGate(options=self.params.gate_options), ""
 
     def state_age(self, now: float) -> float:
-        """Of the last good one, s."""
+        """How old the last good state is, s."""
         return now - self._state_time
 
     # --- commands ---------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         return True
 
     def _commanders(self) -> frozenset[bytes]:
-        """Of commands: what their identifiers have in common that are of one process."""
+        """The processes that publish commands: what their identifiers have in common that are of one process."""
         infos = self.get_publishers_info_by_topic("~/unguarded_commands")
         return frozenset(bytes(info.endpoint_gid[:PARTICIPANT]) for info in infos)
 

@@ -168,7 +168,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         engine.supervisor.hold_anew("standing by")
 
     def continue_from(self, engine: Engine, last: Array, efforts: Array) -> Array:
-        """Where the tool touches, it goes on to press."""
+        """Go on with another's last efforts: where the tool touches, it presses."""
         other = np.zeros(engine.model.nv)
         other[engine.joints] = last
         reader = engine.reader

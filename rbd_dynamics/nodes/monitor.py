@@ -145,7 +145,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._say_contact(engine.monitor)
 
     def _take_efforts(self, engine: Engine, message: JointState) -> bool:
-        """By name, into robot order; they count until the next message that names the joint."""
+        """Sort measured efforts by name into robot order; they count until the next message that names the joint."""
         if message.name != self._effort_names:
             index = {name: k for k, name in enumerate(engine.reader.names)}
             found = [(k, index[name]) for k, name in enumerate(message.name) if name in index]
@@ -171,7 +171,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._send(self._external, engine, state, monitor.external[where])
 
     def _send(self, publisher: Publisher, engine: Engine, state: JointState, values: Array) -> None:
-        """Of the joints that have a number, under the stamp of the state."""
+        """Publish the numbers of the joints that have one, under the stamp of the state."""
         known = np.isfinite(values)
         message = JointState()
         message.header.stamp = state.header.stamp
@@ -180,7 +180,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         publisher.publish(message)
 
     def _say_contact(self, monitor: ResidualMonitor) -> None:
-        """On change, and once at the beginning; never where there are no thresholds."""
+        """Say on change, and once at the beginning; never where there are no thresholds."""
         if not np.isfinite(monitor.detector.thresholds).any() or monitor.contact == self._said:
             return
         self._said = monitor.contact
@@ -221,13 +221,13 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
 
 
 def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:
-    """Of the monitored joints; infinite where none is given. Raises ValueError."""
+    """Thresholds of the monitored joints; infinite where none is given. Raises ValueError."""
     given = per_joint("contact_thresholds", params.contact_thresholds, names)
     return np.where(given > 0.0, given, np.inf)
 
 
 def _breakaway(params: MonitorParameters, model: Model, names: Sequence[str]) -> Array:
-    """Of the monitored joints. Raises ValueError."""
+    """Breakaway torques of the monitored joints. Raises ValueError."""
     if params.contact_breakaway:
         return per_joint("contact_breakaway", params.contact_breakaway, names)
     joints = {joint.name: joint for joint in model.joints}

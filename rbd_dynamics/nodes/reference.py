@@ -125,7 +125,7 @@ def _meaning(parameter: Parameter) -> str:
 
 
 def _value(value: Any) -> str:
-    """As YAML has it."""
+    """A value as YAML has it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):

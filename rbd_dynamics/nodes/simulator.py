@@ -123,7 +123,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
             self._advance(engine, each)
 
     def _is_waiting(self, engine: Engine) -> bool:
-        """In lockstep, and the answer to the last joint state has not come yet."""
+        """The simulation is in lockstep, and the answer to the last joint state has not come yet."""
         if not self.params.lockstep or engine.simulation.braked or self._answered:
             return False
         return time.monotonic() - self._published < PATIENCE

@@ -107,7 +107,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
 
     @staticmethod
     def _starts_later(engine: Engine, names: Sequence[str], points: Sequence[Point]) -> Point | None:
-        """Where the robot is at time zero, if the trajectory does not say: the controller's own has no efforts."""
+        """The robot's point at time zero, if the trajectory has none: the controller's own has no efforts."""
         reader = engine.reader
         index = [reader.names.index(name) for name in names]
         if not points or points[0].time <= 0.0 or not reader.seen[index].all():
@@ -134,7 +134,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
         self._passed_on += 1
 
     def _on_joint_state(self, message: JointState) -> None:
-        """Where joints are that a trajectory does not name."""
+        """Remember where joints are that a trajectory does not name."""
         if self.engine is not None:
             now = self.get_clock().now().nanoseconds
             self.engine.reader.read(message.name, message.position, message.velocity, now)
@@ -144,7 +144,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
 
 
 def _preparer(engine: Engine, params: TrajectoryProxyParameters, names: Sequence[str], q: Any) -> TrajectoryPreparer:
-    """For joints as messages name them. Raises ValueError."""
+    """A preparer for joints as messages name them. Raises ValueError."""
     joints = [engine.prefix.inside(name) for name in names]
     options = params.preparation
     if len(names) < len(engine.reader.names):  # limits are of all joints
@@ -159,7 +159,7 @@ def _preparer(engine: Engine, params: TrajectoryProxyParameters, names: Sequence
 
 
 def _where(engine: Engine, names: Sequence[str]) -> Any:
-    """Where the joints are that a trajectory does not move. Raises TrajectoryError for one that was never seen."""
+    """Positions of the joints that a trajectory does not move. Raises TrajectoryError for one that was never seen."""
     reader = engine.reader
     missing = [name for k, name in enumerate(reader.names) if name not in names and not reader.seen[k]]
     if missing:

@@ -15,7 +15,7 @@ CONTINUES = set(
     "Within Without".split()
 )
 #: rooms that are not mended yet
-OPEN = ("nodes",)
+OPEN: tuple[str, ...] = ()
 
 
 def names_and_docstrings(tree: ast.Module):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a description to what a node works with, in a process of its own."""
+"""The way from a description to what a node works with, in a process of its own."""

@@ -28,7 +28,7 @@ _said: set[str] = set()  # once per process
 
 
 class Build(Generic[P, E]):
-    """From a description to an engine, in a thread that waits for a process.
+    """The way from a description to an engine, in a thread that waits for a process.
 
     Parameters:
         text: the description.

@@ -116,7 +116,7 @@ class BuildProcess(Generic[P, E]):
         raise BuildError("abandoned" if self._ended_early(process) else _crash(process.returncode))
 
     def end(self) -> None:
-        """At once, from whatever thread."""
+        """End it at once, from whatever thread."""
         with self._lock:
             if self._process is None or self._process.poll() is None:
                 self._ended = True
@@ -136,7 +136,7 @@ class BuildProcess(Generic[P, E]):
 
 
 def _started(niceness: int) -> subprocess.Popen[bytes]:
-    """With this process's module search path; in a session of its own, so that a terminal's Ctrl-C is not for it."""
+    """Start it with this process's module search path, in a session of its own: a terminal's Ctrl-C is not for it."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),

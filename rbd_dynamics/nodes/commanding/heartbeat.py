@@ -16,7 +16,7 @@ class Heartbeat:
         self._last = self._stalled = time.monotonic_ns()
 
     def beat(self) -> None:
-        """To be called every PERIOD."""
+        """The process runs: to be called every PERIOD."""
         now = time.monotonic_ns()
         if now - self._last > STALL:
             self._stalled = now

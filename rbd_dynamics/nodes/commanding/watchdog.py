@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For how long nothing has been done that should be done all the time. No ROS: whoever uses it says what time it is."""
+"""A watchdog of what should be done all the time. No ROS: whoever uses it says what time it is."""
 
 from __future__ import annotations
 

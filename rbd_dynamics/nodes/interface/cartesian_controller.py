@@ -31,7 +31,7 @@ def _axes(description: str, largest: float) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class CartesianControllerParameters(ToolParameters):
-    """Of node `cartesian_controller`."""
+    """Parameters of node `cartesian_controller`."""
 
     tool_frame: str = parameter("", "Link or joint that the tool is on")
     tool_position: tuple[float, ...] = parameter(

@@ -18,7 +18,7 @@ Base = Literal["fixed", "floating"]
 
 @dataclass(frozen=True)
 class CommonParameters(ParameterSet):
-    """Of every node."""
+    """Parameters of every node."""
 
     robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
     largest_description: int = parameter(
@@ -63,7 +63,7 @@ def check_vector(name: str, value: Sequence[float]) -> None:
 
 
 class Silencing:
-    """Of nodes that command a robot: the class beside this one has the parameters."""
+    """What nodes that command a robot are told of silence: the class beside this one has the parameters."""
 
     on_silence: OnSilence
     silence_duration: float

@@ -20,7 +20,7 @@ from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 
 @dataclass(frozen=True)
 class DynamicsServerParameters(CommonParameters):
-    """Of node `dynamics_server`."""
+    """Parameters of node `dynamics_server`."""
 
     constraints_file: str = parameter(
         "", "YAML file of constraints that requests may name, see docs/constraints.md. Empty: none are known"

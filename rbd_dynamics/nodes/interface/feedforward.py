@@ -15,7 +15,7 @@ from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
 
 @dataclass(frozen=True)
 class FeedforwardParameters(TorqueParameters):
-    """Of node `feedforward`."""
+    """Parameters of node `feedforward`."""
 
     terms: tuple[str, ...] = parameter(
         WITHOUT_FRICTION,

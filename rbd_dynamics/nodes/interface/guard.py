@@ -28,7 +28,7 @@ from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 
 @dataclass(frozen=True)
 class GuardParameters(Silencing, CommonParameters):
-    """Of node `guard`."""
+    """Parameters of node `guard`."""
 
     joints: tuple[str, ...] = parameter((), "Commanded joints, as in the torque node. Empty: all")
     terms: tuple[str, ...] = parameter(

@@ -24,7 +24,7 @@ from rbd_dynamics.nodes.interface.torque import EFFORT
 
 @dataclass(frozen=True)
 class HybridControllerParameters(ToolParameters):
-    """Of node `hybrid_controller`."""
+    """Parameters of node `hybrid_controller`."""
 
     tool_frame: str = parameter("", "Link or joint of the tool")
     tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in that frame, m", dynamic=True)

@@ -21,7 +21,7 @@ from rbd_dynamics.nodes.interface.tables import Interface, Topic
 
 @dataclass(frozen=True)
 class MonitorParameters(CommonParameters):
-    """Of node `monitor`."""
+    """Parameters of node `monitor`."""
 
     joints: tuple[str, ...] = parameter((), "Monitored joints, in the order of the messages. Empty: all")
     terms: tuple[str, ...] = parameter(

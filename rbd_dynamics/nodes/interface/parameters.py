@@ -135,7 +135,7 @@ class ParameterSet:
 
     @classmethod
     def of(cls: type[P], values: Mapping[str, Value]) -> P:
-        """From values by name, those that are missing by default. Raises ValueError that names the culprit."""
+        """The set with these values by name, others by default. Raises ValueError that names the culprit."""
         return cls(**{each.name: _held(each, values[each.name]) for each in cls.table() if each.name in values})
 
     def changed(self: P, changes: Iterable[RosParameter], configured: bool) -> P:

@@ -21,7 +21,7 @@ from rbd_dynamics.simulation.simulation import Integrator, Stabilization
 
 @dataclass(frozen=True)
 class SimulatorParameters(CommonParameters):
-    """Of node `simulator`."""
+    """Parameters of node `simulator`."""
 
     base: Base = parameter("fixed", "floating: the root link moves freely")
     joints: tuple[str, ...] = parameter((), "Order of ~/commands and joint_states. Empty: all joints")

@@ -12,7 +12,7 @@ from rbd_dynamics.nodes.interface.torque import TorqueParameters
 
 @dataclass(frozen=True)
 class ToolParameters(TorqueParameters):
-    """Of nodes that control a tool."""
+    """Parameters of nodes that control a tool."""
 
     joints: tuple[str, ...] = parameter((), "Order of the efforts. Empty: the robot's; all must be listed or locked")
     standby: bool = parameter(

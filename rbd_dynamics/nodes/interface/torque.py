@@ -23,7 +23,7 @@ from rbd_dynamics.nodes.interface.tables import Topic
 
 @dataclass(frozen=True)
 class TorqueParameters(Silencing, CommonParameters):
-    """Of nodes that answer joint states by torques."""
+    """Parameters of nodes that answer joint states by torques."""
 
     joints: tuple[str, ...] = parameter((), "Controlled joints, in the order of the efforts. Empty: all")
     effort_limits: tuple[float, ...] = parameter(

@@ -19,7 +19,7 @@ CONTROLLER = "joint_trajectory_controller"
 
 @dataclass(frozen=True)
 class TrajectoryProxyParameters(CommonParameters):
-    """Of node `trajectory_proxy`."""
+    """Parameters of node `trajectory_proxy`."""
 
     controller: str = parameter(
         CONTROLLER,

@@ -73,7 +73,7 @@ class AdoptedDescription(Generic[P, E]):
     # --- descriptions -----------------------------------------------------------------------------
 
     def listen(self) -> None:
-        """To the topic."""
+        """Listen to the topic robot_description."""
         try:
             self._texts = LargeTexts(
                 self._node, "robot_description", LATCHED,
@@ -157,7 +157,7 @@ class AdoptedDescription(Generic[P, E]):
         self.problem = NONE_YET
 
     def report(self, status: Status, *, wanted: bool) -> None:
-        """For the diagnostics. wanted: there should be one."""
+        """Add to the diagnostics. wanted: there should be a robot."""
         if self.building:
             status.warn("compiling for a new robot_description or task")
         if self.problem and wanted:

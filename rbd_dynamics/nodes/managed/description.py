@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a robot description to what a node works with."""
+"""The way from a robot description to what a node works with."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ class Prefix:
         self._prefix = "" if already else prefix
 
     def outside(self, name: str) -> str:
-        """Of a name in the description, the one in messages."""
+        """The name in messages of a name in the description."""
         return self._prefix + name
 
     def inside(self, name: str) -> str:
-        """Of a name in messages, the one in the description; a name without the prefix stays as it is."""
+        """The name in the description of a name in messages; a name without the prefix stays as it is."""
         return name.removeprefix(self._prefix)

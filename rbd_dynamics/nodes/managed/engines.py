@@ -17,7 +17,7 @@ from rbd_dynamics.robot import Robot
 
 
 class Engine(Protocol):
-    """Of any node."""
+    """What any node works with."""
 
     @property
     def model(self) -> Model: ...
@@ -27,7 +27,7 @@ class Engine(Protocol):
 
 
 class CommandingEngine(Engine, Protocol):
-    """Of a node that commands a robot, and says how it is left."""
+    """What a node works with that commands a robot, and says how it is left."""
 
     @property
     def robot(self) -> Robot: ...
@@ -40,18 +40,18 @@ class CommandingEngine(Engine, Protocol):
 
 
 class TorqueEngine(CommandingEngine, Protocol):
-    """Of a node that answers joint states by torques."""
+    """What a node works with that answers joint states by torques."""
 
     @property
     def motion(self) -> DesiredMotion: ...
 
     @property
     def commanded(self) -> slice | NDArray[np.intp]:
-        """Where the commanded joints are in the robot's order."""
+        """Indices of the commanded joints in the robot's order."""
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
-        """Of the commanded joints, in the order of the efforts."""
+        """Effort limits of the commanded joints, in the order of the efforts, N m or N."""
 
     @property
     def saturated(self) -> NDArray[np.bool_]:

@@ -134,7 +134,7 @@ class Entities:
         self._kept.clear()
 
     def report(self, status: Status) -> None:
-        """For the diagnostics: what was refused since the last report, and what was the last."""
+        """Add to the diagnostics what was refused since the last report, and what was the last."""
         found = self.refused.take()
         for reason, count in found:
             status.warn(f"{reason} ({count} times)")
@@ -145,7 +145,7 @@ class Entities:
     # --- what the executor does not take ----------------------------------------------------------
 
     def take_in_threads(self, texts: Callable[[], int]) -> None:
-        """From now on messages and requests are taken in threads of their own, where that is possible with this ROS.
+        """Take messages and requests in threads of their own from now on, where that is possible with this ROS.
 
         texts: bytes that texts in requests to set parameters may have.
         """
@@ -158,7 +158,7 @@ class Entities:
                 self.input_threads.serve(service)
 
     def compute_in_thread(self, name: str, *, largest: Callable[[], int], bound: str) -> None:
-        """From now on `serve_slow` has a thread of that name, where that is possible with this ROS.
+        """Have a thread of that name for `serve_slow` from now on, where that is possible with this ROS.
 
         largest: bytes that a request may have, as set by `bound`.
         """
@@ -177,7 +177,7 @@ class Entities:
         return any(entity in taker for taker in self._takers)
 
     def release(self, entity: Service | Subscription) -> None:
-        """Before it is destroyed."""
+        """Take nothing more from an entity, before it is destroyed."""
         for taker in self._takers:
             taker.remove(entity)
 

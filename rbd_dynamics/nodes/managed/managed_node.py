@@ -59,7 +59,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     @property
     def params(self) -> P:
-        """As they are now."""
+        """The parameters as they are now."""
         return self.tuning.params
 
     @property
@@ -159,7 +159,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         return any(part.leaving for part in self.parts)
 
     def finish(self) -> None:
-        """Before the node is destroyed."""
+        """End all that is under way, before the node is destroyed."""
         self.entities.close()
         self._end("the process ends")
         for part in self.parts:
@@ -258,13 +258,13 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
 
     @property
     def state(self) -> str:
-        """Of the life cycle, as ROS 2 names it."""
+        """The state of the life cycle, as ROS 2 names it."""
         if self._finalized:
             return "finalized"
         return "active" if self.active else "inactive" if self.configured else "unconfigured"
 
     def report_all(self, status: Status) -> None:
-        """Of the node and its parts."""
+        """The whole report of the node and its parts."""
         status.values["state"] = self.state
         if self._failed:
             status.error(self._failed)

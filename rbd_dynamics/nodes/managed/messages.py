@@ -37,7 +37,7 @@ SMALL = {"boolean", "octet", "float", "double", *(f"{sign}int{bits}" for sign in
 
 
 def queue_of(kind: type) -> QoSProfile:
-    """For the requests of a kind of service."""
+    """The queue for the requests of a kind of service."""
     fields = kind.Request.get_fields_and_field_types().values()  # type: ignore[attr-defined]
     return SMALL_REQUESTS if all(field in SMALL for field in fields) else REQUESTS
 

@@ -52,7 +52,7 @@ class Payloads:
 
     @property
     def loads(self) -> list[tuple[str, Load]]:
-        """By frame."""
+        """The loads with their frames."""
         return list(self._loads.items())
 
     def set(self, robots: Sequence[Robot], frame: str, load: Load, attempt: Callable[[Robot], None]) -> None:

@@ -13,7 +13,7 @@ OTHERS = "other input was refused"
 
 
 def kind_of(reason: str) -> str:
-    """Without what differs within a kind: names, which are quoted, and numbers."""
+    """A reason without what differs within its kind: names, which are quoted, and numbers."""
     return re.sub(r"'[^']*'|[-+]?\d[\d.]*(e[-+]?\d+)?", "_", reason)
 
 

@@ -74,7 +74,7 @@ def quoted(text: str, names: Collection[str]) -> str:
 
 
 def _content(path: str) -> str:
-    """Of a file, "" where rcl is to say what is wrong with it."""
+    """The text of a file, "" where rcl is to say what is wrong with it."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             text = file.read(LARGEST + 1)

@@ -80,7 +80,7 @@ def _wrapped(text: str, first: int, others: int) -> list[str]:
 
 
 def _width() -> int:
-    """Of the terminal, or as COLUMNS says."""
+    """The width of the terminal, or what COLUMNS says."""
     least, most = WIDTHS
     return min(max(shutil.get_terminal_size().columns, least), most)
 

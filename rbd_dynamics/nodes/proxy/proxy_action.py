@@ -49,7 +49,7 @@ class Ready:
         return 1e-9 * nanoseconds(self.message.points[-1].time_from_start)
 
     def without_efforts(self) -> JointTrajectory:
-        """For a controller that refuses them."""
+        """The trajectory for a controller that refuses efforts."""
         for point in self.message.points:
             point.effort = []
         return self.message

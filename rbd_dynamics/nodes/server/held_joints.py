@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the joints stand that a request does not move: as it says, else as they were last seen."""
+"""Positions of the joints that a request does not move: as it says, else as they were last seen."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ REMEMBERED = 100  # sets that requests have made
 
 
 class Named(Protocol):
-    """Of which a set is made."""
+    """What a set is made of."""
 
     @property
     def name(self) -> str: ...
@@ -50,7 +50,7 @@ class KnownSets(ABC, Generic[Item, Set]):
 
     @abstractmethod
     def _made(self, items: list[Item], text: str) -> Set:
-        """Of known items, and those of a YAML text."""
+        """The set of known items, and those of a YAML text."""
 
     @abstractmethod
     def _key(self, made: Set) -> str:
@@ -104,5 +104,5 @@ class KnownSets(ABC, Generic[Item, Set]):
         return self._made([self._known[name] for name in names], text)
 
     def inside(self, item: Any) -> Any:
-        """With the description's names of frames and joints."""
+        """The item with the description's names of frames and joints."""
         return item.renamed(self._prefix.inside)

@@ -52,7 +52,7 @@ class Engine:
 
 
 def build_engine(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
-    """With all kernels compiled. Raises ValueError or KeyError for a file that does not fit."""
+    """An engine with all kernels compiled. Raises ValueError or KeyError for a file that does not fit."""
     frictionless = Robot(model)
     moving = Robot(model, friction=True) if FRICTION in params.terms else frictionless
     frictionless.compile(*TERM_KERNELS, progress=progress)

@@ -137,7 +137,7 @@ class _Asked:
         )  # fmt: skip
 
     def _ordered(self, quantity: str, values: Sequence[float]) -> Array:
-        """Of the trajectory's joints, in its order."""
+        """Numbers of the trajectory's joints, in its order."""
         numbers = np.array(values, dtype=float)
         if numbers.size not in (0, len(self.names)):
             raise ValueError(f"{quantity}_limits has {numbers.size} numbers for {len(self.names)} joints")
@@ -156,7 +156,7 @@ class _Asked:
 
 
 def _places(names: Sequence[str], given: Sequence[str]) -> list[int]:
-    """Where each of `names` is in `given`, which are the same in any order, or none: those."""
+    """Index of each of `names` in `given`, which are the same in any order, or none: those."""
     if not given:
         return list(range(len(names)))
     for name in given:
@@ -174,7 +174,7 @@ def _in_order(trajectory: JointTrajectory) -> list[Point]:
 
 
 def _message(asked: JointTrajectory, waypoints: Waypoints, efforts: Array) -> JointTrajectory:
-    """With the names and the header of what was asked for."""
+    """A trajectory with the names and the header of what was asked for."""
     message = JointTrajectory(header=asked.header, joint_names=asked.joint_names)
     rows = zip(waypoints.times, waypoints.positions, waypoints.velocities, waypoints.accelerations, efforts)
     for time, q, v, a, tau in rows:

@@ -102,7 +102,7 @@ class SimulateAction:
         goal.thread.start()
 
     def _work(self, engine: Engine, goal: _Goal) -> None:
-        """In a thread: the rollout; then the executor is asked to send the result."""
+        """Do the rollout, in a thread; then the executor is asked to send the result."""
         result = self._kind.Result()
         try:
             self._roll(goal, engine, result)

@@ -44,7 +44,7 @@ class Engine:
 
 
 def build_engine(model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
-    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     movable = [joint.name for joint in model.joints if joint.kind.nv == 1]
     names = [prefix.inside(name) for name in params.joints] or movable
@@ -101,7 +101,7 @@ def _options(params: SimulatorParameters) -> SimulationOptions:
 
 
 def _sensors(simulation: Simulation, scene: Scene, frame: str) -> list[Sensor]:
-    """Of what the scene's constraints exert at a frame, its contacts, and its shapes."""
+    """Sensors of what the scene's constraints exert at a frame, its contacts, and its shapes."""
     robot, _ = simulation.robots[0]
     sensors: list[Sensor] = []
     if scene.constraints is not None:

@@ -136,7 +136,7 @@ class Engine(ToolEfforts):
 
 
 def build_engine(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
-    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     robot = Robot(model)
     if not params.tool_frame:
@@ -242,7 +242,7 @@ def tool_of(params: CartesianControllerParameters) -> Array:
 
 
 def limits_of(params: CartesianControllerParameters) -> MotionLimits:
-    """Of the wanted motion of the tool. Raises ValueError for another number of them."""
+    """Limits of the wanted motion of the tool. Raises ValueError for another number of them."""
 
     def bound(what: str, values: Sequence[float]) -> Array:
         found = per_joint(what, values, TOOL_ROWS)
@@ -262,7 +262,7 @@ def limits_of(params: CartesianControllerParameters) -> MotionLimits:
 
 
 def outside_workspace(engine: Engine, theta: Array) -> str:
-    """Where the tool at these coordinates (6) is not within the bounds; empty: it is within."""
+    """Axes along which the tool at these coordinates (6) is not within the bounds; empty: it is within."""
     limits = engine.motion.limits
     rows = zip("xyz", theta[3:], limits.lower[3:], limits.upper[3:])
     return ", ".join(

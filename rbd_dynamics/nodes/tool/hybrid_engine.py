@@ -60,7 +60,7 @@ class Engine(ToolEfforts):
 
 
 def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
-    """With all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
+    """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     robot = Robot(model)
     given = task_of(params, prefix)
@@ -148,7 +148,7 @@ def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
 
 
 def limits_of_task(engine: Engine, params: HybridControllerParameters) -> MotionLimits:
-    """Of the wanted motion of the task rows. Raises ValueError for another number of them."""
+    """Limits of the wanted motion of the task rows. Raises ValueError for another number of them."""
     rows = engine.motion.joints
     velocity = per_joint("velocity_limits", params.velocity_limits, rows)
     acceleration = per_joint("acceleration_limits", params.acceleration_limits, rows)

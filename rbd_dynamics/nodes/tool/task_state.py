@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tool is, what it feels and what is wanted of both, as `hybrid_controller` publishes it."""
+"""The state of a task as `hybrid_controller` publishes it: where the tool is, what it feels, what is wanted of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def fill_task_state(message: TaskState, engine: Engine, felt: NDArray[np.float64], *, tilt: bool) -> TaskState:
-    """Of the supervisor's latest output.
+    """Fill a message with the supervisor's latest output.
 
     felt (m): multipliers. tilt: with that of a surface whose normal is estimated.
     """

@@ -21,7 +21,7 @@ WORLD_NAME = "world"
 
 
 class Output(Protocol):
-    """Of a law: the command, and the same without effort limits (nv)."""
+    """What a law gives: the command, and the same without effort limits (nv)."""
 
     @property
     def tau(self) -> Array: ...
@@ -31,7 +31,7 @@ class Output(Protocol):
 
 
 class Law(Protocol):
-    """Of a tool."""
+    """The law of a tool."""
 
     effort_limits: Array  # (nv)
 
@@ -41,14 +41,14 @@ class ToolEngine(Protocol):
 
     @property
     def joints(self) -> NDArray[np.intp]:
-        """Of the model's order, as the efforts are ordered."""
+        """Indices in the model's order, as the efforts are ordered."""
 
     @property
     def controller(self) -> Law: ...
 
     @property
     def output(self) -> Output | None:
-        """Of the last step."""
+        """What the last step gave."""
 
 
 class ToolEfforts:
@@ -82,7 +82,7 @@ def controlled_joints(robot: Robot, params: ToolParameters, prefix: Prefix) -> t
 
 
 def reader_of(model: Model, params: ToolParameters, prefix: Prefix) -> JointStateReader:
-    """Of all joints."""
+    """A reader of the states of all joints."""
     names = [prefix.outside(name) for name in model.joint_names]
     return JointStateReader(names, names, missing_velocity=params.missing_velocity, initial=model.start_position())
 

@@ -44,7 +44,7 @@ class WrenchInput(Part):
         self._numbers[:], self.stamp = numbers, stamp
 
     def multipliers(self, engine: Engine, q: Array) -> Array | None:
-        """Of the constraints; None before the first reading, and where constraints have no rows in that posture."""
+        """Measured multipliers of the constraints; None before the first reading, and where they have no rows there."""
         try:
             return engine.sensor.multipliers(q, self.reading) if self.stamp else None
         except ArithmeticError:

@@ -214,7 +214,7 @@ def _expanded(value: Mapping[str, str]) -> str:
 
 
 def share_folder() -> str:
-    """Where the package's config and launch folders are installed."""
+    """The folder where the package's config and launch folders are installed."""
     from ament_index_python.packages import get_package_share_directory
 
     return str(get_package_share_directory(PACKAGE))

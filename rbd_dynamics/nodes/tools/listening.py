@@ -112,7 +112,7 @@ def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[tu
 
 
 def reports(node: Node, spin: Spin) -> list[Report]:
-    """Of all nodes that speak."""
+    """Reports of all nodes that speak."""
     found: dict[str, Report] = {}
 
     def take(message: DiagnosticArray) -> None:
@@ -130,7 +130,7 @@ def reports(node: Node, spin: Spin) -> list[Report]:
 
 
 def message_class(kind: str) -> Any:
-    """By its name, "sensor_msgs/msg/JointState". Raises ValueError where it is not installed."""
+    """The class of a message by its name, "sensor_msgs/msg/JointState". Raises ValueError where it is not installed."""
     package, _, name = kind.rpartition("/")
     try:
         return getattr(importlib.import_module(package.replace("/", ".")), name)

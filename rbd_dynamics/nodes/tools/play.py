@@ -107,7 +107,7 @@ class Words:
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
 
     def first(self) -> dict[str, str] | None:
-        """Of the first node that speaks, None where none does."""
+        """The report of the first node that speaks, None where none does."""
         end = time.monotonic() + HEARD
         while not self._latest and time.monotonic() < end:
             self._spin(LOOK_PERIOD)

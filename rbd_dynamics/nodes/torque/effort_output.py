@@ -17,7 +17,7 @@ from rbd_dynamics.nodes.managed.part import Part
 
 
 class EffortOutput(Part):
-    """Of some joints, and what has cut their efforts off since the last report.
+    """The efforts of some joints, and what has cut their efforts off since the last report.
 
     Attributes:
         joints: their names, in the order of the efforts.
@@ -33,7 +33,7 @@ class EffortOutput(Part):
         self._publisher = self._entities.publish_on(JointState, "~/effort", RECORDED)
 
     def use(self, joints: Sequence[str]) -> None:
-        """From now on of these joints."""
+        """Have messages for these joints from now on."""
         self.joints = list(joints)
         zeros = np.zeros(len(joints))
         self.command = Float64MultiArray(data=flat(zeros))

@@ -49,7 +49,7 @@ class Successor(Protocol):
 
 
 class HandOver(Part):
-    """Of one node.
+    """Which of two nodes commands, as one of them knows it.
 
     Parameters:
         node: whose topics and service these are.
@@ -81,7 +81,7 @@ class HandOver(Part):
         self._continuation.end()
 
     def use(self, names: Sequence[str], *, first: bool) -> None:
-        """From now on for efforts of these joints. first: there was no robot before."""
+        """Continue efforts of these joints from now on. first: there was no robot before."""
         self._begin(names, self._standby() if first else self.standing_by)
 
     def _begin(self, names: Sequence[str], standing_by: bool) -> None:
@@ -110,7 +110,7 @@ class HandOver(Part):
 
     @property
     def mark(self) -> str:
-        """Of the efforts that are published now."""
+        """The mark of efforts that are published now."""
         return MARK if time.monotonic() - self._taken < GRACE else ""
 
     def last(self) -> Array:

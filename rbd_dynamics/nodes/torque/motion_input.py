@@ -230,7 +230,7 @@ def _from_a_hold(motion: DesiredMotion, request: PlanRequest) -> bool:
 
 
 def most_bytes(joints: int, largest: int) -> int:
-    """Of a message with so many points of so many joints."""
+    """Most bytes of a message with so many points of so many joints."""
     return HEAD + (SMALL[1] + 8) * joints + largest * (32 + 4 * 8 * joints)
 
 

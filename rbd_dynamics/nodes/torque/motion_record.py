@@ -42,7 +42,7 @@ class MotionRecord:
         self._refusal = reason
 
     def look(self, motion: DesiredMotion, measured: Callable[[], Array]) -> None:
-        """After each update of the motion. measured: asked for the positions of its joints."""
+        """See how the motion is doing, after each update of it. measured: asked for the positions of its joints."""
         number = motion.number if motion.mode == "trajectory" else None
         if number == self._followed:
             return

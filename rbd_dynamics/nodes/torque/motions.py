@@ -51,7 +51,7 @@ class Mover(Protocol):
 
 
 class Motions(Part, Generic[T]):
-    """Of a torque node.
+    """The motions of a torque node.
 
     Attributes:
         last_arrival: of a state that was answered, ns.
@@ -135,7 +135,7 @@ class Motions(Part, Generic[T]):
         self._input.abandon(why)
 
     def set_point(self, point: Point) -> None:
-        """Of all joints, without velocities; counts at once. Raises TrajectoryError, and then changes nothing."""
+        """Go to a point of all joints at once. Raises TrajectoryError, and then changes nothing."""
         self._node.poll()
         engine, now, fresh = self._ready()
         self._input.take_set_point(Waypoints.of(engine.motion.joints, [point]), self._scene(engine), now, fresh)

@@ -36,7 +36,7 @@ class Bounds:
 
 
 class Safeguards(Part):
-    """Of the controlled joints, in the order of the efforts. None until `use`."""
+    """What guards the efforts of the controlled joints, in their order; nothing until `use`."""
 
     _bounds: Bounds
 
@@ -44,7 +44,7 @@ class Safeguards(Part):
         self._use_anew(Bounds.of((), TorqueParameters()))
 
     def use(self, bounds: Bounds) -> None:
-        """From now on these; of the same joints what was commanded stays known."""
+        """Use these from now on; of the same joints what was commanded stays known."""
         if bounds.joints != self._bounds.joints:
             self._use_anew(bounds)
         self._bounds = bounds

@@ -21,7 +21,7 @@ State = tuple[int, list[str], Sequence[float], Sequence[float], Sequence[float]]
 
 
 class StateInput(Part):
-    """Of a torque node.
+    """The joint states of a torque node.
 
     Parameters:
         end: called with the reason when the control shall end.

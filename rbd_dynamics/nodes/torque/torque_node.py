@@ -290,7 +290,7 @@ class TorqueNode(ManagedNode[P, T]):
         return self.hand_over is not None and self.hand_over.standing_by
 
     def take_over(self, engine: T, last: Array, efforts: Array) -> Array:
-        """As `hand_over.Successor` says."""
+        """Go on with another's last efforts, as `hand_over.Successor` says."""
         rest = self.continue_from(engine, last, efforts)
         self.safeguards.reset()
         return rest

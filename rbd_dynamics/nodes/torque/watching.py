@@ -20,7 +20,7 @@ PATIENCE = 5.0  # s without an answer that are silence where `state_timeout` is 
 
 
 class Watching(Part):
-    """Of a torque node.
+    """A look at whether a torque node answers.
 
     Parameters:
         needless: the node answers no states, as it should: another one commands.
@@ -59,7 +59,7 @@ class Watching(Part):
         return self._watchdog.barks(steady, timeout or PATIENCE, now if self._clock.simulated else None)
 
     def _look(self) -> None:
-        """By the steady clock: stamps may be of another one."""
+        """Look, by the steady clock: stamps may be of another one."""
         now, silence = time.monotonic(), self._silence
         if not silence.owns or silence.reason or not self._node.active:
             return

@@ -17,7 +17,7 @@ SPARE = 1 << 19  # bytes that the end of a heap may keep
 
 
 def give_back() -> bool:
-    """From now on, in this process; before its threads begin. False where the C library is not glibc."""
+    """Give freed memory back from now on; before threads begin. False where the C library is not glibc."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
         ctypes.CDLL(None).gnu_get_libc_version  # noqa: B018

@@ -26,7 +26,7 @@ class Closed(Exception):
 
 
 class _Piece(Generic[T]):
-    """Of work, which another thread does once."""
+    """A piece of work, which another thread does once."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -37,7 +37,7 @@ class _Piece(Generic[T]):
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """In the executor's thread; may be called again, and then does nothing."""
+        """Do the work, in the executor's thread; may be called again, and then does nothing."""
         if self._begun or self.over.is_set():
             return
         self._begun = True
@@ -74,7 +74,7 @@ class EntityThread:
         self._wake.trigger()
 
     def remove(self, entity: Any) -> None:
-        """Before it is destroyed. Nothing for one that is not here."""
+        """Take nothing more from an entity, before it is destroyed. Does nothing for one that is not here."""
         if self._takers.pop(entity, None) is not None:
             self._wake.trigger()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a process of its own: a node, and the executor that the nodes would take; one line of JSON."""
+"""A trial in a process of its own: a node, and the executor that the nodes would take; one line of JSON."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class InputThreads:
         self._messages.add(subscription, partial(self._take, subscription, largest))
 
     def remove(self, entity: Service | Subscription) -> None:
-        """Before it is destroyed."""
+        """Take nothing more from an entity, before it is destroyed."""
         for each in self._all:
             each.remove(entity)
 

@@ -27,7 +27,7 @@ MOST_FAILURES = 20
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the changing parts of messages of one length are, and what is between them."""
+    """The places where the changing parts of messages of one length are, and what is between them."""
 
     names: list[str]
     stamp: int  # where it is; the numbers come after it

@@ -42,7 +42,7 @@ class Requests:
         self._largest, self._texts, self._refused = largest, texts, refused
 
     def serve(self, service: Service) -> None:
-        """From now on."""
+        """Take a service's requests from now on."""
         self._thread.add(service, partial(self._take, service))
 
     def _take(self, service: Service) -> None:

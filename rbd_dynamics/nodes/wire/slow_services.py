@@ -51,7 +51,7 @@ class SlowServices:
         self._thread.add(service, partial(self._take, service, begin, read))
 
     def remove(self, entity: Any) -> None:
-        """Before it is destroyed."""
+        """Take nothing more from an entity, before it is destroyed."""
         self._thread.remove(entity)
 
     def close(self) -> None:
