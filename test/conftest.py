@@ -8,6 +8,10 @@ import importlib
 import pytest
 from helpers.browser import Browser
 from helpers.paths import EXAMPLES
+from hypothesis import settings
+
+settings.register_profile("tests", deadline=None)  # how long an example takes depends on what else the machine does
+settings.load_profile("tests")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +68,14 @@ def is_package(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == PACKAGE
 
 
-TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
-GRAPH = {name: imports_of(tree) - {name} for name, tree in TREES.items()}
+@cache  # not at import: every process that collects tests would do it
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    return {name: imports_of(tree) - {name} for name, tree in trees().items()}
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -92,12 +99,12 @@ def room_of(name: str) -> str:
 
 
 def test_files_do_not_import_each_other_in_a_circle():
-    assert circles(GRAPH) == []
+    assert circles(graph()) == []
 
 
 def test_imports_by_name_are_those_of_deprecated_methods():
     found = {}
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         names = {ast.literal_eval(call.args[1]) for call in calls if ast.unparse(call.func) == "successor"}
         found |= {name: names} if names else {}
@@ -112,7 +119,7 @@ def test_lower_rooms_never_import_higher_ones():
     rank = {room: k for k, room in enumerate(order())}
     assert {room_of(name) for name in FILES} == {*rank, "", "__main__"}
     wrong = []
-    for name, others in GRAPH.items():
+    for name, others in graph().items():
         for other in others:
             room, used = room_of(name), room_of(other)
             if room in ONLY:
@@ -130,8 +137,8 @@ def test_lower_rooms_never_import_higher_ones():
 def test_what_runs_beside_a_robot_does_not_import_the_evaluation_of_recordings():
     assert [
         f"{name} imports {other}"
-        for name in GRAPH
+        for name in graph()
         if room_of(name) == "nodes"
-        for other in GRAPH[name]
+        for other in graph()[name]
         if room_of(other) in ("replay", "viewer")
     ] == []
