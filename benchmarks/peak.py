@@ -22,7 +22,7 @@ from benchmarks.contenders import ALGORITHMS, BATCH, SUBJECTS, Case
 from benchmarks.quiet import Guard
 from benchmarks.results import Cell, Figure, Table, deliver, parser
 from benchmarks.timing import seconds_per_call, stay_on_one_core
-from rbd_dynamics.compiler.llvm_machine import MachineImage, compile_text
+from rbd_dynamics.compiler.llvm.machine import MachineImage, compile_text
 from rbd_dynamics.compiler.program import trace
 from rbd_dynamics.kernels.specialise import specialise
 

@@ -26,8 +26,8 @@ Backend = Literal["llvm", "python", "reference"]
 
 #: modules that decide about machine code
 _MAKES_MACHINE_CODE = (
-    "precision", "llvm_code", "repeats", "parts", "llvm_arithmetic", "llvm_frame", "llvm_parts", "llvm_rows",
-    "llvm_function", "llvm_one", "llvm_many", "llvm_ir", "kernel_entry", "llvm_machine", "native",
+    "precision", "llvm.code", "repeats", "parts", "llvm.arithmetic", "llvm.frame", "llvm.parts", "llvm.rows",
+    "llvm.function", "llvm.one", "llvm.many", "llvm.ir", "kernel_entry", "llvm.machine", "native",
 )  # fmt: skip
 #: held while code is made or read: several threads would make the same
 compiler_lock = ProcessLock()

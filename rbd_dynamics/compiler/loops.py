@@ -128,7 +128,7 @@ def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
 
     source = "\n".join(emit_loops(functions))
     name = functions[-1].__name__
-    made_by = compiler_digest("loops_ir", "loops_entry", "llvm_machine", "native")
+    made_by = compiler_digest("loops_ir", "loops_entry", "llvm.machine", "native")
     key = f"{native.target_name()} {made_by} {hashlib.sha256(source.encode()).hexdigest()}"
     with backends.compiler_lock:
         code = cache.load(f"{name}.o", key)

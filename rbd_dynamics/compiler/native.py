@@ -18,9 +18,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rbd_dynamics.compiler import cache, host, llvm_machine
+from rbd_dynamics.compiler import cache, host
 from rbd_dynamics.compiler.identity import compiler_digest
-from rbd_dynamics.compiler.llvm_machine import compile_object, compile_text, loops_problem
+from rbd_dynamics.compiler.llvm import machine as llvm_machine
+from rbd_dynamics.compiler.llvm.machine import compile_object, compile_text, loops_problem
 from rbd_dynamics.compiler.object_image import ObjectImage, UnknownObject
 from rbd_dynamics.compiler.precision import DOUBLE, Precision
 from rbd_dynamics.compiler.program import Argument, Signature
@@ -43,7 +44,7 @@ def target_name() -> str:
     Only LLVM knows it; a note in the cache tells what it said on this machine, so that it need not be loaded. Raises
     ImportError or OSError where it is needed and cannot be.
     """
-    key = host.description(compiler_digest("llvm_machine"))
+    key = host.description(compiler_digest("llvm.machine"))
     known = cache.load(NOTE, key) if key else None
     if known is not None:
         return known.decode()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.compiler.llvm_code import Code, Machine
+from rbd_dynamics.compiler.llvm.code import Code, Machine
 from rbd_dynamics.compiler.precision import Precision
 from rbd_dynamics.compiler.program import Argument, Program
 from rbd_dynamics.compiler.trace import Node

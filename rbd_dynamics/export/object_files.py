@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rbd_dynamics.compiler.llvm_machine import Processor, compile_for
+from rbd_dynamics.compiler.llvm.machine import Processor, compile_for
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.object_code import object_ir
 from rbd_dynamics.export.targets import TARGETS

@@ -12,7 +12,8 @@ from helpers.robots import load_robot, needs_pinocchio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.compiler import backends, cache, llvm_function
+from rbd_dynamics.compiler import backends, cache
+from rbd_dynamics.compiler.llvm import function as llvm_function
 from rbd_dynamics.compiler.parts import divided
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python

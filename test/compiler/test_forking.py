@@ -13,7 +13,8 @@ import pytest
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.process_lock import QuietLock
-from rbd_dynamics.compiler import backends, llvm_machine, native
+from rbd_dynamics.compiler import backends, native
+from rbd_dynamics.compiler.llvm import machine as llvm_machine
 from rbd_dynamics.kernels import bound_model
 from rbd_dynamics.model.joints import Revolute
 

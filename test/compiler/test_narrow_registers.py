@@ -8,7 +8,8 @@ import pytest
 from helpers.robots import load_robot, random_state, wide
 
 from rbd_dynamics import Robot
-from rbd_dynamics.compiler import llvm_machine, native
+from rbd_dynamics.compiler import native
+from rbd_dynamics.compiler.llvm import machine as llvm_machine
 
 llvm = pytest.importorskip("llvmlite.binding")
 FEATURES = llvm.get_host_cpu_features()

@@ -9,7 +9,8 @@ from helpers.robots import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics.compiler import backends, cache, llvm_function, program
+from rbd_dynamics.compiler import backends, cache, program
+from rbd_dynamics.compiler.llvm import function as llvm_function
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished

@@ -21,7 +21,7 @@ from benchmarks.quiet import Guard, NotMeasuredError, own_time
 from benchmarks.results import FOLDER, Figure, Results, Row, Table, number
 from benchmarks.turns import HEADS, ProcessTime, Timed, in_turns
 from rbd_dynamics.common.example_robots import robots
-from rbd_dynamics.compiler.llvm_machine import MachineImage, compile_text, loops_problem
+from rbd_dynamics.compiler.llvm.machine import MachineImage, compile_text, loops_problem
 
 TABLES = page.read(FOLDER)
 TEXTS = {name: (ROOT / name).read_text() for name in page.PAGES}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import Machine, Table
-from rbd_dynamics.compiler.llvm_function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
+from rbd_dynamics.compiler.llvm.code import Machine, Table
+from rbd_dynamics.compiler.llvm.function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
 from rbd_dynamics.compiler.program import Argument, Program
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from rbd_dynamics.common.process_lock import QuietLock
 from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
-from rbd_dynamics.compiler.llvm_code import Machine
-from rbd_dynamics.compiler.llvm_ir import emit_llvm
+from rbd_dynamics.compiler.llvm.code import Machine
+from rbd_dynamics.compiler.llvm.ir import emit_llvm
 from rbd_dynamics.compiler.precision import DOUBLE
 from rbd_dynamics.compiler.program import Program
 

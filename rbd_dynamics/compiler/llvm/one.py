@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import Code, Machine, Table
-from rbd_dynamics.compiler.llvm_frame import emit_sum, emit_trigonometry, trigonometry_table
-from rbd_dynamics.compiler.llvm_function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
+from rbd_dynamics.compiler.llvm.code import Code, Machine, Table
+from rbd_dynamics.compiler.llvm.frame import emit_sum, emit_trigonometry, trigonometry_table
+from rbd_dynamics.compiler.llvm.function import BAD_INPUT, BAD_OUTPUT, OUT_OF_RANGE, Function, arguments
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Argument, Program
 

@@ -10,15 +10,15 @@ Three functions come out of one program, the last by itself, for it takes as lon
 where `real` is double or, in single precision, float.
 
 `@many` computes as many samples at a time as a vector register holds, so nothing is left to an
-auto-vectoriser. It and `@one` return 0, or a sum of the flags of `llvm_function`; then the outputs are not to be used.
+auto-vectoriser. It and `@one` return 0, or a sum of the flags of `function`; then the outputs are not to be used.
 No fast-math flags but `contract` (fused multiply-add): a NaN comes out as a NaN.
 """
 
 from __future__ import annotations
 
-from rbd_dynamics.compiler.llvm_code import Code, Machine
-from rbd_dynamics.compiler.llvm_many import Many
-from rbd_dynamics.compiler.llvm_one import One
+from rbd_dynamics.compiler.llvm.code import Code, Machine
+from rbd_dynamics.compiler.llvm.many import Many
+from rbd_dynamics.compiler.llvm.one import One
 from rbd_dynamics.compiler.program import Program
 
 

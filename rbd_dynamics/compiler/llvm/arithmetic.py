@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rbd_dynamics.compiler.llvm_code import Code, Machine
+from rbd_dynamics.compiler.llvm.code import Code, Machine
 from rbd_dynamics.compiler.program import Program
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_arithmetic import Arithmetic
-from rbd_dynamics.compiler.llvm_code import Code, Machine, Table
+from rbd_dynamics.compiler.llvm.arithmetic import Arithmetic
+from rbd_dynamics.compiler.llvm.code import Code, Machine, Table
 
 AT_ONCE = 4  # vectors that are summed up beside each other: none waits for the one before
 

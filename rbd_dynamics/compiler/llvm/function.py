@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rbd_dynamics.compiler.llvm_code import Machine, Table
-from rbd_dynamics.compiler.llvm_frame import Framed, emit_taken, emit_zero
-from rbd_dynamics.compiler.llvm_parts import PartsCode
-from rbd_dynamics.compiler.llvm_rows import RowsCode
+from rbd_dynamics.compiler.llvm.code import Machine, Table
+from rbd_dynamics.compiler.llvm.frame import Framed, emit_taken, emit_zero
+from rbd_dynamics.compiler.llvm.parts import PartsCode
+from rbd_dynamics.compiler.llvm.rows import RowsCode
 from rbd_dynamics.compiler.parts import PART, Layout, Parts, divided, stays_whole
 from rbd_dynamics.compiler.program import Argument, Program
 

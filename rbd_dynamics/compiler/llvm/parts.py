@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rbd_dynamics.compiler.llvm_code import Machine, Table
-from rbd_dynamics.compiler.llvm_frame import Framed
+from rbd_dynamics.compiler.llvm.code import Machine, Table
+from rbd_dynamics.compiler.llvm.frame import Framed
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.compiler.repeats import Piece

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rbd_dynamics.compiler.llvm_code import Code, Machine, Table
+from rbd_dynamics.compiler.llvm.code import Code, Machine, Table
 from rbd_dynamics.compiler.parts import Parts
 from rbd_dynamics.compiler.program import Program
 from rbd_dynamics.spatial.row_sweeps import Step
