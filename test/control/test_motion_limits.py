@@ -232,3 +232,15 @@ def test_accelerations_are_those_that_the_motors_can_give():
     np.testing.assert_allclose(limits.at(q, 0).velocity, [np.inf, 1.0, 2.0])
     with pytest.raises(ValueError, match="acceleration_limits has 2 values for 3 joints"):
         limits.tune(acceleration=[1.0, 2.0])
+
+
+def test_the_same_limits_are_none_that_are_narrower():
+    """Else whatever runs would end with each description that comes again."""
+    joints = ("a", "b")
+    some = MotionLimits.of(joints, lower=[-1.0] * 2, upper=[1.0] * 2, velocity=[2.0] * 2, acceleration=[3.0] * 2)
+    assert not some.narrower_than(some)
+    for name, value in (("lower", -0.9), ("upper", 0.9), ("velocity", 1.9), ("acceleration", 2.9)):
+        given = {key: getattr(some, key).copy() for key in ("lower", "upper", "velocity", "acceleration")}
+        given[name][1] = value
+        other = MotionLimits.of(joints, **given)
+        assert other.narrower_than(some) and not some.narrower_than(other)
