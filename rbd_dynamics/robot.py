@@ -388,7 +388,7 @@ class Robot(Derivatives):
         actuated (nv) bool: joints with an actuator, by default all. objective: of many solutions the one with the
         least norm of the actuators' torques ("torque") or of the multipliers ("constraint_force"). tau (nv): torque at
         joints without actuator, by default zero. f_ext, target: as for `constrained_forward_dynamics`.
-        out: (tau, multipliers, rank, lacking, residual). Raises ValueError for an unknown objective; an infeasible
+        out: (tau, multipliers, rank, lacking, residual, needed). ValueError: an unknown objective; an infeasible
         motion is no error: see `ConstrainedTorque`. Source: theory.md section 7.
         """
         return self.constrained(constraints).inverse_dynamics(

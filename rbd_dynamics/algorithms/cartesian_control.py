@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.constrained_dynamics import orthonormal_basis
+from rbd_dynamics.algorithms.constrained_dynamics import orthonormal_basis, squares
 from rbd_dynamics.algorithms.frames import frame_jacobian, frame_jacobian_dot, frame_pose
 from rbd_dynamics.algorithms.kinematics import combine, joint_motion, joint_variation, support
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.jets import moving, rate_of, value_of
 from rbd_dynamics.spatial.lie import exp_so3, right_jacobian_so3
+from rbd_dynamics.spatial.rank import ROUNDING
 from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform, Vec6, ad, dot6, twist_to_child
 from rbd_dynamics.spatial.so3 import Mat3, Vec3, add3, cross, matmul, matvec
@@ -182,7 +183,7 @@ def manipulability(model: Model, q: Vector, frame: Frame) -> tuple[Scalar, list[
         for far, dof, column in found:
             if far > near:
                 slopes.append((by, dof, tuple(-x for x in ad(turning, column))))
-    basis = orthonormal_basis([list(row) for row in zip(*columns)], 0.0)
+    basis = orthonormal_basis([list(row) for row in zip(*columns)], squares(columns), tolerance=ROUNDING)
     measure: Scalar = 1.0
     for k in range(6):
         measure = measure * basis.R[k][k]

@@ -70,7 +70,7 @@ def constrained_forward_dynamics_derivatives(
     M = mass_matrix(model, inertias, q)
     M, scale = held_mass_matrix(M, A) if massless else (M, 0.0)
     W = MassFactor.of(M)
-    basis = constraint_basis(W, A)
+    basis = constraint_basis(W, A, rows.size)
 
     def response(force: Vector, wanted: Vector) -> tuple[list[Scalar], list[Scalar]]:
         """(a, lambda) of M a - A^T lambda = force, A a = wanted."""

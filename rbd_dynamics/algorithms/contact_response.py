@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.constrained_dynamics import Rows
+from rbd_dynamics.algorithms.constrained_dynamics import Rows, without_rounding
 from rbd_dynamics.algorithms.tree_factor import MassFactor, Matrix
 from rbd_dynamics.spatial.scalar import Scalar, dot
 
@@ -29,7 +29,7 @@ class ContactResponse(NamedTuple):
 def contact_response(M: Sequence[Vector], bias: Vector, rows: Rows, v: Vector, tau: Vector) -> ContactResponse:
     """Delassus' matrix A M^-1 A^T = X^T X with X = W^-1 A^T, M = W W^T, and the free motion."""
     W = MassFactor.of(M)
-    X = [W.solve(row) for row in rows.matrix]
+    X = without_rounding([W.solve(row) for row in rows.matrix], rows.matrix, rows.size)
     free = W.solve([t - b for t, b in zip(tau, bias)])
     m = len(X)
     delassus: Matrix = [[0.0] * m for _ in range(m)]

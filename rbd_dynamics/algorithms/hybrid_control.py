@@ -16,7 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.constrained_dynamics import Basis, constraint_basis, orthonormal_basis
+from rbd_dynamics.algorithms.constrained_dynamics import (
+    Basis,
+    Rows,
+    constraint_basis,
+    independent_rows,
+    orthonormal_basis,
+    squares,
+)
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.spatial.scalar import Scalar, dot, less, where
 
@@ -33,11 +40,11 @@ class ControlledRows(NamedTuple):
     all: Basis
 
     @classmethod
-    def of(cls, M: Sequence[Vector], matrix: Sequence[Vector], bias: Vector, m: int) -> ControlledRows:
+    def of(cls, M: Sequence[Vector], rows: Rows, m: int) -> ControlledRows:
         W = MassFactor.of(M)
-        whole = constraint_basis(W, matrix)
+        whole = constraint_basis(W, rows.matrix, rows.size)
         first = Basis(whole.Q[:m], [row[:m] for row in whole.R[:m]], whole.inverse[:m], whole.kept[:m])
-        return cls(W, matrix, bias, first, whole)
+        return cls(W, rows.matrix, rows.bias, first, whole)
 
     @property
     def m(self) -> int:
@@ -111,9 +118,8 @@ def actuated_torque(rows: ControlledRows, wanted: Vector, actuated: Sequence[boo
     columns = [W.times(P.remainder(W.solve([float(i == k) for i in n]))) for k in n if actuated[k]]
     passive = [0.0 if actuated[k] else wanted[k] for k in n]
     missing = W.times(P.remainder(W.solve(passive)))
-    # the shortest solution lies in the span of the matrix' rows
-    whole = sum((dot(column, column) for column in columns), 0.0)
-    by_rows = orthonormal_basis([list(row) for row in zip(*columns)], scale=whole)
+    # the shortest solution lies in the span of the matrix' rows, which P_w has made of those of the identity
+    by_rows = orthonormal_basis([list(row) for row in zip(*columns)], squares(columns) + float(len(columns)))
     step = by_rows.combine(by_rows.solve_transposed(missing))
     steps = iter(step)
     tau = [wanted[k] + next(steps) if actuated[k] else 0.0 for k in n]
@@ -123,7 +129,7 @@ def actuated_torque(rows: ControlledRows, wanted: Vector, actuated: Sequence[boo
 
 def multipliers_of(map_: Sequence[Vector], wrench: Vector) -> list[Scalar]:
     """lambda of a wrench E^T lambda, the nearest where the wrench has other parts; E (m, 6)."""
-    basis = orthonormal_basis(map_)
+    basis = independent_rows(map_, map_, squares(map_))
     return basis.solve(basis.coordinates(wrench))
 
 

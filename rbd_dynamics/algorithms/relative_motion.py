@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rbd_dynamics.algorithms.frames import frame_jacobian
-from rbd_dynamics.algorithms.kinematics import BodyState, accelerations, body_poses, velocities
+from rbd_dynamics.algorithms.kinematics import BodyState, accelerations, body_poses, support, velocities
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.jets import Jet, level_above
-from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.scalar import Scalar, dot
 from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6, ad, add6, sub6, twist_to_child
 
 
@@ -25,6 +25,7 @@ class RelativeMotion(NamedTuple):
     twist: Vec6
     bias: Vec6  # component-wise rate of the twist at zero joint acceleration
     columns: list[Vec6]  # of the Jacobian, one for each degree of freedom
+    terms: Scalar  # the sum of the squares of what the columns are differences of
 
 
 class Kinematics:
@@ -48,12 +49,14 @@ class Kinematics:
     def _frame(self, frame: Frame) -> RelativeMotion:
         """A frame seen from the world."""
         if frame.body == WORLD:
-            return RelativeMotion(frame.placement, ZERO6, ZERO6, [ZERO6] * self.model.nv)
+            return RelativeMotion(frame.placement, ZERO6, ZERO6, [ZERO6] * self.model.nv, 0.0)
+        columns = frame_jacobian(self.model, self.q, frame)
         return RelativeMotion(
             self._poses[frame.body] @ frame.placement,
             twist_to_child(frame.placement, self._states[frame.body].twist),
             twist_to_child(frame.placement, self._biases[frame.body]),
-            frame_jacobian(self.model, self.q, frame),
+            columns,
+            _squares(columns),
         )
 
     def relative(self, frame: Frame, reference: Frame) -> RelativeMotion:
@@ -62,13 +65,26 @@ class Kinematics:
         pose = a.pose.inverse() @ b.pose
         pose = Transform.of(pose.rotation, pose.p)
         if reference.body == WORLD:
-            return RelativeMotion(pose, b.twist, b.bias, b.columns)
+            return b._replace(pose=pose)
         carried = twist_to_child(pose, a.twist)
         twist = sub6(b.twist, carried)
         # Ad_{T_ba} changes with the relative motion itself
         bias = add6(sub6(b.bias, twist_to_child(pose, a.bias)), ad(twist, carried))
-        columns = [sub6(own, twist_to_child(pose, other)) for own, other in zip(b.columns, a.columns)]
-        return RelativeMotion(pose, twist, bias, columns)
+        apart = self._dofs_between(frame.body, reference.body)  # the others move both frames alike
+        others = [twist_to_child(pose, column) if k in apart else ZERO6 for k, column in enumerate(a.columns)]
+        own = [column if k in apart else ZERO6 for k, column in enumerate(b.columns)]
+        columns = [sub6(column, other) for column, other in zip(own, others)]
+        return RelativeMotion(pose, twist, bias, columns, _squares(own) + _squares(others))
+
+    def _dofs_between(self, one: int, other: int) -> set[int]:
+        """Degrees of freedom of the joints that move one body against another."""
+        bodies = set(support(self.model, one)) ^ set(support(self.model, other))
+        joints = [self.model.bodies[index].joint for index in bodies]
+        return {dof for joint in joints for dof in range(joint.v_index, joint.v_index + joint.kind.nv)}
+
+
+def _squares(columns: Sequence[Vec6]) -> Scalar:
+    return sum((dot(column, column) for column in columns), 0.0)
 
 
 def moving_configuration(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Jet]:

@@ -29,6 +29,7 @@ from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics, joi
 from rbd_dynamics.model.model import Body, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import ad, adjoint, pose_inverse
+from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 
 Array = NDArray[np.float64]
 
@@ -121,7 +122,7 @@ def structure_constants(model: Model, q: ArrayLike) -> Array:
             dofs = list(motion_of(body, q).dofs)
             S, dS = _columns_and_derivatives(model, body, q)
             bracket = np.einsum("kab,bj->akj", ad(S.T), S) + dS.transpose(0, 2, 1) - dS
-            c[np.ix_(dofs, dofs, dofs)] = np.einsum("ma,akj->mkj", np.linalg.pinv(S), bracket)
+            c[np.ix_(dofs, dofs, dofs)] = np.einsum("ma,akj->mkj", pseudoinverse(S, scale=size_of(S)), bracket)
     return c
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
-from rbd_dynamics.algorithms.constrained_dynamics import Rows
+from rbd_dynamics.algorithms.constrained_dynamics import Rows, squares
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_pose
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.compiler.trace import Graph
@@ -166,7 +166,8 @@ class PairConstraint(Constraint):
         map_ = self.twist_rows(motion.pose, numbers)
         bias = [dot(row, motion.bias) + curvature for row, curvature in zip(map_, curvatures)]
         matrix = [[dot(row, column) for column in motion.columns] for row in map_]
-        return Rows([*h, *[0.0] * (len(map_) - len(h))], matrix, bias)
+        terms = motion.terms * squares(map_)
+        return Rows([*h, *[0.0] * (len(map_) - len(h))], matrix, bias, terms)
 
     def twist_rows(self, pose: Transform, numbers: Sequence[Scalar]) -> list[list[Scalar]]:
         """E (rows, 6): the rows' rate is E V with V the twist of b relative to a; the wrench on b is E^T lambda."""

@@ -89,7 +89,7 @@ class Constrained(DerivativesUnderConstraints):
         actuated (nv) bool: joints with an actuator, by default all. objective: of many solutions the
         one with the least norm of the actuators' torques or of the multipliers. tau (nv): torque at
         joints without actuator, by default zero.
-        out: (tau, multipliers, rank, lacking, residual). Raises ValueError for an unknown objective;
+        out: (tau, multipliers, rank, lacking, residual, needed). Raises ValueError for an unknown objective;
         an infeasible motion is no error: see `ConstrainedTorque`. Source: theory.md section 7.
         """
         inputs = (q, v, a, *self._actuators(tau, actuated))

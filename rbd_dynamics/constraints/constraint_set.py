@@ -132,7 +132,7 @@ class ConstraintSet:
         """h, A and Adot v over generic scalars; `parameters` without the two gains."""
         kinematics = Kinematics(self._tree, q, v)
         numbers = iter(parameters)
-        total = Rows([], [], [])
+        total = Rows([], [], [], 0.0)
         for constraint in self.constraints:
             own = [next(numbers) for _ in constraint.parameters]
             try:
@@ -140,8 +140,8 @@ class ConstraintSet:
             except KeyError as error:  # a frame or joint
                 raise KeyError(f"constraint {excerpt(constraint.name)}: {shortened(str(error.args[0]))}") from None
             names = constraint.row_names
-            if any(len(part) != len(names) for part in rows):
-                sizes = "/".join(str(size) for size in sorted({len(part) for part in rows}))
+            if any(len(part) != len(names) for part in rows[:3]):
+                sizes = "/".join(str(size) for size in sorted({len(part) for part in rows[:3]}))
                 raise ValueError(
                     f"constraint {excerpt(constraint.name)}: it returns {sizes} rows, its names are {', '.join(names)}"
                 )
@@ -175,7 +175,7 @@ class ConstraintSet:
         sizes = {"q": self.model.nq, "v": self.model.nv, "parameters": len(self.parameters) - 2}
         graph = Graph()
         rows = self.rows(*(graph.inputs(name, size) for name, size in sizes.items()))
-        flat = [*rows.position, *(x for row in rows.matrix for x in row), *rows.bias]
+        flat = [*rows.position, *(x for row in rows.matrix for x in row), *rows.bias, rows.terms]
         content = repr((graph.nodes, list(map(graph.index, flat)), self.holonomic.tolist()))
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 

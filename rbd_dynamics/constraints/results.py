@@ -47,10 +47,10 @@ class ConstrainedHybridMotion(NamedTuple):
     residual: Array
 
 
-def negligible(tau: Array, *rests: Array) -> bool:
-    """What is left of a motion, beside the largest torque that it takes."""
+def negligible(needed: Array, *rests: Array) -> bool:
+    """What is left of a motion, beside the largest torque M a + b that it takes: not beside what was found for it."""
     worst = max(float(np.abs(rest).max(initial=0.0)) for rest in rests)
-    return worst <= 1e-6 * (1.0 + float(np.abs(tau).max(initial=0.0)))
+    return worst <= 1e-6 * (1.0 + float(np.abs(needed).max(initial=0.0)))
 
 
 class ConstrainedTorque(NamedTuple):
@@ -59,7 +59,8 @@ class ConstrainedTorque(NamedTuple):
     tau (nv): at actuated joints what the actuators give, at the others the given passive torque.
     multipliers (m). rank: of the constraints as passive joints feel them. lacking (nv): torque that
     passive joints would need besides; not zero means that no actuator torque makes this motion.
-    residual (m): by how much the acceleration violates the constraints.
+    residual (m): by how much the acceleration violates the constraints. needed (nv): M a + b, which actuators,
+    constraints and passive torques share.
     """
 
     tau: Array
@@ -67,11 +68,12 @@ class ConstrainedTorque(NamedTuple):
     rank: Array
     lacking: Array
     residual: Array
+    needed: Array
 
     @property
     def feasible(self) -> bool:
-        """The motion obeys the constraints, and the actuators can make it; to 1e-6 of the largest torque."""
-        return negligible(self.tau, self.lacking, self.residual)
+        """The motion obeys the constraints, and the actuators can make it; to 1e-6 of the largest torque needed."""
+        return negligible(self.needed, self.lacking, self.residual)
 
 
 class ConstrainedDerivatives(NamedTuple):

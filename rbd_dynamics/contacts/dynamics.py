@@ -19,6 +19,7 @@ from rbd_dynamics.contacts.solver import ContactSolver
 from rbd_dynamics.contacts.states import ContactStates
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.spatial.rank import DEPENDENT, size_of, without_rounding
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -189,10 +190,14 @@ class ContactDynamics:
                 sets.append(Ray(edge))
             else:
                 sets.append((PyramidSet if self._pyramid else ForceSet)(float(of.friction[k])))
-        f = least_forces(A.T[~driven], needed[~driven], sets)
+        felt = without_rounding(
+            A.T[~driven], size_of(A), tolerance=DEPENDENT
+        )  # what these joints do not feel gives them nothing
+        f = least_forces(felt, needed[~driven], sets)
         rest = needed - f @ A
         into = np.where(states.active & ~states.compliant, np.maximum(-rate[:, 0], 0.0), 0.0)
-        return np.where(driven, rest, 0.0), f.reshape(-1, 3), np.where(driven, 0.0, rest), into.max(initial=0.0)
+        lacking = np.where(driven, 0.0, rest)
+        return np.where(driven, rest, 0.0), f.reshape(-1, 3), lacking, into.max(initial=0.0), needed
 
     def _actuated(self) -> Flags:
         driven = np.ones(self.robot.model.nv, dtype=bool)

@@ -56,18 +56,20 @@ class ContactTorque(NamedTuple):
 
     tau (nv): what actuators give, zero at the other joints. forces (n, 3): the shortest in their cones with which no
     other joint needs a torque. lacking (nv): torque that those would need besides; not zero means that no contact
-    force makes this motion. motion: the worst normal acceleration into a surface, m/s^2.
+    force makes this motion. motion: the worst normal acceleration into a surface, m/s^2. needed (nv): M a + b, which
+    actuators and contacts share.
     """
 
     tau: Array
     forces: Array
     lacking: Array
     motion: Array
+    needed: Array
 
     @property
     def feasible(self) -> bool:
         """The motion passes no surface, and contacts and actuators can make it; to 1e-6 of the largest torque."""
-        return negligible(self.tau, self.lacking, self.motion)
+        return negligible(self.needed, self.lacking, self.motion)
 
 
 def residuals(forces: Array, motion: Array, free: Array, friction: Array, *, pyramid: bool) -> tuple[float, ...]:

@@ -60,7 +60,7 @@ _TABLE: dict[str, _Named] = {
     **_each("row_velocity row_acceleration", "rows"),
     **_each("delassus", "rows", "rows"),
     **_each("response", "rows", "nv"),
-    **_each("lacking", "nv"),
+    **_each("lacking needed", "nv"),
     **_each("A multipliers_dq multipliers_dv multipliers_dtau", "rows", "nv"),
 }
 

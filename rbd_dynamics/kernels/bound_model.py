@@ -54,7 +54,7 @@ class BoundModel:
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
-        if backend == "numba":
+        if isinstance(backend, str) and backend == "numba":
             warnings.warn(
                 'backend "numba" is now called "llvm"; the old name will go', DeprecationWarning, stacklevel=2
             )

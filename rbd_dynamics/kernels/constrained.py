@@ -37,18 +37,16 @@ def _hybrid(x: Inputs) -> Any:
 def _hybrid_of(x: Inputs, a: Vector, tau: Vector, prescribed: Vector) -> dynamics.Constrained:
     rows = x.rows()
     rhs = x.acceleration_of(rows)
-    return dynamics.constrained_hybrid_dynamics(
-        x.mass_matrix(), x.bias(), rows.matrix, rhs, a, tau, prescribed, x.massless
-    )
+    return dynamics.constrained_hybrid_dynamics(x.mass_matrix(), x.bias(), rows, rhs, a, tau, prescribed, x.massless)
 
 
 def _inverse(least_torque: bool) -> Algorithm:
     def function(x: Inputs) -> Any:
         rows = x.rows()
         needed = x.inverse_dynamics(x.v, x.a)
-        found = dynamics.constrained_inverse_dynamics(needed, rows.matrix, x.tau, x.actuated, least_torque)
+        found = dynamics.constrained_inverse_dynamics(needed, rows, x.tau, x.actuated, least_torque)
         missed = [dot(row, x.a) - wanted for row, wanted in zip(rows.matrix, x.acceleration_of(rows))]
-        return [found.tau, found.multipliers, [found.rank], found.residual, missed]
+        return [found.tau, found.multipliers, [found.rank], found.residual, missed, needed]
 
     return function
 
@@ -71,12 +69,12 @@ def _contacts(x: Inputs) -> Any:
 
 
 def _projection(x: Inputs) -> Any:
-    projection, rank = dynamics.force_projection(x.mass_matrix(), x.rows().matrix, x.massless)
+    projection, rank = dynamics.force_projection(x.mass_matrix(), x.rows(), x.massless)
     return [flat(projection), [rank]]
 
 
 def _impulse(x: Inputs) -> Any:
-    v, impulses, rank = dynamics.constraint_impulse(x.mass_matrix(), x.rows().matrix, x.v, x.target, x.massless)
+    v, impulses, rank = dynamics.constraint_impulse(x.mass_matrix(), x.rows(), x.v, x.target, x.massless)
     return [v, impulses, [rank]]
 
 
@@ -84,7 +82,7 @@ def _correction(x: Inputs) -> Any:
     """The smallest step, in kinetic energy's metric, that makes h zero to first order; and h."""
     rows = x.rows()
     wanted = [-h for h in rows.position]
-    step, _, _ = dynamics.constraint_impulse(x.mass_matrix(), rows.matrix, x.still, wanted, x.massless)
+    step, _, _ = dynamics.constraint_impulse(x.mass_matrix(), rows, x.still, wanted, x.massless)
     return [step, rows.position]
 
 
@@ -92,7 +90,7 @@ def _entry(inputs: str, outputs: str, function: Algorithm, wrenches: bool = Fals
     return Entry(inputs, outputs, function, "constraints", wrenches)
 
 
-_INVERSE = ("q v a tau actuated parameters target inertia", "tau multipliers rank lacking residual")
+_INVERSE = ("q v a tau actuated parameters target inertia", "tau multipliers rank lacking residual needed")
 
 CONSTRAINED: dict[str, Entry] = {
     "constraint_rows": _entry("q v parameters", "h A Adot_v", _rows),

@@ -61,7 +61,7 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """Of the degrees of freedom."""
+        """Names of the degrees of freedom."""
         return self.segments.velocity_names
 
     @property

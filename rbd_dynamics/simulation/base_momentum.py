@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.model.joints import Floating, Planar, Spherical
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.arrays import hat
+from rbd_dynamics.spatial.rank import pseudoinverse
 
 Array = NDArray[np.float64]
 ITERATIONS = 12  # each gains a factor of |h w| / 2
@@ -40,7 +41,9 @@ class FreeBase:
         self._axes, self._ways = columns[:3, self._a], columns[3:, self._l]
         # of the centre of mass c, in the space of translations: coupling of the mass matrix = m axes^T (c x ways)
         levers = [(self._axes.T @ hat(way) @ self._ways).reshape(-1) for way in self._ways.T]
-        self._center = self._ways @ np.linalg.pinv(np.transpose(levers)) if levers else np.zeros((3, 0))
+        self._center = np.zeros((3, 0))
+        if levers:
+            self._center = self._ways @ pseudoinverse(np.transpose(levers), scale=float(np.linalg.norm(levers)))
         self._moves = bool(levers)
 
     def turn(self, h: float, pushed: Array, mass: Array, share: Array, guess: Array) -> Array:

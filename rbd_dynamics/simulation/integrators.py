@@ -19,6 +19,7 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
 from rbd_dynamics.simulation.contact import ImpulsesOfSteps, StepImpulses
 from rbd_dynamics.simulation.contact_step import ContactStep
+from rbd_dynamics.spatial.rank import inverse_response
 
 Array = NDArray[np.float64]
 NEAR = 1e-3  # m: what is nearer after a step without forces may touch in it
@@ -283,7 +284,7 @@ class _Reactions:
         if self._held is not None:
             A, wanted = self._held
             response = inverse @ A.T
-            share = np.linalg.pinv(A @ response, rcond=1e-12, hermitian=True)
+            share = inverse_response(A, response)
             impulses = share @ (wanted - A @ v)
             v = v + response @ impulses
             inverse = inverse - response @ share @ response.T  # what contacts can still move

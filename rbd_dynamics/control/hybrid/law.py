@@ -53,7 +53,7 @@ class HybridLaw:
         rates = [dot(row, x.v) for row in held.matrix]
         error = [(a - b) if flag else 0.0 for a, b, flag in zip(theta, x.theta, self.holonomic)]
         slip = [a - b for a, b in zip(rates[m:], x.rate)]
-        rows = ControlledRows.of(x.mass_matrix(), held.matrix, held.bias, m)
+        rows = ControlledRows.of(x.mass_matrix(), held, m)
 
         geometric = self.law == "geometric"
         slope = [p * task_ki for p in kp]  # of what the integral adds to acceleration or velocity, as its limit is

@@ -19,6 +19,7 @@ from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutpu
 from rbd_dynamics.control.hybrid.hold import HybridHold
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.spatial.rank import inverse_response
 
 Array = NDArray[np.float64]
 Mode = Literal["hold", "approach", "press"]
@@ -144,7 +145,7 @@ class HybridSupervisor:
         moved = robot.constraint_rows(q, v, controller.task).A
         M = robot.mass_matrix(q)
         a, Minv_At = np.linalg.solve(M, tau - own), np.linalg.solve(M, A.T)
-        force = -np.linalg.lstsq(A @ Minv_At, A @ a, rcond=None)[0]
+        force = -inverse_response(A, Minv_At) @ (A @ a)
         controller.preset(force=force, acceleration=moved @ (a + Minv_At @ force))
         self.motion.release()
         self._posture[:], self.force[:] = q, felt

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 #: fills the response to a request, whose types are the service's
 Answer = Callable[[Robot, "ConstrainedRequest", Any, Any], None]
-CONTRADICTION = 1e-6  # of the largest acceleration or torque: from here on it is no rounding
+CONTRADICTION = 1e-6  # of the largest acceleration, or torque needed: from here on it is no rounding
 
 
 class Impossible(ValueError):
@@ -128,7 +128,7 @@ def constrained_inverse_dynamics(
         tau=np.where(actuated, 0.0, passive), f_ext=x.f_ext,
     )  # fmt: skip
     x.check_residual(found.residual, a, "the motion violates constraint row {row}")
-    _check_actuators(robot.model, x, found.lacking, found.tau)
+    _check_actuators(robot.model, x, found.lacking, found.needed)
     # its own rank is of the rows as joints without actuator feel them; redundant are rows for all joints
     still, none = np.zeros_like(a), np.zeros(robot.model.nv, bool)
     rank = robot.constrained_hybrid_dynamics(x.q, x.v, still, still, none, x.constraints, f_ext={}).rank
@@ -136,8 +136,8 @@ def constrained_inverse_dynamics(
     x.answer(response, found.multipliers, rank, found.residual)
 
 
-def _check_actuators(model: Model, x: ConstrainedRequest, lacking: Array, tau: Array) -> None:
-    off = np.abs(lacking) / (1.0 + np.abs(tau).max(axis=1, keepdims=True))
+def _check_actuators(model: Model, x: ConstrainedRequest, lacking: Array, needed: Array) -> None:
+    off = np.abs(lacking) / (1.0 + np.abs(needed).max(axis=1, keepdims=True))
     if off.max() > CONTRADICTION:
         sample, dof = np.unravel_index(int(off.argmax()), off.shape)
         joint = next(j for j in model.joints if j.v_index <= dof < j.v_index + j.kind.nv)

@@ -74,10 +74,10 @@ def contact_inverse_dynamics(
     found = robot.contact_inverse_dynamics(
         x.q, x.v, a, x.contacts, actuated=actuated, f_ext=x.f_ext, touching=x.touching
     )
-    for k, (tau, lacking, motion) in enumerate(zip(found.tau, found.lacking, found.motion)):
-        if not negligible(tau, motion):
+    for k, (needed, lacking, motion) in enumerate(zip(found.needed, found.lacking, found.motion)):
+        if not negligible(needed, motion):
             raise ValueError(f"the motion passes a surface in sample {k}: by {float(motion):.6g} m/s^2")
-        if not negligible(tau, lacking):
+        if not negligible(needed, lacking):
             dof = int(np.abs(lacking).argmax())
             joint = next(j for j in robot.model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
             raise ValueError(

@@ -22,6 +22,7 @@ from rbd_dynamics.replay.identification.samples import (
     friction_of,
     torque_unit,
 )
+from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 
 Array = NDArray[np.float64]
 
@@ -94,7 +95,7 @@ class JointColumns:
         """Inverse covariance of the first `count` parameters of a fit, the shared ones, whatever friction is."""
         n = count
         with_own, own = fit.information[:n, n:], fit.information[n:, n:]
-        found: Array = fit.information[:n, :n] - with_own @ np.linalg.pinv(own, hermitian=True) @ with_own.T
+        found: Array = fit.information[:n, :n] - with_own @ pseudoinverse(own, scale=size_of(own)) @ with_own.T
         return found
 
     def friction_prior(self) -> Array:

@@ -24,7 +24,7 @@ Found = Mapping[str, Any]  # an answer as plain data
 
 
 class Terminal(Protocol):
-    """Where an answer is told as text."""
+    """The place where an answer is told as text."""
 
     def say(self, text: str, style: str = "") -> None: ...
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where did the energy go?"""
+"""Energy: where did it go?"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MOST = 20  # contacts that the terminal lists
 
 
 def observer(study: Study, friction: FrictionResult | None, *, cautious: bool = True) -> ExternalTorque:
-    """For external torques less this friction, without its offsets."""
+    """Observer of external torques less this friction, without its offsets."""
     from rbd_dynamics.replay.torques.external_torque import ExternalTorque, breakaway_of
 
     robot, names = study.robot, study.names

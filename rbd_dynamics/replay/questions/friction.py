@@ -33,7 +33,7 @@ class FrictionQuestion(Question):
         return FrictionIdentifier(study.robot, **study.for_identifiers)
 
     def answer(self, identifier: FrictionIdentifier, study: Study) -> FrictionResult:
-        """Where it is in doubt, whether something touches the robot, and then a fit that takes that for no friction."""
+        """Friction; in doubt also whether something touches the robot, with a fit that takes that for no friction."""
         from rbd_dynamics.replay.identification import FrictionIdentifier
 
         found = identifier.results()

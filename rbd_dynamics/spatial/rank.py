@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What counts as rank and what is rounding: every such decision of the package is made by the rule here.
+
+A length is never held against itself, which may be rounding alone, nor against a number of some unit. It counts where
+it is more than `tolerance` times a `scale`: the size of the numbers that it is what is left of. That is the size of
+all of a matrix where one row or column of it is judged, of a sum's terms where the sum is. How much is asked:
+
+- `ROUNDING`, for a row or column as it is given: less is what other numbers, of other units, have left of zero.
+- `DEPENDENT`, for what is left of a row or column when its part along others is taken off: the sine of the angle, where
+  the scale is its own length before (and that counts).
+
+`counts` is the rule over generic scalars, with squared lengths; the other functions are its NumPy face, by singular
+values. Source: Golub and Van Loan, Matrix Computations, section 5.4 (numerical rank).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_dynamics.spatial.scalar import Scalar, less
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-10
+DEPENDENT = 1e-7
+
+
+def counts(square: Scalar, scale: Scalar, tolerance: float) -> Scalar:
+    """1 where a squared length is more than rounding beside the squared scale, else 0; a condition for `where`."""
+    return less(tolerance * tolerance * scale, square)
+
+
+def rank_of(A: ArrayLike, *, scale: ArrayLike, tolerance: float = ROUNDING) -> NDArray[np.intp]:
+    """Number (...) of singular values of A (..., m, n) above tolerance times the scale (...)."""
+    values = np.linalg.svd(np.asarray(A, dtype=float), compute_uv=False)
+    return np.asarray(np.sum(values > tolerance * np.asarray(scale)[..., None], axis=-1), dtype=np.intp)
+
+
+def pseudoinverse(A: ArrayLike, *, scale: ArrayLike, tolerance: float = ROUNDING) -> Array:
+    """A+ (..., n, m) of A (..., m, n), for which singular values up to tolerance times the scale (...) are zero."""
+    U, values, Vt = np.linalg.svd(np.asarray(A, dtype=float), full_matrices=False)
+    known = values > tolerance * np.asarray(scale)[..., None]
+    inverse = np.where(known, 1.0 / np.where(known, values, 1.0), 0.0)
+    return np.asarray(np.swapaxes(U * inverse[..., None, :] @ Vt, -1, -2), dtype=np.float64)
+
+
+def size_of(A: ArrayLike) -> Array:
+    """Frobenius norm (...) of A (..., m, n): the scale of what is all of its problem."""
+    return np.asarray(np.sqrt(np.square(np.asarray(A, dtype=float)).sum(axis=(-2, -1))), dtype=np.float64)
+
+
+def without_rounding(A: ArrayLike, scale: ArrayLike, *, tolerance: float = ROUNDING) -> Array:
+    """A (..., m, n) with zeros in rows whose length is not more than tolerance times the scale (...)."""
+    A = np.asarray(A, dtype=float)
+    known = np.linalg.norm(A, axis=-1) > tolerance * np.asarray(scale)[..., None]
+    return np.where(known[..., None], A, 0.0)
+
+
+def inverse_response(A: ArrayLike, response: ArrayLike, *, scale: float | None = None) -> Array:
+    """(A M^-1 A^T)+ (m, m), with response = M^-1 A^T (n, m): the forces of rows that make accelerations along them.
+
+    Rows may have different units, and may be redundant: each is measured by its own mobility, unless it is rounding
+    beside the scale, by default the size of A.
+    """
+    A = np.asarray(A, dtype=float)
+    held = np.linalg.norm(A, axis=-1) > ROUNDING * (size_of(A) if scale is None else scale)
+    G = np.where(held[:, None] & held, A @ np.asarray(response, dtype=float), 0.0)
+    lengths = np.sqrt(np.maximum(np.diagonal(G), 0.0))
+    unit = np.where(lengths > 0.0, 1.0 / np.where(lengths > 0.0, lengths, 1.0), 0.0)
+    # squares of lengths, and forces are the shortest in the rows' own measures
+    found = pseudoinverse(unit[:, None] * G * unit, scale=1.0, tolerance=SQUARED)
+    return np.asarray(unit[:, None] * found * unit, dtype=np.float64)
+
+
+#: of squared lengths, whose own rounding is 1e-16
+SQUARED = 1e-12
