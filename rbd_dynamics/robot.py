@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +50,8 @@ class Robot(Derivatives):
     only wrong shapes and types are errors: a sample that cannot be computed is NaN in all its results, the others
     are right, and `np.isfinite(result).all(axis=-1)` is the mask of those.
 
+    Threads may share it. A payload is the robot's own: what one thread sets counts for the later calls of all.
+
     Parameters:
         model: the robot, from `load_urdf`.
         backend: "llvm" (machine code), "python" (the same emitted program as Python source) or "reference" (the
@@ -66,8 +70,8 @@ class Robot(Derivatives):
         super()._forget_kernels()
         self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
         self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
-        self._constrained_last: Constrained | None = None
-        self._contact_last: tuple[Contacts | ContactFinder, ContactDynamics] | None = None
+        self._constrained_last: tuple[Any, Constrained] | None = None  # of which set, or tuple of frozen constraints
+        self._contact_last: tuple[Any, ContactDynamics] | None = None
         self._checked_pair: tuple[Array, Array] | None = None  # outputs of hybrid dynamics; loops give the same
 
     # --- dynamics -------------------------------------------------------------------------------
@@ -273,9 +277,12 @@ class Robot(Derivatives):
         The methods below are those of `Constrained`; for speed make the set once, and give the same object.
         """
         last = self._constrained_last
-        if last is None or last.constraints is not constraints:
-            last = self._constrained_last = Constrained(self, constraints)
-        return last
+        if last is not None and last[0] is constraints:
+            return last[1]
+        given = _unchanging(constraints)
+        if last is None or not _same(last[0], given):
+            last = self._constrained_last = given, Constrained(self, given)
+        return last[1]
 
     def compile_constrained(self, constraints: Constraints, *names: str) -> None:
         """`Constrained.compile`."""
@@ -482,12 +489,14 @@ class Robot(Derivatives):
 
         The methods below are those of `ContactDynamics`; for speed make the set once, and give the same object.
         """
-        if self._contact_last is None or self._contact_last[0] is not contacts:
-            if isinstance(contacts, ContactFinder):
-                self._contact_last = (contacts, FinderDynamics(self, contacts))
-            else:
-                self._contact_last = (contacts, ContactDynamics(self, contacts))
-        return self._contact_last[1]
+        last = self._contact_last
+        if last is not None and last[0] is contacts:
+            return last[1]
+        given = _unchanging(contacts)
+        if last is None or not _same(last[0], given):
+            made = FinderDynamics if isinstance(given, ContactFinder) else ContactDynamics
+            last = self._contact_last = given, made(self, given)
+        return last[1]
 
     def contact_forward_dynamics(
         self,
@@ -538,3 +547,15 @@ class Robot(Derivatives):
         Source: theory.md section 10.
         """
         return self.in_contact(contacts).impulse(q, v, touching=touching)
+
+
+def _unchanging(given: Any) -> Any:
+    """A sequence as it is now, which its owner may change; sets, which do not change, and what is none as they are."""
+    return tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else given
+
+
+def _same(known: Any, given: Any) -> bool:
+    """The same set, or a tuple of the same frozen parts in the same order."""
+    if type(known) is not tuple or type(given) is not tuple:
+        return known is given
+    return len(known) == len(given) and all(map(operator.is_, known, given))

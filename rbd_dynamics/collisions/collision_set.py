@@ -21,6 +21,7 @@ from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
 from rbd_dynamics.contacts.solver import Cone, check_cone
+from rbd_dynamics.contacts.workspaces import Workspaces
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
@@ -41,8 +42,15 @@ class _Moved(NamedTuple):
     p: Array
 
 
+class _Shapes(NamedTuple):
+    """Where one call has moved the shapes, and the pairs of them that may touch."""
+
+    sides: list[Side]
+    pairs: list[Pair]
+
+
 class CollisionSet(ContactFinder):
-    """Convex shapes; which of them may touch, and by which laws.
+    """Convex shapes; which of them may touch, and by which laws. Threads may share it.
 
     Shapes do not touch whose links are one body, or are neighbours by a joint that is not floating, nor what overlaps
     for good (`overlaps`). What has the frame "world" touches all that moves. `pairs` are those that may touch,
@@ -146,6 +154,7 @@ class CollisionSet(ContactFinder):
         self._over_plane = np.isinf(reach[self._index[:, 1]])
         self._up = self._own_R[self._index[:, 1], :, 2]
         self._reaches = self._finite_reach[self._index].sum(axis=1)
+        self._moving = Workspaces(self._other_shapes)
 
     def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> Any:
         """All points of contact where shapes are nearer than the margin (m): a list of `Touch`.
@@ -167,11 +176,12 @@ class CollisionSet(ContactFinder):
         """
         positions, limit = self.model.configuration(q), _margin(margin)
         found = np.full((*positions.shape[:-1], len(self._pairs)), np.inf)
-        still = np.zeros(self.model.nv)
+        still, shapes = np.zeros(self.model.nv), self._moving.take()
         for k in np.ndindex(*positions.shape[:-1]):
-            for number in self._close(self._moved(positions[k], still), limit):
-                distance = self._pairs[number].distance()
+            for number in self._close(shapes, self._moved(positions[k], still), limit):
+                distance = shapes.pairs[number].distance()
                 found[k][number] = distance if distance <= limit else np.inf
+        self._moving.give(shapes)
         return found
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
@@ -200,7 +210,13 @@ class CollisionSet(ContactFinder):
         R = frames.R[self._frame_of]
         return _Moved(frames, R @ self._own_R, frames.p[self._frame_of] + times(R, self._own_p))
 
-    def _close(self, moved: _Moved, margin: float) -> list[int]:
+    def _other_shapes(self) -> _Shapes:
+        sides = [side.another() for side in self._sides]
+        return _Shapes(
+            sides, [Pair(sides[a], sides[b], pair.law) for pair, (a, b) in zip(self._pairs, self._index.tolist())]
+        )
+
+    def _close(self, shapes: _Shapes, moved: _Moved, margin: float) -> list[int]:
         """Numbers of the pairs whose shapes may be nearer than the margin; these shapes are moved there."""
         if not len(self._index):
             return []
@@ -209,13 +225,16 @@ class CollisionSet(ContactFinder):
         distance = np.where(self._over_plane, (apart * self._up).sum(axis=1), np.sqrt((apart * apart).sum(axis=1)))
         close = np.flatnonzero(distance - self._reaches <= margin)
         for k in {int(shape) for shape in self._index[close].flat} - self._pinned:
-            self._sides[k].move(moved.R[k], moved.p[k])
+            shapes.sides[k].move(moved.R[k], moved.p[k])
         found: list[int] = close.tolist()
         return found
 
     def _near(self, moved: _Moved, margin: float) -> list[tuple[list[Touch], int, int]]:
         """Touches of each pair that is near, and the numbers of its shapes."""
-        found = ((self._pairs[k].touches(margin), *self._index[k].tolist()) for k in self._close(moved, margin))
+        shapes = self._moving.take()
+        close = self._close(shapes, moved, margin)
+        found = [(shapes.pairs[k].touches(margin), *self._index[k].tolist()) for k in close]
+        self._moving.give(shapes)
         return [near for near in found if near[0]]
 
     def _fastest(self, moved: _Moved) -> float:

@@ -7,6 +7,7 @@ between the edges and faces themselves: each corner has its own, so a box that i
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -67,6 +68,13 @@ class Side:
         self.R, self.p = R, p
         self.pose.setRotation(R)
         self.pose.setTranslation(p)
+
+    def another(self) -> Side:
+        """The same shape, which moves by itself."""
+        other = copy.copy(self)
+        other.pose = coal().Transform3s()
+        other.move(self.R, self.p)
+        return other
 
     def feature(self, direction: Array, askew: Callable[[CollisionShape], float] = tolerance_of) -> Feature:
         """What lies furthest in a direction of the world, and so much less (m, of the shape)."""

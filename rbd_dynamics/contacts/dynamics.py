@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, GivenNormal, Pyr
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactResiduals, ContactTorque, residuals
 from rbd_dynamics.contacts.solver import ContactSolver
 from rbd_dynamics.contacts.states import ContactStates
+from rbd_dynamics.contacts.workspaces import Workspaces
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.spatial.rank import DEPENDENT, size_of, without_rounding
@@ -36,14 +38,14 @@ class ContactDynamics:
     Parameters:
         robot: what moves. contacts: a `ContactSet` of its model, or a sequence of contacts.
 
-    Raises ValueError for a set of another model, TypeError for what is no set. Source: theory.md section 10.
+    Threads may share it. Raises ValueError for a set of another model, TypeError for what is no set. Source: theory.md
+    section 10.
     """
 
     def __init__(self, robot: BoundModel, contacts: Contacts) -> None:
         self.robot, self._set = robot, contact_set_of(robot.model, contacts)
         self.contacts: ContactLaws = self._set
-        machine_code = robot.backend == "llvm"
-        self._solver = ContactSolver(len(self.contacts), cone=self.contacts.cone, machine_code=machine_code)
+        self._solvers = solvers_of(robot, self.contacts)
         self._pyramid = self.contacts.cone == "pyramidal"
 
     def compile(self) -> None:
@@ -102,9 +104,11 @@ class ContactDynamics:
     def _acceleration(self, terms: Sequence[Array], touching: float, still: float) -> tuple[Any, ...]:
         G, response, a, acceleration, velocity, h = terms
         states = ContactStates(self.contacts, h[::3], velocity.reshape(-1, 3), touching, still)
-        E = states.pose(self._solver, G, acceleration)
-        converged = self._solver.solve(least=True)
-        forces = E @ self._solver.forces
+        solver = self._solvers.take()
+        E = states.pose(solver, G, acceleration)
+        converged = solver.solve(least=True)
+        forces = E @ solver.forces
+        self._solvers.give(solver)
         motion = (acceleration + G @ forces).reshape(-1, 3)
         f = forces.reshape(-1, 3)
         friction = self.contacts.friction
@@ -130,12 +134,13 @@ class ContactDynamics:
 
     def _impact(self, terms: Sequence[Array], touching: float) -> tuple[Any, ...]:
         G, response, velocity, h = terms
-        of, solver = self.contacts, self._solver
+        of, solver = self.contacts, self._solvers.take()
         near = (h[::3] <= touching) & (of.compliance == 0.0)
         solver.friction[:] = of.friction
         least = np.where(near, SLOWEST_BOUNCE, np.inf)
         found = rebounds(solver, G, Impact(np.zeros(len(h)), velocity), of.restitution, least)
         found = impact(solver, G, found, np.zeros(len(of)), near)
+        self._solvers.give(solver)
         impulses = found.impulses
         result = (impulses @ response, impulses.reshape(-1, 3), found.converged, found.stages, found.work)
         return *result, *found.laws
@@ -215,6 +220,12 @@ class ContactDynamics:
 
     def _kinetic_energy(self, q: ArrayLike, v: Array) -> Array:
         return np.asarray(self.robot.evaluation("kinetic_energy")((q, v, self.robot.inertia_input)))
+
+
+def solvers_of(robot: BoundModel, contacts: ContactLaws) -> Workspaces[ContactSolver]:
+    """Solvers for these contacts, one for each call that is under way."""
+    machine_code = robot.backend == "llvm"
+    return Workspaces(functools.partial(ContactSolver, len(contacts), cone=contacts.cone, machine_code=machine_code))
 
 
 def _each(terms: Sequence[Array], kinds: str, one: Callable[..., tuple[Any, ...]]) -> list[Array]:

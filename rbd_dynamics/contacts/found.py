@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.contacts.contact import Contact, ContactLaws
-from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds
+from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds, solvers_of
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
-from rbd_dynamics.contacts.solver import Cone, ContactSolver
+from rbd_dynamics.contacts.solver import Cone
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.model import Model
 
@@ -169,8 +169,7 @@ class _FoundDynamics(ContactDynamics):
     def __init__(self, robot: BoundModel, found: FoundContacts) -> None:
         self.robot, self.count = robot, len(found)
         self.contacts = self._found = found if self.count else _nowhere(robot.model.nv, found.cone)
-        machine_code = robot.backend == "llvm"
-        self._solver = ContactSolver(len(self.contacts), cone=found.cone, machine_code=machine_code)
+        self._solvers = solvers_of(robot, self.contacts)
         self._pyramid = found.cone == "pyramidal"
 
     def terms(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None) -> tuple[Array, ...]:
