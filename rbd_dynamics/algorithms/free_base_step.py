@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.tree_factor import MassFactor
+from rbd_dynamics.model.joints import Floating, Spherical
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.quaternions import quaternion_exp, quaternion_product, rotate_by_quaternion
@@ -42,7 +43,7 @@ def free_base_step(
     velocity_torque: Vector,
     h: Scalar,
 ) -> FreeBaseStep:
-    """One step of a model whose first joint floats and whose other positions have v as their rate.
+    """One step of a model whose first joint floats and whose other joints `moved` knows.
 
     reached_velocity: v + h a. velocity_torque: C v, which is not a force on the base: its turning says the same.
     """
@@ -64,11 +65,8 @@ def free_base_step(
         mean = found
     turn, back = tuple(h * x for x in mean), tuple(-h * x for x in mean)
     attitude = (q[3], q[4], q[5], q[6])
-    reached = [
-        *q[:3],
-        *quaternion_product(attitude, quaternion_exp(turn)),
-        *(x + h * y for x, y in zip(q[7:], others)),
-    ]
+    reached = moved(model, q, reached_velocity, h)
+    reached[3:7] = quaternion_product(attitude, quaternion_exp(turn))
     after = mass_matrix(model, inertias, reached)  # where the base is makes no difference to it
     arrived = _center(after)
     way = [
@@ -81,6 +79,26 @@ def free_base_step(
     rest = [x - dot(row[BASE:], others) for x, row in zip(momentum, after)]
     base = MassFactor.of([row[:BASE] for row in after[:BASE]])
     return FreeBaseStep(reached, [*base.solve_transposed(base.solve(rest)), *others], change)
+
+
+def moved(model: Model, q: Vector, v: Vector, h: Scalar) -> list[Scalar]:
+    """Positions after the time h at constant velocities, of ball joints and of those whose rate of position v is.
+
+    What floats stays where it is.
+    """
+    after = list(q)
+    for joint in model.joints:
+        if isinstance(joint.kind, Floating):
+            continue
+        own, rates = (
+            slice(joint.q_index, joint.q_index + joint.kind.nq),
+            v[joint.v_index : joint.v_index + joint.kind.nv],
+        )
+        if isinstance(joint.kind, Spherical):
+            after[own] = quaternion_product(tuple(q[own]), quaternion_exp(tuple(h * x for x in rates)))
+        else:
+            after[own] = [x + h * y for x, y in zip(q[own], rates)]
+    return after
 
 
 def _center(M: Sequence[Vector]) -> tuple[Scalar, Scalar, Scalar]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.free_base_step import free_base_step
+from rbd_dynamics.algorithms.free_base_step import free_base_step, moved
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.passive_forces import friction_torque
-from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.model.joints import Floating, Spherical
 from rbd_dynamics.model.joints.base import JointKind
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -45,12 +45,18 @@ class TimeStep(NamedTuple):
     doubt: Scalar
 
 
-def is_plain(model: Model) -> bool:
-    """The first joint may float on the world; of all others the position's rate is the velocity."""
+def is_plain(model: Model, *, spherical: bool = True) -> bool:
+    """Whether the first joint alone floats on the world, and positions of all others have the velocity as their rate.
+
+    spherical: ball joints between bodies count as well; at the world they carry a momentum of their own.
+    """
     for k, body in enumerate(model.bodies):
         kind = body.joint.kind
         if isinstance(kind, Floating):
             if k > 0 or body.parent != WORLD or body.joint.v_index != 0:
+                return False
+        elif isinstance(kind, Spherical):
+            if not spherical or body.parent == WORLD:
                 return False
         elif type(kind).integrate is not JointKind.integrate or kind.nq != kind.nv:
             return False
@@ -81,7 +87,7 @@ def time_step(
     M = mass_matrix(model, inertias, q)
     still: list[Scalar] = [0.0] * n
     free = [t - b for t, b in zip(tau, inverse_dynamics(model, inertias, q, v, still))]
-    stops = _stops(model, q[1:] if floats else q, v, h, limits, side)
+    stops = _stops(model, q, v, h, limits, side)
     a: list[Scalar] = still
     forces: dict[int, Scalar] = {}
     reached, matrix, right = list(v), M, free
@@ -106,7 +112,7 @@ def time_step(
         after, reached, change = free_base_step(model, inertias, q, v, reached, coriolis, h)
         doubt = where(active, where(less(ACCURATE**2, change), 2.0, 0.0), 0.0)
     else:
-        after = [x + h * y for x, y in zip(q, reached)]
+        after = moved(model, q, reached, h)
     sane = less(dot(reached, reached), FASTEST**2)
     moves = where(active, where(settled, sane, 0.0), 0.0)
     left_after = where(settled, where(sane, left - 1.0, -left), left)
@@ -138,8 +144,9 @@ def _stops(
     """Limits that a degree of freedom may meet in this step, by its index."""
     found = {}
     rate = 1.0 / h
+    places = {joint.v_index: joint.q_index for joint in model.joints if joint.kind.nv == 1}
     for i in limited(model):
-        lower, upper, position = limits[0][i], limits[1][i], q[i]
+        lower, upper, position = limits[0][i], limits[1][i], q[places[i]]
         held = less(0.5, side[i] * side[i])
         limit = where(less(0.0, side[i]), upper, lower)
         target = where(held, ((limit - position) * rate - v[i]) * rate, 0.0)

@@ -41,7 +41,8 @@ class SemiImplicitEuler:
         robot: without friction.
         friction: the robot's joint friction acts.
         lower, upper: position limits of each degree of freedom, infinite where there are none.
-        constraints: hold at the velocities after each step; violations of h are taken back bit by bit.
+        constraints: A v = 0 holds to rounding after each step, at the configuration that it has reached; violations
+            of h, of second order in the step, are taken back bit by bit.
         contacts: a `ContactSet` or what finds contacts at each state, if there are any.
 
     After a step `multipliers` (m) are the constraints' forces and `contact_forces` (contacts, 3) those of the
@@ -77,12 +78,16 @@ class SemiImplicitEuler:
             self._impulses_of = ImpulsesOfSteps(h, cone=contacts.cone, machine_code=machine_code)
             self.impulses = self._impulses_of(self.contacts) if fixed else None
         self._quick: ContactStep | None = None
-        self._touching = fixed if constraints is None and not friction and is_plain(robot.model) else None
+        self._touching = (
+            fixed if constraints is None and not friction and is_plain(robot.model, spherical=False) else None
+        )
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
         self.contact_forces = np.zeros((len(self.contacts), 3))
         self._bases = free_bases(robot.model)
         self._jointed = robot.model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
         self._mass = np.zeros(0), np.zeros((0, 0))  # at which position, and the mass matrix there
+        self._correction = np.zeros(len(self.multipliers))  # rates of the rows that take back some of h
+        self._slip = np.zeros(0), np.zeros(0), np.zeros(0)  # at which state, and the rates that it was left with
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step: (q', v', the acceleration in between)."""
@@ -96,11 +101,37 @@ class SemiImplicitEuler:
         a, extra, drag = self._within_limits(q, v, mass, free, self._reactions(q, v))
         v_new = v + h * a
         if not self._bases:
-            return self.robot.model.integrate(q, h * v_new), v_new, a
-        pushing = tau + extra
-        if drag is not None:
-            pushing -= drag * v_new
-        return *self._carried_over(q, v, v_new, mass, pushing), a
+            reached, after = self.robot.model.integrate(q, h * v_new), v_new
+        else:
+            pushing = tau + extra
+            if drag is not None:
+                pushing -= drag * v_new
+            reached, after = self._carried_over(q, v, v_new, mass, pushing)
+        if self.constraints is not None:
+            after = self._along(self.constraints, reached, after)
+        return reached, after, a
+
+    def _along(self, constraints: ConstraintSet, q: Array, v: Array) -> Array:
+        """The velocities nearest to v that the constraints allow at q.
+
+        What is taken from v along the rows is remembered: see `_turned_back`.
+        """
+        A = self.robot.constraint_rows(q, v, constraints).A
+        slip = A @ v
+        response = np.linalg.solve(self._mass_matrix(q), A.T)
+        after = np.asarray(v - response @ (inverse_response(A, response) @ slip))
+        self._slip = q.copy(), after.copy(), slip - self._correction
+        return after
+
+    def _turned_back(self, q: Array, v: Array) -> Array:
+        """The rates (m) along the rows that a step begins with, where it goes on from the last one, else zero.
+
+        With the opposite rates after it the rows' forces do no work, as their mean rate is zero: the leapfrog of the
+        discrete Lagrange-d'Alembert principle (Cortes and Martinez, Nonlinearity 14, 2001). Velocities that are
+        brought to zero rates at each step lose energy in proportion to the step.
+        """
+        last_q, last_v, slip = self._slip
+        return slip if np.array_equal(last_q, q) and np.array_equal(last_v, v) else np.zeros(len(self.multipliers))
 
     def _in_contact(self, contacts: ContactSet) -> ContactStep:
         assert self.impulses is not None
@@ -151,7 +182,11 @@ class SemiImplicitEuler:
         held = None
         if self.constraints is not None:
             h, A, _ = self.robot.constraint_rows(q, v, self.constraints)
-            held = A, -POSITION_GAIN / self.h * h
+            self._correction = -POSITION_GAIN / self.h * h
+            wanted = self._correction - self._turned_back(q, v)
+            if self._bases:  # forces act before the base's turning carries its momentum on
+                wanted -= self.h * (A @ np.linalg.solve(self._mass_matrix(q), self.robot.coriolis(q, v)))
+            held = A, wanted
         touching = None
         if self.contact_rows is not None:
             self.contact_forces[:] = 0.0

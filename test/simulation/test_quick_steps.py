@@ -10,7 +10,7 @@ from helpers.built import robot_of
 from helpers.mixed_trees import mixed_tree
 
 import rbd_dynamics as rbd
-from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical, Universal
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation import Simulation, SimulationDiverged, SimulationOptions
@@ -21,6 +21,12 @@ MODELS = {
     "arm with a mimic joint": lambda: load_urdf(CHECKED_ARM),
     "arm on a floating body": lambda: load_urdf(FLOATING_ARM, base="floating"),
     "tree of screws": lambda: mixed_tree(3, 5, ["revolute", "prismatic", "helical", "universal", "screw"]),
+    "balls on an arm": lambda: robot_of(
+        [Revolute((0.0, 0.0, 1.0)), Spherical(), Prismatic((1.0, 0.0, 0.0)), Spherical()]
+    ),
+    "balls on a floating body": lambda: robot_of(
+        [Floating(), Spherical(), Universal((1, 0, 0), (0, 1, 0)), Spherical()]
+    ),
     "free body": lambda: robot_of([Floating()], gravity=(0.0, 0.0, -9.81)),
 }
 
@@ -162,7 +168,7 @@ def test_loads_act_from_the_next_step_on():
 
 
 def test_long_ways_remain_for_what_is_not_plain():
-    ball = robot_of([Revolute((0.0, 0.0, 1.0)), Spherical()])
+    ball = robot_of([Spherical(), Revolute((0.0, 0.0, 1.0))])
     arm = load_urdf(ARM)
     assert Simulation(ball).quick is None
     assert Simulation(arm, options=SimulationOptions(integrator="rk4")).quick is None
