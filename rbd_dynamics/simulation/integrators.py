@@ -86,7 +86,6 @@ class SemiImplicitEuler:
         self._bases = free_bases(robot.model)
         self._jointed = robot.model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
         self._mass = np.zeros(0), np.zeros((0, 0))  # at which position, and the mass matrix there
-        self._correction = np.zeros(len(self.multipliers))  # rates of the rows that take back some of h
         self._slip = np.zeros(0), np.zeros(0), np.zeros(0)  # at which state, and the rates that it was left with
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
@@ -114,17 +113,17 @@ class SemiImplicitEuler:
     def _along(self, constraints: ConstraintSet, q: Array, v: Array) -> Array:
         """The velocities nearest to v that the constraints allow at q.
 
-        What is taken from v along the rows is remembered: see `_turned_back`.
+        What is taken from v along rows without h is remembered: see `_turned_back`.
         """
         A = self.robot.constraint_rows(q, v, constraints).A
         slip = A @ v
         response = np.linalg.solve(self._mass_matrix(q), A.T)
         after = np.asarray(v - response @ (inverse_response(A, response) @ slip))
-        self._slip = q.copy(), after.copy(), slip - self._correction
+        self._slip = q.copy(), after.copy(), np.where(constraints.holonomic, 0.0, slip)
         return after
 
     def _turned_back(self, q: Array, v: Array) -> Array:
-        """The rates (m) along the rows that a step begins with, where it goes on from the last one, else zero.
+        """The rates (m) along Pfaffian rows that a step begins with, where it goes on from the last one, else zero.
 
         With the opposite rates after it the rows' forces do no work, as their mean rate is zero: the leapfrog of the
         discrete Lagrange-d'Alembert principle (Cortes and Martinez, Nonlinearity 14, 2001). Velocities that are
@@ -182,8 +181,7 @@ class SemiImplicitEuler:
         held = None
         if self.constraints is not None:
             h, A, _ = self.robot.constraint_rows(q, v, self.constraints)
-            self._correction = -POSITION_GAIN / self.h * h
-            wanted = self._correction - self._turned_back(q, v)
+            wanted = -POSITION_GAIN / self.h * h - self._turned_back(q, v)
             if self._bases:  # forces act before the base's turning carries its momentum on
                 wanted -= self.h * (A @ np.linalg.solve(self._mass_matrix(q), self.robot.coriolis(q, v)))
             held = A, wanted

@@ -191,7 +191,7 @@ def test_a_rolling_disk_keeps_its_energy_and_rolls_at_the_configuration_reached(
     (q1, v1), (q2, v2) = ends
     rows = robot.constraint_rows(q1, v1, of)
     assert np.abs(rows.A @ v1).max() < 1e-10 * np.abs(v1).max()
-    assert np.abs(rows.h).max() < step**2
+    assert np.abs(rows.h).max() < 10.0 * step**2
     energies = [robot.kinetic_energy(a, b) + robot.potential_energy(a) for a, b in ((q, v), (q1, v1))]
     assert abs(energies[1] / energies[0] - 1.0) < 0.2 * step
     assert v1[2] == pytest.approx(v2[2], rel=0.1 * step), "the spin is that of a method of fourth order"
