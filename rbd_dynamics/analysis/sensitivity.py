@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.constraints.bound import Constraints, Objective
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import adjoint, pose_inverse
 from rbd_dynamics.spatial.arrays import pose_array
 from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.rank import inverse_response, pseudoinverse, size_of
 from rbd_dynamics.spatial.se3 import IDENTITY
 
 Array = NDArray[np.float64]
@@ -110,6 +113,51 @@ def hybrid_sensitivity(robot: Robot, q: ArrayLike, prescribed: ArrayLike, by_inv
         d_a[~u] = -np.linalg.solve(M[np.ix_(~u, ~u)], d[~u])
     d_tau = np.where(u[:, None], d + M @ d_a, 0.0)
     return d_a, d_tau
+
+
+def constrained_sensitivity(
+    robot: Robot, q: ArrayLike, constraints: Constraints, prescribed: ArrayLike, by_inverse: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """(d a (nv, k), d tau (nv, k), d multipliers (m, k)) of constrained hybrid dynamics by k parameters of the model.
+
+    by_inverse (nv, k): d tau / d parameters of free inverse dynamics at the solution's q, v and a. prescribed (nv)
+    bool as in `Robot.constrained_hybrid_dynamics`: all False is forward dynamics. Parameters of the constraints are not
+    among the model's. Of redundant rows the multipliers are those of least norm. Source: theory.md sections 6 and 7.
+    """
+    d, free = np.asarray(by_inverse, dtype=float), ~np.asarray(prescribed, dtype=bool)
+    M = robot.mass_matrix(q)
+    A = robot.constraint_rows(q, np.zeros(len(M)), constraints).A
+    loose, d_a = A[:, free], np.zeros_like(d)
+    response = np.linalg.solve(M[np.ix_(free, free)], loose.T)
+    alone = -np.linalg.solve(M[np.ix_(free, free)], d[free])
+    d_multipliers = -inverse_response(loose, response, scale=float(size_of(A))) @ (loose @ alone)
+    d_a[free] = alone + response @ d_multipliers
+    d_multipliers = pseudoinverse(loose.T, scale=size_of(A)) @ (loose.T @ d_multipliers)
+    d_tau = np.where(free[:, None], 0.0, d + M @ d_a - A.T @ d_multipliers)
+    return d_a, d_tau, d_multipliers
+
+
+def constrained_inverse_sensitivity(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    constraints: Constraints,
+    by_inverse: ArrayLike,
+    *,
+    actuated: ArrayLike | None = None,
+    objective: Objective = "torque",
+) -> tuple[Array, Array]:
+    """(d tau (nv, k), d multipliers (m, k)) of constrained inverse dynamics by k parameters of the model.
+
+    by_inverse (nv, k): d tau / d parameters of free inverse dynamics at q, v, a. actuated, objective: as for
+    `Robot.constrained_inverse_dynamics`. Source: theory.md sections 6 and 7.
+    """
+    options: dict[str, Any] = {"actuated": actuated, "objective": objective}
+    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, constraints, **options)
+    # torques and multipliers depend on the parameters as on a: by M a + b alone
+    change = np.linalg.solve(robot.mass_matrix(q), np.asarray(by_inverse, dtype=float))
+    return found.tau_da @ change, found.multipliers_da @ change
 
 
 _VIRTUAL = ("axis displacement before the joint", "axis displacement behind the joint")

@@ -6,6 +6,7 @@ Over NumPy arrays with leading axes. Twists are (w, v) and wrenches (m, f), angu
 """
 
 from rbd_dynamics.screws.articulated import ArticulatedTree, ProjectedMotion, articulated_tree, projected_motion
+from rbd_dynamics.screws.cylindroid import Cylindroid, cylindroid
 from rbd_dynamics.screws.mobility import InboardMobility, inboard_mobility, tree_mobility
 from rbd_dynamics.screws.percussion import percussion_screw, percussion_wrench
 from rbd_dynamics.screws.screw import Screw, reciprocal_product
@@ -14,12 +15,14 @@ from rbd_dynamics.screws.subspaces import Subspaces, subspaces
 
 __all__ = [
     "ArticulatedTree",
+    "Cylindroid",
     "InboardMobility",
     "JointAnswer",
     "ProjectedMotion",
     "Screw",
     "Subspaces",
     "articulated_tree",
+    "cylindroid",
     "inboard_mobility",
     "percussion_screw",
     "percussion_wrench",

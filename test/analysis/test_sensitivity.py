@@ -13,10 +13,13 @@ import rbd_dynamics as rbd
 from rbd_dynamics.analysis.base_parameters import base_parameters
 from rbd_dynamics.analysis.sensitivity import (
     AxisSensitivity,
+    constrained_inverse_sensitivity,
+    constrained_sensitivity,
     hybrid_sensitivity,
     inertial_sensitivity,
     payload_sensitivity,
 )
+from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -149,3 +152,49 @@ def test_base_parameters_predict_torques_of_trees(model: Model) -> None:
     q, v, a = random_state(model, np.random.default_rng(5))
     torque = robot.regressor(q, v, a)[:, base.independent] @ base.of(robot.inertial_parameters)
     close(torque, robot.inverse_dynamics(q, v, a), 1e-8)
+
+
+# --- under constraints ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+def test_under_constraints_they_are_finite_differences_too(redundant):
+    """By a load's mass and centre, with forward, hybrid and inverse dynamics."""
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="python")
+    rows = [FrameConstraint("f", "tool0", directions=("x", "z"))]
+    rows += [FrameConstraint("g", "tool0", directions=("x",))] * redundant
+    of = ConstraintSet(robot.model, rows)
+    rng = np.random.default_rng(3)
+    q, v, a = random_state(robot.model, rng)
+    tau, load = rng.normal(size=6), np.array([1.5, 0.05, -0.02, 0.1])
+    rotational = np.array([0.02, 0.0, 0.0, 0.03, 0.0, 0.04])
+
+    def with_load(x):
+        robot.set_payload("tool0", x[0], com=x[1:], inertia=rotational)
+        return robot
+
+    def by_load(function):
+        step = 1e-5
+        sides = [[function(with_load(load + s * step * e)) for e in np.eye(4)] for s in (1.0, -1.0)]
+        with_load(load)
+        return np.stack([(x - y) / (2 * step) for x, y in zip(*sides)], axis=1)
+
+    with_load(load)
+    for prescribed in (np.zeros(6, bool), np.arange(6) == 2):
+        at = robot.constrained_hybrid_dynamics(q, v, a, tau, prescribed, of)
+        by_inverse = payload_sensitivity(robot, q, v, at.a, "tool0", load[0], load[1:])[:, :4]
+        found = constrained_sensitivity(robot, q, of, prescribed, by_inverse)
+        expected = by_load(
+            lambda r, given=prescribed: np.concatenate(r.constrained_hybrid_dynamics(q, v, a, tau, given, of)[:3])
+        )
+        close(np.vstack(found), expected, 1e-6)
+    a = robot.constrained_forward_dynamics(q, v, tau, of).a
+    actuated = np.arange(6) != 1
+    by_inverse = payload_sensitivity(robot, q, v, a, "tool0", load[0], load[1:])[:, :4]
+    for objective in ("torque", "constraint_force"):
+        options = {"actuated": actuated, "objective": objective}
+        found = constrained_inverse_sensitivity(robot, q, v, a, of, by_inverse, **options)
+        expected = by_load(
+            lambda r, options=options: np.concatenate(r.constrained_inverse_dynamics(q, v, a, of, **options)[:2])
+        )
+        close(np.vstack(found), expected, 1e-6)

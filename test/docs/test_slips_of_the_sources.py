@@ -361,3 +361,41 @@ def test_coriolis_term_of_the_manipulator_form_takes_velocities() -> None:
     tau = robot.inverse_dynamics(q, v, a)
     assert_close(form.mass_matrix @ a + form.coriolis_matrix @ v + form.gravity, tau, 1e-10)
     differ(tau, form.mass_matrix @ a + form.coriolis_matrix @ a + form.gravity)
+
+
+# --- 001, section 4.2 and the examples of 4.5 -------------------------------------------------------
+
+
+def test_the_rate_that_is_called_y1_is_that_of_y2() -> None:
+    """001, planar robot with two joints: l1 c1 + r2 c12 is the height of the forearm's centre, which has its rate."""
+    l1, r1, r2 = 0.7, 0.3, 0.4
+    theta, rate = np.array([0.4, 0.9]), np.array([0.5, -0.8])
+
+    def heights(t: float) -> np.ndarray:
+        first, both = theta[0] + t * rate[0], theta.sum() + t * rate.sum()
+        return np.array([r1 * np.sin(first), l1 * np.sin(first) + r2 * np.sin(both)])
+
+    y1, y2 = derivative(heights)
+    printed = (l1 * np.cos(theta[0]) + r2 * np.cos(theta.sum())) * rate[0] + r2 * np.cos(theta.sum()) * rate[1]
+    assert printed == pytest.approx(y2, rel=1e-8)
+    assert abs(printed - y1) > 0.1
+
+
+def test_tangents_of_the_sphere_have_three_rows() -> None:
+    """001, spherical pendulum as a particle: the acceleration along the surface, in two angles."""
+    r, (mu, nu), (dmu, dnu), (ddmu, ddnu) = 1.3, (0.4, 1.1), (0.6, -0.7), (0.3, 0.5)
+
+    def place(t: float) -> np.ndarray:
+        m, n = mu + t * dmu + 0.5 * t * t * ddmu, nu + t * dnu + 0.5 * t * t * ddnu
+        return r * np.array([np.cos(m) * np.cos(n), np.cos(m) * np.sin(n), np.sin(m)])
+
+    h = 1e-4
+    acceleration = (place(h) - 2.0 * place(0.0) + place(-h)) / h**2
+    normal = place(0.0) / r
+    along = acceleration - normal * (normal @ acceleration)
+    tangents = r * np.array([
+        [-np.sin(mu) * np.cos(nu), -np.sin(nu)], [-np.sin(mu) * np.sin(nu), np.cos(nu)], [np.cos(mu), 0.0],
+    ])  # fmt: skip
+    rates = np.array([ddmu + np.sin(mu) * np.cos(mu) * dnu**2, np.cos(mu) * ddnu - 2.0 * np.sin(mu) * dmu * dnu])
+    np.testing.assert_allclose(tangents @ rates, along, atol=1e-6)
+    assert abs((tangents @ rates)[2]) > 0.1  # which the two printed rows do not have

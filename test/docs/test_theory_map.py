@@ -82,6 +82,27 @@ def test_every_label_and_example_is_there_once(source):
     assert len([at for at in places if re.search("example:", at, re.I)]) == source.get("examples", 0)
 
 
+def slides_without_entry(source):
+    """Titles whose entry is not there."""
+    places = {str(entry["at"]) for entry in source["entries"]} | {"no formula"}
+    return [title for title, at in source.get("slides", {}).items() if at not in places]
+
+
+@every_source
+def test_every_slide_has_its_entry_and_every_entry_its_slide(source):
+    assert not slides_without_entry(source)
+    if "slides" in source:
+        assert {str(entry["at"]) for entry in source["entries"]} <= set(source["slides"].values())
+
+
+def test_a_source_without_numbers_has_its_slides():
+    """What has no numbers is not counted, and was missing without notice."""
+    assert [s["source"] for s in SOURCES if "slides" in s] == ["003"]
+    assert len(BY_NUMBER["003"]["slides"]) == 48
+    lacking = {**BY_NUMBER["003"], "entries": BY_NUMBER["003"]["entries"][:-1]}
+    assert slides_without_entry(lacking) == ["Screw Cylindroid"]
+
+
 def test_all_sources_are_there():
     assert list(BY_NUMBER) == ["000", "001", "002", "003", "004"]
 
