@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from picture import new_figure, output_path, save
+from torch.autograd.function import once_differentiable
 
 import rbd_dynamics as rbd
 
@@ -26,7 +27,10 @@ WANTED = 0.1  # error of the friction that is found, of its own size
 
 
 class ForwardDynamics(torch.autograd.Function):
-    """Accelerations (..., nv) of a robot, differentiable by q, v and tau (..., nv), for joints of one coordinate."""
+    """Accelerations (..., nv) of a robot, differentiable by q, v and tau (..., nv), for joints of one coordinate.
+
+    Once: the derivatives are constants for PyTorch, so that a second differentiation is refused.
+    """
 
     @staticmethod
     def forward(ctx: Any, robot: rbd.Robot, *state: torch.Tensor) -> torch.Tensor:
@@ -35,6 +39,7 @@ class ForwardDynamics(torch.autograd.Function):
         return torch.from_dlpack(robot.forward_dynamics(*(x.detach() for x in state)))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         state = [x.detach() for x in ctx.saved_tensors]
         derivatives = map(torch.from_dlpack, ctx.robot.forward_dynamics_derivatives(*state))
