@@ -43,7 +43,7 @@ class _Moved(NamedTuple):
 
 
 class _Shapes(NamedTuple):
-    """Where one call has moved the shapes, and the pairs of them that may touch."""
+    """The shapes where one call has moved them, and the pairs of them that may touch."""
 
     sides: list[Side]
     pairs: list[Pair]

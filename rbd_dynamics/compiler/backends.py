@@ -187,7 +187,7 @@ def _llvm_problem() -> str | None:
             raise ModuleNotFoundError(remedy("llvmlite"))
         from rbd_dynamics.compiler import native
 
-        native.target_name()  # loads it, unless it is known what it says
+        native.target_name()  # loads it
     except ImportError as error:
         return f"llvmlite is not installed ({error})"
     except OSError as error:

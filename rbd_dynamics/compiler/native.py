@@ -14,19 +14,14 @@ import ctypes
 import ctypes.util
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.compiler import cache, host
-from rbd_dynamics.compiler.identity import compiler_digest
-from rbd_dynamics.compiler.llvm import machine as llvm_machine
-from rbd_dynamics.compiler.llvm.machine import compile_object, compile_text, loops_problem
-from rbd_dynamics.compiler.object_image import ObjectImage, UnknownObject
+from rbd_dynamics.compiler.llvm.machine import MachineImage, compile_object, compile_text, loops_problem, target_name
 from rbd_dynamics.compiler.precision import DOUBLE, Precision
 from rbd_dynamics.compiler.program import Argument, Signature
 
-NOTE = "target.known"
 _METH_O, _METH_FASTCALL = 0x08, 0x80
 
 
@@ -37,44 +32,11 @@ class _MethodDef(ctypes.Structure):
     ]  # fmt: skip
 
 
-@functools.cache
-def target_name() -> str:
-    """Names everything outside the program that decides about the machine code.
-
-    Only LLVM knows it; a note in the cache tells what it said on this machine, so that it need not be loaded. Raises
-    ImportError or OSError where it is needed and cannot be.
-    """
-    key = host.description(compiler_digest("llvm.machine"))
-    known = cache.load(NOTE, key) if key else None
-    if known is not None:
-        return known.decode()
-    name = llvm_machine.target_name()
-    if key:
-        cache.store(NOTE, key, name.encode())
-    return name
-
-
-class Image(Protocol):
-    """An object file in memory, for as long as this lives."""
-
-    def address(self, name: str) -> int:
-        """Address of a function or a variable."""
-        ...
-
-
-def load_image(object_file: bytes) -> Image:
-    """An object file in memory; by LLVM where it holds what `object_image` does not know."""
-    try:
-        return ObjectImage(object_file)
-    except UnknownObject:
-        return llvm_machine.MachineImage(object_file)
-
-
 class LoadedCode:
     """An object file in memory. Keeps the machine code alive as long as it can be called."""
 
     def __init__(self, object_file: bytes) -> None:
-        self._image = load_image(object_file)
+        self._image = MachineImage(object_file)
 
     def _put(self, addresses: dict[str, int | None]) -> None:
         """Give the code addresses that differ from process to process."""

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Workspaces(Generic[T]):
-    """As many as calls run side by side: each takes one for itself, and gives it back for a later one.
+    """Workspaces, as many as calls run side by side: each takes one for itself, and gives it back for a later one.
 
     A call that raises need not give its own back.
     """

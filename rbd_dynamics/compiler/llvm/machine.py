@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs LLVM: object files out of its IR, and the loading of those that `object_image` does not know.
+"""What needs LLVM: object files out of its IR, and the loading of object files.
 
 LLVM is loaded by the first call, for it is larger than all else in a process that only runs kernels.
 """
