@@ -8,7 +8,9 @@ import time
 import numpy as np
 
 from helpers.arms import JOINTS
-from helpers.ros_nodes import Conversation, joint_state, joint_trajectory
+from helpers.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
+
+AGAIN = 1.0  # s without an answer after which another state is sent
 
 
 def answer_to(stamp, efforts, timeout=5.0):
@@ -20,6 +22,24 @@ def answer_to(stamp, efforts, timeout=5.0):
                 return np.array(effort.effort)
         time.sleep(0.002)
     return None
+
+
+def answered(states, message, efforts):
+    """The effort that answers one of the states that `message()` makes, one after another until one is answered.
+
+    One alone may be lost (best effort), or be stale once a busy machine reads it.
+    """
+    found = None
+
+    def asked():
+        nonlocal found
+        state = message()
+        states.publish(state)
+        found = answer_to(state.header.stamp, efforts, AGAIN)
+        return found is not None
+
+    wait_until(asked, "an effort")
+    return found
 
 
 def in_lockstep(states, state, efforts, *nodes):
@@ -57,10 +77,8 @@ class Talk(Conversation):
         return joint_state(names or self.joints, q, v, stamp=stamp or self.ros.node.get_clock().now().to_msg())
 
     def ask(self, q, v, **options):
-        """The effort that answers a state, None if none comes."""
-        message = self.message(q, v, **options)
-        self.states.publish(message)
-        return self.answer(message.header.stamp)
+        """The effort that answers a state."""
+        return answered(self.states, lambda: self.message(q, v, **options), self.efforts)
 
     def answer(self, stamp, timeout=5.0):
         return answer_to(stamp, self.efforts, timeout)

@@ -8,7 +8,7 @@ import pytest
 from helpers.arms import ARM, JOINTS
 from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
 from helpers.shapes import described
-from helpers.torque_talk import answer_to
+from helpers.torque_talk import answered
 
 pytestmark = needs_ros
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
@@ -29,13 +29,16 @@ class Talk(Conversation):
         super().__init__(ros, node)
         self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-        wait_until(lambda: self.ask() is not None, "an effort")
+        self.ask()
 
     def ask(self, position=POSITION):
-        """The effort that answers a state at rest, None if none comes."""
-        stamp = self.ros.node.get_clock().now().to_msg()
-        self.states.publish(joint_state(JOINTS, position, [0.0] * 3, stamp=stamp))
-        return answer_to(stamp, self.efforts)
+        """The effort that answers a state at rest."""
+        clock = self.ros.node.get_clock()
+        return answered(
+            self.states,
+            lambda: joint_state(JOINTS, position, [0.0] * 3, stamp=clock.now().to_msg()),
+            self.efforts,
+        )
 
     def get(self, name):
         from rcl_interfaces.srv import GetParameters
