@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import hat
+from rbd_dynamics.spatial.rank import size_of, without_rounding
 
 Array = NDArray[np.float64]
 Rows = slice | Sequence[int]
@@ -127,7 +128,9 @@ def reflected_inertia(robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike)
 def _jacobian(robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS) -> Array:
     """Raises TypeError for a robot in single precision, which does not tell small mobilities from none."""
     require_double(robot, "operational space")
-    return robot.jacobian(q, frame)[..., rows, :]
+    J = robot.jacobian(q, frame)
+    # a row that is rounding beside the others is no motion, also where it alone is asked for
+    return without_rounding(J, size_of(J))[..., rows, :]
 
 
 def _mobility(robot: Robot, q: ArrayLike, frame: str) -> Array:

@@ -23,6 +23,8 @@ from rbd_dynamics.spatial.scalar import Scalar, less
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-10
+#: size of the terms of rows of velocities that do not tell it, rad or m a rad or m
+UNTOLD = 1e-2
 DEPENDENT = 1e-7
 
 
@@ -61,10 +63,10 @@ def inverse_response(A: ArrayLike, response: ArrayLike, *, scale: float | None =
     """(A M^-1 A^T)+ (m, m), with response = M^-1 A^T (n, m): the forces of rows that make accelerations along them.
 
     Rows may have different units, and may be redundant: each is measured by its own mobility, unless it is rounding
-    beside the scale, by default the size of A.
+    beside the scale: by default the size of A, or 1e-2 (rad or m a rad or m) where all of A is less.
     """
     A = np.asarray(A, dtype=float)
-    held = np.linalg.norm(A, axis=-1) > ROUNDING * (size_of(A) if scale is None else scale)
+    held = np.linalg.norm(A, axis=-1) > ROUNDING * (np.hypot(size_of(A), UNTOLD) if scale is None else scale)
     G = np.where(held[:, None] & held, A @ np.asarray(response, dtype=float), 0.0)
     lengths = np.sqrt(np.maximum(np.diagonal(G), 0.0))
     unit = np.where(lengths > 0.0, 1.0 / np.where(lengths > 0.0, lengths, 1.0), 0.0)

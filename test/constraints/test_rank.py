@@ -12,6 +12,7 @@ from helpers.differences import along_velocity, relative
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.constrained_dynamics import Rows, constrained_inverse_dynamics
+from rbd_dynamics.analysis import operational_space
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
 from rbd_dynamics.model.joints import Floating, Revolute
 from rbd_dynamics.spatial.rank import inverse_response, pseudoinverse, rank_of, size_of
@@ -167,3 +168,25 @@ def test_the_rule_for_arrays_is_the_same():
     G = inverse_response(rows, rows.T)
     assert np.all(G[3] == 0.0) and np.all(G[:, 3] == 0.0)
     np.testing.assert_allclose(rows[:3] @ rows.T @ G @ rows, rows[:3], rtol=1e-9, atol=1e-9)
+    assert not inverse_response(1e-16 * A, 1e-16 * A.T).any(), "all of it is rounding"
+
+
+def test_a_direction_without_motion_has_no_inertia_also_alone():
+    """A planar arm, turned so that the Jacobian's zeros are rounding, asked for the direction across its plane."""
+    builder = rbd.ModelBuilder("planar")
+    axis, parent = np.array([0.36, 0.48, 0.8]), None
+    along = np.array([0.8, -0.6, 0.0])
+    for k in range(3):
+        builder.add_body(f"l{k}", parent, Revolute(axis), placement=0.4 * along * (k > 0), mass=1.0, com=0.2 * along,
+                         inertia=0.01 * np.eye(3))  # fmt: skip
+        parent = f"l{k}"
+    third = np.cross(axis, along)
+    tool = np.eye(4)
+    tool[:3, :3], tool[:3, 3] = np.column_stack([along, third, axis]), 0.4 * along
+    builder.add_frame("tool", parent, placement=tool)
+    robot, q = rbd.Robot(builder.build(), backend="reference"), [0.3, 0.5, -0.8]
+    for rows in ([5], [3, 4, 5]):
+        found = operational_space.effective_inertia(robot, q, "tool", rows=rows)
+        assert found.rank == len(rows) - 1
+        inverse = operational_space.dynamically_consistent_inverse(robot, q, "tool", rows=rows)
+        assert np.abs(inverse).max() < 1e3 and not inverse[:, -1].any()

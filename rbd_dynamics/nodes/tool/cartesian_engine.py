@@ -25,6 +25,7 @@ from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import adjoint, pose_inverse
+from rbd_dynamics.spatial.rank import inverse_response
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
@@ -121,7 +122,7 @@ class Engine(ToolEfforts):
         turn[:3, :3] = turn[3:, 3:] = R
         J = turn @ adjoint(pose_inverse(self.controller.tool)) @ robot.jacobian(reader.q, self.controller.frame)
         inverse = np.linalg.solve(robot.mass_matrix(reader.q), J.T)
-        wrench = np.linalg.lstsq(J @ inverse, inverse.T @ (difference + J.T @ self.output.wrench), rcond=None)[0]
+        wrench = inverse_response(J, inverse) @ (inverse.T @ (difference + J.T @ self.output.wrench))
         gains = self.controller.gains
         for part, most in ((slice(0, 3), gains.largest_moment), (slice(3, 6), gains.largest_force)):
             size = float(np.linalg.norm(wrench[part]))
