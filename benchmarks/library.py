@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives and derived quantities against Pinocchio, and how the cost grows with the robot.
+"""Derivatives, derived quantities and exponentials against Pinocchio, and how the cost grows with the robot.
 
     python -m benchmarks.library [--quick] [--json FILE]
 
@@ -19,6 +19,7 @@ from benchmarks.contenders import SUBJECTS, Subject
 from benchmarks.quiet import Guard
 from benchmarks.results import Figure, Table, deliver, parser, ratio
 from benchmarks.timing import Call, seconds_per_call, stay_on_one_core
+from rbd_dynamics import spatial
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import HybridDerivatives
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.model.joints import Revolute
@@ -37,6 +38,12 @@ WANTED = {
     "mass_matrix_inverse": (0.8, None),
     "centroidal_momentum_matrix": (0.8, None),
 }
+#: what is wanted of a call of those of `EXPONENTIALS` to Pinocchio's, and of a sample in a batch
+WANTED_OF_EXPONENTIALS = 2.0, 0.5
+EXPONENTIALS = (
+    "exp_so3", "log_so3", "right_jacobian_so3", "right_jacobian_inverse_so3",
+    "exp_se3", "log_se3", "right_jacobian_se3", "right_jacobian_inverse_se3",
+)  # fmt: skip
 SIZES = (2, 5, 10, 20, 35, 50, 75, 100)
 GROWING = ("inverse_dynamics", "forward_dynamics")
 
@@ -50,11 +57,13 @@ def main() -> int:
     derivatives = Table("derivatives", heads, labels=2)
     for subject in SUBJECTS[: 1 if arguments.quick else 2]:
         compare(subject, guard, rounds, derivatives)
+    exponentials = Table("exponentials", ("of spatial", *heads[2:]))
+    compare_exponentials(guard, rounds, exponentials)
     names = [f"{name.replace('_', ' ')}{what}" for name in GROWING for what in ("", ", batch")]
     growth = Table("growth", ("bodies", *(f"{name}, µs" for name in names)))
     for n in SIZES[: 3 if arguments.quick else None]:
         grow(n, guard, max(3, rounds // 3), growth)
-    return deliver(arguments, [derivatives, growth], "pin", settings=f"one core, batches of {BATCH}")
+    return deliver(arguments, [derivatives, exponentials, growth], "pin", settings=f"one core, batches of {BATCH}")
 
 
 def compare(subject: Subject, guard: Guard, rounds: int, table: Table) -> None:
@@ -116,6 +125,45 @@ def _calls_of_pinocchio(path: str) -> dict[str, Call]:
         "pinocchio coriolis_matrix": lambda: pin.computeCoriolisMatrix(model, data, q, v),
         "pinocchio mass_matrix_inverse": lambda: pin.computeMinverse(model, data, q),
         "pinocchio centroidal_momentum_matrix": lambda: pin.ccrba(model, data, q, v),
+    }
+
+
+def compare_exponentials(guard: Guard, rounds: int, table: Table) -> None:
+    """Adds a row for each function: a new array each call, against Pinocchio's own objects."""
+    twists = np.random.default_rng(1).normal(scale=0.5, size=(BATCH, 6))
+    poses = spatial.exp_se3(twists)
+    taken = {"so3": twists[:, :3].copy(), "se3": twists, "log_so3": poses[:, :3, :3].copy(), "log_se3": poses}
+    calls: dict[str, Call] = _exponentials_of_pinocchio(twists[0], poses[0])
+    batches: dict[str, Call] = {}
+    for name in EXPONENTIALS:
+        function, x = getattr(spatial, name), taken.get(name, taken[name[-3:]])
+        calls[name], batches[name] = partial(function, x[0].copy()), partial(function, x)
+    (times, of_batches), trouble = guard.run(
+        "exponentials",
+        lambda: (seconds_per_call(calls, rounds), seconds_per_call(batches, max(3, rounds // 3), blocks=3)),
+    )
+    wanted, batch_wanted = WANTED_OF_EXPONENTIALS
+    for name in EXPONENTIALS:
+        own, theirs = Figure.of(times[name], 1e6), Figure.of(times[f"pinocchio {name}"], 1e6)
+        sample = Figure.of(of_batches[name], 1e6 / BATCH)
+        ratios = ratio(own, theirs, wanted), ratio(sample, theirs, batch_wanted)
+        table.add(name.replace("_", " "), own, theirs, ratios[0], sample, ratios[1], trouble=trouble)
+
+
+def _exponentials_of_pinocchio(twist: np.ndarray, pose: np.ndarray) -> dict[str, Call]:
+    import pinocchio as pin
+
+    w, linear_first = twist[:3].copy(), np.roll(twist, 3)
+    rotation, placement = pose[:3, :3].copy(), pin.SE3(pose)
+    return {
+        "pinocchio exp_so3": lambda: pin.exp3(w),
+        "pinocchio log_so3": lambda: pin.log3(rotation),
+        "pinocchio right_jacobian_so3": lambda: pin.Jexp3(w),
+        "pinocchio right_jacobian_inverse_so3": lambda: pin.Jlog3(rotation),
+        "pinocchio exp_se3": lambda: pin.exp6(linear_first),
+        "pinocchio log_se3": lambda: pin.log6(placement),
+        "pinocchio right_jacobian_se3": lambda: pin.Jexp6(linear_first),
+        "pinocchio right_jacobian_inverse_se3": lambda: pin.Jlog6(placement),
     }
 
 

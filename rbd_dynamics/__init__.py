@@ -18,7 +18,7 @@ Names are imported when they are first used: importing the package costs next to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -26,7 +26,17 @@ from rbd_dynamics.common.early_signals import heed_early_signals
 
 heed_early_signals()  # before all that takes time
 
+from rbd_dynamics.common import machine_code
 from rbd_dynamics.common.on_demand import on_demand
+
+
+def _kernel_of(*formula: Any) -> Any:
+    from rbd_dynamics.compiler.formulas import kernel_of  # with the first kernel that is asked for
+
+    return kernel_of(*formula)
+
+
+machine_code.maker = _kernel_of
 
 if TYPE_CHECKING:
     from rbd_dynamics import (

@@ -109,7 +109,7 @@ class FunctionKernel:
 
 def best_backend() -> Backend:
     """The compiled one where its compiler is installed and this interpreter is as it expects."""
-    problem = _llvm_problem()
+    problem = why_no_machine_code()
     if problem is not None:
         _log.warning("no machine code, using the slower Python backend: %s", problem)
     return "llvm" if problem is None else "python"
@@ -126,7 +126,7 @@ def build(backend: Backend, name: str, signature: Signature, function: Function,
         target = f"python {compiler_digest('python_source')}"
         source = _Making(target, name, signature, function, rows=False).made(".py", _source)
         return FunctionKernel(load_python(source.decode()), signature)
-    problem = _llvm_problem()
+    problem = why_no_machine_code()
     if problem is not None:
         raise RuntimeError(f"backend {backend!r} is not available: {problem}")
     return _machine_code(name, signature, function, batches)
@@ -180,7 +180,7 @@ class _Making:
         return code
 
 
-def _llvm_problem() -> str | None:
+def why_no_machine_code() -> str | None:
     """Why machine code cannot be used here, or None."""
     try:
         if importlib.util.find_spec("llvmlite") is None:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.kinematics import base_acceleration, velocities
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.spatial.arrays import join, matrix
+from rbd_dynamics.spatial.arrays import matrix
+from rbd_dynamics.spatial.entries import join
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import ad_dual, scale6, sub6, twist_to_child
 

@@ -12,63 +12,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbd_dynamics.spatial import lie, quaternions, rigid_body, se3, so3
+from rbd_dynamics.spatial import exponentials, lie, quaternions, rigid_body, se3, so3
+from rbd_dynamics.spatial.entries import Array, Entries, entries_of_map, entries_of_pose, join, split, transform_of
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.scalar import Scalar
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Mat3
-
-Array = NDArray[np.float64]
-Entries = tuple[Scalar, ...]
-
 
 # --- between arrays and tuples --------------------------------------------------------------------
 
 
-def split(array: ArrayLike, *shape: int) -> Entries:
-    """The entries of the last axes, row by row: floats, or arrays over the leading axes.
-
-    Raises ValueError unless the array ends in that shape.
-    """
-    values = np.asarray(array, dtype=float)
-    rank = len(shape)
-    if values.shape[values.ndim - rank :] != shape or values.ndim < rank:
-        expected = "(..., " + ", ".join(map(str, shape)) + ")"
-        raise ValueError(f"an array of shape {values.shape} where {expected} is needed")
-    if values.ndim == rank:
-        return tuple(values.ravel().tolist())
-    count = int(np.prod(shape))
-    flat = values.reshape(*values.shape[: values.ndim - rank], count)
-    return tuple(flat[..., k] for k in range(count))
-
-
-def join(entries: Sequence[Scalar], *shape: int) -> Array:
-    """The array whose last axes hold these entries, row by row."""
-    if any(isinstance(entry, np.ndarray) for entry in entries):
-        flat = np.stack(np.broadcast_arrays(*entries), axis=-1)
-    else:
-        flat = np.array(entries, dtype=float)
-    return flat.reshape(*flat.shape[:-1], *shape)
-
-
 def pose_of(array: ArrayLike) -> Transform:
     """The transform of a pose (..., 4, 4)."""
-    e = split(array, 4, 4)
-    return Transform(((*e[0:3], *e[4:7], *e[8:11]),), (e[3], e[7], e[11]))
+    return transform_of(split(array, 4, 4))
 
 
 def pose_array(t: Transform) -> Array:
     """The pose (..., 4, 4) of a transform over floats or arrays."""
-    r, p = t.rotation, t.p
-    return join((*r[0:3], p[0], *r[3:6], p[1], *r[6:9], p[2], 0.0, 0.0, 0.0, 1.0), 4, 4)
+    return join(entries_of_pose(t), 4, 4)
 
 
 def matrix(linear: Callable[[Entries], Entries], size: int) -> Array:
     """The matrix (..., size, size) of a linear map over tuples."""
-    columns = [linear(tuple(float(i == k) for i in range(size))) for k in range(size)]
-    return join([column[i] for i in range(size) for column in columns], size, size)
+    return join(entries_of_map(linear, size), size, size)
 
 
 # --- SO(3) ----------------------------------------------------------------------------------------
@@ -87,36 +54,32 @@ def vee(m: ArrayLike) -> Array:
 
 def exp_so3(w: ArrayLike) -> Array:
     """Rotation (..., 3, 3) of a rotation vector (..., 3)."""
-    return join(lie.exp_so3(_vec3(w)), 3, 3)
+    return exponentials.exp_so3(w)
 
 
 def log_so3(rotation: ArrayLike) -> Array:
     """Rotation vector (..., 3), at most pi long, of a rotation (..., 3, 3)."""
-    return join(lie.log_so3(_mat3(rotation)), 3)
+    return exponentials.log_so3(rotation)
 
 
 def left_jacobian_so3(w: ArrayLike) -> Array:
     """J_l (..., 3, 3) at w: d/dt exp(w) = [J_l wdot] exp(w)."""
-    at = _vec3(w)
-    return matrix(lambda a: lie.left_jacobian_so3(at, _three(a)), 3)
+    return exponentials.left_jacobian_so3(w)
 
 
 def left_jacobian_inverse_so3(w: ArrayLike) -> Array:
     """J_l^-1 (..., 3, 3) at w (..., 3), |w| < 2 pi."""
-    at = _vec3(w)
-    return matrix(lambda a: lie.left_jacobian_inverse_so3(at, _three(a)), 3)
+    return exponentials.left_jacobian_inverse_so3(w)
 
 
 def right_jacobian_so3(w: ArrayLike) -> Array:
     """J_r (..., 3, 3) at w: d/dt exp(w) = exp(w) [J_r wdot]."""
-    at = _vec3(w)
-    return matrix(lambda a: lie.right_jacobian_so3(at, _three(a)), 3)
+    return exponentials.right_jacobian_so3(w)
 
 
 def right_jacobian_inverse_so3(w: ArrayLike) -> Array:
     """J_r^-1 (..., 3, 3) at w (..., 3), |w| < 2 pi."""
-    at = _vec3(w)
-    return matrix(lambda a: lie.right_jacobian_inverse_so3(at, _three(a)), 3)
+    return exponentials.right_jacobian_inverse_so3(w)
 
 
 def left_jacobian_times(w: ArrayLike, v: ArrayLike) -> Array:
@@ -157,36 +120,32 @@ def vee_se3(m: ArrayLike) -> Array:
 
 def exp_se3(twist: ArrayLike) -> Array:
     """Pose (..., 4, 4) reached along a constant twist (..., 6) in unit time."""
-    return pose_array(lie.exp_se3(split(twist, 6)))
+    return exponentials.exp_se3(twist)
 
 
 def log_se3(t: ArrayLike) -> Array:
     """Twist (w, v) (..., 6) with exp_se3(twist) = T and |w| <= pi."""
-    return join(lie.log_se3(pose_of(t)), 6)
+    return exponentials.log_se3(t)
 
 
 def left_jacobian_se3(twist: ArrayLike) -> Array:
     """J_l (..., 6, 6) at V: d/dt exp(V) = [J_l Vdot] exp(V)."""
-    at = split(twist, 6)
-    return matrix(lambda x: lie.left_jacobian_se3(at, x), 6)
+    return exponentials.left_jacobian_se3(twist)
 
 
 def left_jacobian_inverse_se3(twist: ArrayLike) -> Array:
     """J_l^-1 (..., 6, 6) at V = (w, v), |w| < 2 pi."""
-    at = split(twist, 6)
-    return matrix(lambda x: lie.left_jacobian_inverse_se3(at, x), 6)
+    return exponentials.left_jacobian_inverse_se3(twist)
 
 
 def right_jacobian_se3(twist: ArrayLike) -> Array:
     """J_r (..., 6, 6) at V: d/dt exp(V) = exp(V) [J_r Vdot]."""
-    at = split(twist, 6)
-    return matrix(lambda x: lie.right_jacobian_se3(at, x), 6)
+    return exponentials.right_jacobian_se3(twist)
 
 
 def right_jacobian_inverse_se3(twist: ArrayLike) -> Array:
     """J_r^-1 (..., 6, 6) at V = (w, v), |w| < 2 pi."""
-    at = split(twist, 6)
-    return matrix(lambda x: lie.right_jacobian_inverse_se3(at, x), 6)
+    return exponentials.right_jacobian_inverse_se3(twist)
 
 
 def adjoint(t: ArrayLike) -> Array:

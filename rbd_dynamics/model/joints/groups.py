@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,10 +18,9 @@ from rbd_dynamics.spatial import (
     quaternion_log,
     quaternion_product,
     random_quaternion,
-    right_jacobian_inverse_se3,
-    right_jacobian_inverse_so3,
     rotate_by_quaternion,
 )
+from rbd_dynamics.spatial.lie import right_jacobian_inverse_se3, right_jacobian_inverse_so3
 from rbd_dynamics.spatial.scalar import Scalar, cos, sin
 from rbd_dynamics.spatial.se3 import Transform, Vec6
 from rbd_dynamics.spatial.so3 import Vec3, cross, matvec, rotation_about, rotation_from_quaternion
@@ -89,8 +88,9 @@ class Planar(JointKind):
         return np.stack([(along * dx + across * dy) / norm, (along * dy - across * dx) / norm, turn], axis=-1)
 
     def displacement_rate(self, x: Array, v: Array) -> Array:
-        twist = np.array([0.0, 0.0, x[2], x[0], x[1], 0.0])  # of the same group, its plane normal to z
-        moved = right_jacobian_inverse_se3(twist) @ np.array([0.0, 0.0, v[2], v[0], v[1], 0.0])
+        (x0, x1, x2), (v0, v1, v2) = _floats(x), _floats(v)
+        # twists of the same group, its plane normal to z
+        moved = right_jacobian_inverse_se3((0.0, 0.0, x2, x0, x1, 0.0), (0.0, 0.0, v2, v0, v1, 0.0))
         return np.array([moved[3], moved[4], moved[2]])
 
 
@@ -125,7 +125,7 @@ class Spherical(JointKind):
         return quaternion_log(quaternion_product(quaternion_conjugate(q0), q1))
 
     def displacement_rate(self, x: Array, v: Array) -> Array:
-        return np.asarray(right_jacobian_inverse_so3(x) @ v)
+        return np.array(right_jacobian_inverse_so3(_floats(x), _floats(v)))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,11 @@ class Floating(JointKind):
         return np.concatenate([w, left_jacobian_inverse_times(w, p)], axis=-1)
 
     def displacement_rate(self, x: Array, v: Array) -> Array:
-        return np.asarray(right_jacobian_inverse_se3(x) @ v)
+        return np.array(right_jacobian_inverse_se3(_floats(x), _floats(v)))
+
+
+def _floats(x: Array) -> tuple[Any, ...]:
+    return tuple(np.asarray(x, dtype=float).tolist())
 
 
 def _quaternion_rates(Q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Sequence[Scalar], Sequence[Scalar]]:

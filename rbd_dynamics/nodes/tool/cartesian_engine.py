@@ -154,6 +154,7 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
     )  # fmt: skip
     apply(engine, params, attempt=False)
     try:  # the first calls, out of the way
+        motion.chart.accelerations(*np.zeros((3, 6)))  # with those of exponentials and their Jacobians
         motion.recentre(controller.pose(start))
         controller.step(start, np.zeros(model.nv), motion.chart.coordinates(controller.pose(start)))
         robot.inverse_dynamics(start, np.zeros(model.nv), np.zeros(model.nv))
