@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rbd_dynamics.model.model import Joint, Model
-from rbd_dynamics.model.passive_forces import Elastic, Friction
+from rbd_dynamics.model.passive_forces import Coulomb, Damping, Elastic, Friction
 from rbd_dynamics.spatial.jets import Jet, level_above, rate_of, second_rate_of
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -25,6 +25,27 @@ def friction_torque(model: Model, v: Vector) -> list[Scalar]:
 def friction_slope(model: Model, v: Vector) -> list[Scalar]:
     """Derivative (nv) of `friction_torque` by the velocity; each degree of freedom's depends on its own only."""
     return _over_speeds(model, v, slope=True)
+
+
+def dry_friction(model: Model) -> list[float]:
+    """Largest torque (nv) with which Coulomb friction holds each degree of freedom at rest, N m or N."""
+    return [sum(level for level, _ in levels) for levels in _dry_levels(model)]
+
+
+def rubbing_joint(model: Model) -> tuple[str, float] | None:
+    """The first joint with Coulomb friction, and how much, N m or N; None where there is none."""
+    return next((levels[0][::-1] for levels in _dry_levels(model) if levels), None)
+
+
+def drag_torque(model: Model, v: Vector) -> list[Scalar]:
+    """Torque (nv) that overcomes the joints' friction at the velocity v but for Coulomb's, which holds at rest."""
+    return _over_speeds(model, v, slope=False, dry=False)
+
+
+def is_viscous(model: Model) -> bool:
+    """Whether `drag_torque` is in proportion to the velocity."""
+    frictions = (force for joint in _joints(model) for force in joint.forces if isinstance(force, Friction))
+    return all(isinstance(force, (Coulomb, Damping)) for force in frictions)
 
 
 def spring_torque(model: Model, q: Vector) -> list[Scalar]:
@@ -74,13 +95,25 @@ def add_passive_slopes(
             by_v[k][k] = by_v[k][k] + slope
 
 
-def _over_speeds(model: Model, v: Vector, slope: bool) -> list[Scalar]:
+def _dry_levels(model: Model) -> list[list[tuple[float, str]]]:
+    """(level, name of the joint) of each degree of freedom's joints that have dry friction: several with mimics."""
+    found: list[list[tuple[float, str]]] = [[] for _ in range(model.nv)]
+    for joint in _joints(model):
+        for force in joint.forces:
+            level = abs(_ratio(joint)) * force.level if isinstance(force, Coulomb) else 0.0
+            if level > 0.0:
+                for dof in range(joint.v_index, joint.v_index + joint.kind.nv):
+                    found[dof].append((level, joint.name))
+    return found
+
+
+def _over_speeds(model: Model, v: Vector, slope: bool, dry: bool = True) -> list[Scalar]:
     found: list[Scalar] = [0.0] * model.nv
     level = level_above(*v)
     for joint in _joints(model):
         ratio = _ratio(joint)
         for force in joint.forces:
-            if isinstance(force, Friction):
+            if isinstance(force, Friction) and (dry or not isinstance(force, Coulomb)):
                 for dof in range(joint.v_index, joint.v_index + joint.kind.nv):
                     speed = ratio * v[dof]
                     if slope:

@@ -4,7 +4,8 @@
 Alart and Curnier's function is zero exactly where Signorini's and Coulomb's laws hold: with z = f - rho u for some
 rho > 0, f_n = max(0, z_n), and f_t is z_t brought to the length mu f_n where it is longer (with the pyramid: each
 component of it). Where the mode of each contact (open, sticking, sliding) is known it is smooth. Velocities
-are then unique, forces of redundant contacts are not, and `least` takes the shortest (theory.md section 10).
+are then unique, forces of redundant contacts are not, and `least` takes the shortest (theory.md section 10). Joints
+(`joint_law`) follow contacts; theirs is the same function with bounds of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.contacts.joint_law import NO_JOINTS, JointLaw
 from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, PyramidSet, Ray, least_forces
 
 Array = NDArray[np.float64]
@@ -22,25 +24,33 @@ RANK_TOLERANCE = 1e-11
 
 
 class Law:
-    """u = G f + free and the friction coefficients (n); rows and forces (3 n), three for each contact."""
+    """u = G f + free, the friction coefficients (n), and the law of m joints; rows and forces (3 n + m)."""
 
-    def __init__(self, G: Array, free: Array, mu: Array, *, pyramid: bool) -> None:
-        self.G, self.free, self.mu, self.pyramid = G, free, mu, pyramid
-        response = np.diagonal(G).reshape(-1, 3).mean(axis=1)
+    def __init__(self, G: Array, free: Array, mu: Array, *, pyramid: bool, joints: JointLaw = NO_JOINTS) -> None:
+        self.G, self.free, self.mu, self.pyramid, self.joints = G, free, mu, pyramid, joints
+        self.rows = 3 * len(mu)  # of contacts
+        mobility = np.diagonal(G)
+        response = mobility[: self.rows].reshape(-1, 3).mean(axis=1)
         self.rho = 1.0 / np.where(response > 0.0, response, 1.0)
+        self._mobility = mobility[self.rows :]
 
     def velocity(self, f: Array) -> Array:
-        """(n, 3)."""
-        return (self.G @ f + self.free).reshape(-1, 3)
+        """Velocities (n, 3) of the contacts."""
+        return (self.G @ f + self.free)[: self.rows].reshape(-1, 3)
 
     def residual(self, f: Array) -> float:
         """How much the law would change the forces, over the largest of them; 0: it holds."""
-        forces = f.reshape(-1, 3)
-        z = forces - self.rho[:, None] * self.velocity(f)
+        forces, u = f[: self.rows].reshape(-1, 3), self.G @ f + self.free
+        z = forces - self.rho[:, None] * u[: self.rows].reshape(-1, 3)
         wanted = np.maximum(z, 0.0)
         wanted[:, 1:] = self._bounded(z[:, 1:], self.mu * np.maximum(forces[:, 0], 0.0))
-        largest = float(np.abs(forces).max(initial=0.0))
         off = float(np.abs(forces - wanted).max(initial=0.0))
+        if len(self.joints):
+            v, own = u[self.rows :], f[self.rows :]
+            lacking = self.joints.velocity(v, own, self._mobility) - v
+            movable = self._mobility > 0.0
+            off = max(off, float(np.abs(lacking[movable] / self._mobility[movable]).max(initial=0.0)))
+        largest = float(np.abs(f).max(initial=0.0))
         return off / largest if largest > 0.0 else float(off > 0.0)
 
     def _bounded(self, tangential: Array, bound: Array) -> Array:
@@ -50,10 +60,10 @@ class Law:
         scale = np.where(length > bound, bound / np.where(length > 0.0, length, 1.0), 1.0)
         return tangential * scale[:, None]
 
-    def improved(self, f: Array, tolerance: float) -> Array:
+    def improved(self, f: Array, tolerance: float, *, steps: int = STEPS) -> Array:
         """Newton's method from f; the best forces that it came by, f itself if none is better."""
         best, least = f, self.residual(f)
-        for _ in range(STEPS):
+        for _ in range(steps):
             f = self._step(f)
             if not np.isfinite(f).all():
                 break
@@ -87,8 +97,8 @@ class Law:
 
     def _step(self, f: Array) -> Array:
         n = len(self.mu)
-        z = f.reshape(n, 3) - self.rho[:, None] * self.velocity(f)
-        system, target = np.eye(3 * n), np.zeros(3 * n)
+        z = f[: self.rows].reshape(n, 3) - self.rho[:, None] * self.velocity(f)
+        system, target = np.eye(len(f)), np.zeros(len(f))
         for k in range(n):
             own, rho, mu = slice(3 * k, 3 * k + 3), self.rho[k], self.mu[k]
             if z[k, 0] <= 0.0:
@@ -102,6 +112,18 @@ class Law:
                         system[3 * k + i, 3 * k + i], system[3 * k + i, 3 * k] = 1.0, -np.sign(z[k, i]) * mu
             elif (length := float(np.hypot(*side))) > bound:
                 self._slide(system, target, f, k, side / length, length)
+        if len(self.joints):
+            places = np.arange(self.rows, len(f))
+            v = (self.G @ f + self.free)[places]
+            held, known = self.joints.equations(v, f[places], self._mobility)
+            held &= self._mobility > 0.0
+            target[places] = known
+            stopped = places[held]
+            rho = 1.0 / self._mobility[held]
+            system[stopped] = rho[:, None] * self.G[stopped]
+            target[stopped] = rho * (known[held] - self.free[stopped])
+            # where constraints leave several forces possible, those nearest to f: it knows the bounds
+            return f + np.linalg.lstsq(system, target - system @ f, rcond=RANK_TOLERANCE)[0]
         found = np.linalg.lstsq(system, target, rcond=RANK_TOLERANCE)[0]
         return np.asarray(found, dtype=float)
 

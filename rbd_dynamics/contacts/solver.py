@@ -27,6 +27,7 @@ from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.contacts import one_contact
+from rbd_dynamics.contacts.joint_law import JointLaw
 from rbd_dynamics.contacts.newton import Law
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 
@@ -50,23 +51,28 @@ class ContactSolution(NamedTuple):
 
 
 class ContactSolver:
-    """Problems of n contacts; what it found is where the next one starts.
+    """Problems of n contacts and m joints; what it found is where the next one starts.
 
     Parameters:
         cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+        joints: degrees of freedom with dry friction or stops, whose rows come after those of the contacts.
         machine_code: compile the sweeps; else Python runs them.
 
-    `delassus` (3n, 3n), `free` (3n), `friction` (n) and `forces` (3n) are its arrays, to write into and to read.
+    `delassus` (3n + m, 3n + m), `free` (3n + m), `friction` (n), `joints` (see `JointLaw`) and `forces` (3n + m) are
+    its arrays, to write into and to read.
     """
 
-    def __init__(self, contacts: int, *, cone: Cone = "elliptic", machine_code: bool = True) -> None:
+    def __init__(self, contacts: int, *, cone: Cone = "elliptic", joints: int = 0, machine_code: bool = True) -> None:
         check_cone(cone)
-        self.contacts, self.cone, n = contacts, cone, 3 * contacts
+        self.contacts, self.cone, n = contacts, cone, 3 * contacts + joints
         self.delassus, self.free, self.forces = np.zeros((n, n)), np.zeros(n), np.zeros(n)
         self.friction = np.zeros(contacts)
+        self.joints = JointLaw(np.zeros(joints), np.full(joints, -np.inf), np.full(joints, np.inf))
         self._tolerance = np.array([TOLERANCE])
-        arrays = (self._tolerance, self.delassus, self.free, self.friction, self.forces, np.zeros(3), np.zeros(3))
-        self._bound = solver_loops(machine_code=machine_code).bind(contacts, int(cone == "pyramidal"), SWEEPS, *arrays)
+        laws = (self.friction, self.joints.level, self.joints.lower, self.joints.upper)
+        arrays = (self._tolerance, self.delassus, self.free, *laws, self.forces, np.zeros(3), np.zeros(3))
+        settings = (contacts, joints, int(cone == "pyramidal"), SWEEPS)
+        self._bound = solver_loops(machine_code=machine_code).bind(*settings, *arrays)
         #: sweeps alone: true where these were enough
         self.sweep = self._bound.run
 
@@ -78,6 +84,11 @@ class ContactSolver:
         """
         self._tolerance[0] = tolerance
         law = None
+        if not self.contacts:  # convex: Newton's method mostly knows what is held
+            law = self.law()
+            self.forces[:] = law.improved(self.forces, tolerance)
+            if law.residual(self.forces) <= tolerance:
+                return True
         for _ in range(ROUNDS):
             done = self.sweep()
             if done:
@@ -89,6 +100,8 @@ class ContactSolver:
                 break
         if done and self._is_lost():
             return False
+        if done and len(self.joints):
+            self.forces[:] = self.law().improved(self.forces, 0.0, steps=1)  # what is held, exactly
         if least and done:
             self.forces[:] = (law or self.law()).least(self.forces)
         return done
@@ -100,7 +113,8 @@ class ContactSolver:
 
     def law(self) -> Law:
         """The law of the problem as it stands now."""
-        return Law(self.delassus, self.free, self.friction, pyramid=self.cone == "pyramidal")
+        pyramid = self.cone == "pyramidal"
+        return Law(self.delassus, self.free, self.friction, pyramid=pyramid, joints=self.joints)
 
 
 def solve_contacts(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gauss-Seidel over contacts: each in turn gets the force that it needs while the others keep theirs.
+"""Gauss-Seidel over contacts and joints: each in turn gets the force that it needs while the others keep theirs.
 
 Written in the part of Python that `compiler.loops` translates.
 """
@@ -15,15 +15,15 @@ Array = NDArray[np.float64]
 
 
 def sweep_contacts(
-    contacts: int, pyramid: int, most: int, tolerance: Array, G: Array, free: Array, mu: Array, f: Array,
-    own: Array, work: Array,
+    contacts: int, joints: int, pyramid: int, most: int, tolerance: Array, G: Array, free: Array, mu: Array,
+    level: Array, lower: Array, upper: Array, f: Array, own: Array, work: Array,
 ) -> int:  # fmt: skip
-    """Improve f (3 contacts), in place, until no sweep changes it by more than tolerance[0] of the largest force.
+    """Improve f (n), in place, until no sweep changes it by more than tolerance[0] of the largest force.
 
-    G: (3 contacts, 3 contacts), with compliance; free (3 contacts); mu (contacts).
-    own and work (3) are for its own use. Returns how many sweeps it took, 0 where `most` were not enough.
+    n = 3 contacts + joints. G: (n, n), with compliance; free (n); mu (contacts); level, lower, upper (joints): see
+    `joint_law`. own and work (3) are for its own use. Returns how many sweeps it took, 0 where `most` were not enough.
     """
-    n = 3 * contacts
+    n = 3 * contacts + joints
     backwards = 1
     for count in range(most):
         change = 0.0
@@ -57,6 +57,19 @@ def sweep_contacts(
             f[row + 2] = own[2]
             change = max(change, max(abs(f[row] - old0), max(abs(f[row + 1] - old1), abs(f[row + 2] - old2))))
             largest = max(largest, f[row])
+        for k in range(joints):
+            row = 3 * contacts + k
+            mobility = G[row * n + row]
+            if mobility > 0.0:  # else constraints hold it
+                before = f[row]
+                f[row] = 0.0
+                speed = free[row]
+                for j in range(n):
+                    speed = speed + G[row * n + j] * f[j]
+                slipping = max(0.0, speed - mobility * level[k]) + min(0.0, speed + mobility * level[k])
+                f[row] = (max(lower[k], min(upper[k], slipping)) - speed) / mobility
+                change = max(change, abs(f[row] - before))
+                largest = max(largest, abs(f[row]))
         if change <= tolerance[0] * largest and failed == 0:
             return count + 1
     return 0

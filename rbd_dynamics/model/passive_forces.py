@@ -64,7 +64,10 @@ class Damping(Friction):
 
 @dataclass(frozen=True)
 class Coulomb(Friction):
-    """Dry friction c tanh(v / eps), eps = `COULOMB_SPEED`; level c in N m or N."""
+    """Dry friction c tanh(v / eps), eps = `COULOMB_SPEED`; level c in N m or N.
+
+    Simulations have it without the smoothing: c sign(v), and at rest any torque up to c that holds the joint.
+    """
 
     level: float
     name: ClassVar[str] = "coulomb"

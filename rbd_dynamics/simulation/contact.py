@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts in a step of time: impulses after which their laws hold at the end of it.
+"""Contacts and joints in a step of time: impulses after which their laws hold at the end of it.
 
 Rigid contact acts on velocities: after a step no ball moves into its surface, and friction holds it, or brakes it with
 mu times the normal force, opposite to where it slides. So a force that a controller presses with is the force that a
 sensor reads, without a stiffness that has to be chosen. A compliant contact pushes as its spring does at the end of
 the step, f_n = -(gap + h u_n) / compliance - damping u_n, which no stiffness makes unstable: it is the same problem
-with compliance / (h (h + damping compliance)) added to the response of its normal (theory.md section 10).
+with compliance / (h (h + damping compliance)) added to the response of its normal (theory.md section 10). Joints that
+dry friction may hold, or that are at their stops, are rows of the same problem (theory.md section 12).
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.contacts import Contact, ContactSolver
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, rebounds
+from rbd_dynamics.contacts.joint_law import NO_JOINTS, JointLaw
 from rbd_dynamics.contacts.solver import SWEEPS, Cone
 
 Array = NDArray[np.float64]
@@ -26,14 +29,16 @@ ACCURACY = 1e-10  # of the largest impulse
 
 
 class StepImpulses:
-    """Impulses of n contacts in steps of h (s); each starts from those of the one before.
+    """Impulses of n contacts and of joints in steps of h (s); each starts from those of the one before.
 
     machine_code: as `ContactSolver` has it.
     """
 
     def __init__(self, contacts: Sequence[Contact], h: float, *, cone: Cone = "elliptic", machine_code: bool) -> None:
         self.h, n = h, len(contacts)
-        self._solver = ContactSolver(n, cone=cone, machine_code=machine_code)
+        self._made = functools.partial(ContactSolver, n, cone=cone, machine_code=machine_code)
+        self._solver = self._made()
+        self._with_joints: dict[int, ContactSolver] = {}  # by the number of joints
         self._impacts = ContactSolver(n, cone=cone, machine_code=machine_code)
         friction = [contact.friction_coefficient for contact in contacts]
         self._solver.friction[:] = self._impacts.friction[:] = friction
@@ -52,27 +57,53 @@ class StepImpulses:
         self.arrays = (self._solver.delassus, self._solver.free, self._solver.forces)
 
     def __call__(self, G: Array, velocity: Array, gap: Array, before: Array) -> Array:
-        """Impulses (n, 3) along normals and tangents, N s, after which contact conditions hold.
+        """Impulses (n, 3) of contacts alone: see `with_joints`."""
+        return self.with_joints(G, velocity, gap, before, NO_JOINTS)[0]
+
+    def with_joints(
+        self, G: Array, velocity: Array, gap: Array, before: Array, joints: JointLaw
+    ) -> tuple[Array, Array]:
+        """Impulses after which all laws hold: (n, 3) of contacts along normals and tangents, and (m) of joints, N s.
 
         Parameters:
-            G (3n, 3n): change of the rows' velocities per impulse.
-            velocity (3n): of the rows after the step without contact. before (3n): at its begin.
+            G (3n + m, 3n + m): change of the rows' velocities per impulse, those of joints last.
+            velocity (3n + m): of the rows after the step without these impulses. before (3n): at its begin.
             gap (n): distance from the surfaces, m.
+            joints: levels are impulses.
         """
-        solver, rebounding = self._solver, np.zeros(len(before))
+        n, rebounding = len(before), np.zeros(len(before))
         least = np.where(self._softness > 0.0, np.inf, np.maximum(SLOWEST_BOUNCE, gap / self.h))
-        if ((self._restitution > 0.0) & (before[::3] <= -least)).any():
-            found = rebounds(self._impacts, G, Impact(rebounding, before), self._restitution, least)
-            rebounding, velocity = found.impulses, velocity + found.u - before
+        if ((self._restitution > 0.0) & (before[::3] <= -least)).any():  # friction and stops have no time to act
+            rebounding = rebounds(
+                self._impacts, G[:n, :n], Impact(rebounding, before), self._restitution, least
+            ).impulses
+            velocity = velocity + G[:, :n] @ rebounding
+        solver = self._solver_of(joints)
         solver.free[:] = velocity
-        solver.free[::3] += self._allowed(gap)
-        if solver.free[::3].min() >= 0.0:  # none comes to touch
+        solver.free[:n:3] += self._allowed(gap)
+        if not len(joints) and solver.free[:n:3].min(initial=0.0) >= 0.0:  # none comes to touch
             solver.forces[:], self.converged = 0.0, True
         else:
             solver.delassus[:] = G
             solver.delassus[self._normals, self._normals] += self._softness
             self.converged = solver.solve(tolerance=ACCURACY)
-        return (rebounding + solver.forces).reshape(-1, 3)
+        return (rebounding + solver.forces[:n]).reshape(-1, 3), solver.forces[n:]
+
+    def _solver_of(self, joints: JointLaw) -> ContactSolver:
+        """One that has their law, and starts from the last impulses of contacts."""
+        m = len(joints)
+        if not m:
+            return self._solver
+        if m not in self._with_joints:
+            self._with_joints[m] = self._made(joints=m)
+            self._with_joints[m].friction[:] = self._solver.friction
+        solver = self._with_joints[m]
+        solver.joints.level[:], solver.joints.lower[:], solver.joints.upper[:] = (
+            joints.level,
+            joints.lower,
+            joints.upper,
+        )
+        return solver
 
     def _allowed(self, gap: Array) -> Array:
         """Normal velocity into the surface that a contact may have (n); negative: it has to leave."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.actuators import DrivenRobot, Motor
 from rbd_dynamics.actuators.motor import check_motors
+from rbd_dynamics.algorithms.passive_forces import rubbing_joint
 from rbd_dynamics.algorithms.time_step import FASTEST
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.common.excerpt import excerpt
@@ -32,7 +33,8 @@ class DrivenSimulation:
 
     The implicit midpoint rule: second order, stable at any step, symplectic, so that energy neither grows nor fades
     but by damping. Vibrations that are faster than the step come out slower than they are. Joint friction is the
-    robot's (`DrivenRobot(..., friction=True)`); there are no brakes here.
+    robot's (`DrivenRobot(..., friction=True)`), damping without Coulomb's, by which no step here can hold a joint;
+    there are no brakes.
 
     A step in which a contact or a stop pushes is the implicit Euler method's, of first order, which damps vibrations:
     after it no rigid contact is in its surface, and no joint beyond its limit, where it stops without rebound.
@@ -64,6 +66,12 @@ class DrivenSimulation:
         if not isinstance(stops, (bool, np.bool_)):
             raise TypeError(f"stops {excerpt(stops)} is neither true nor false")
         self.robot, self.model = robot, robot.model
+        if robot.links.friction and (rubbing := rubbing_joint(self.model)) is not None:
+            name, level = rubbing
+            raise ValueError(
+                f"the implicit midpoint rule cannot hold joint {name!r} by its Coulomb friction of {level:g}: "
+                "take DrivenRobot(..., friction=False), or damping alone"
+            )
         try:
             self.step = real_number(step)
         except ValueError as error:

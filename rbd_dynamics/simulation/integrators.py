@@ -7,21 +7,25 @@ Positions move on the group (`model.integrate`), so quaternions stay of unit len
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.time_step import FRICTION_ITERATIONS, LIMIT_ITERATIONS, SLOWEST, is_plain
+from rbd_dynamics.algorithms.passive_forces import drag_torque, dry_friction, is_viscous
+from rbd_dynamics.algorithms.time_step import FRICTION_ITERATIONS, SLOWEST, is_plain
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
+from rbd_dynamics.contacts.joint_law import JointLaw
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
-from rbd_dynamics.simulation.contact import ImpulsesOfSteps, StepImpulses
+from rbd_dynamics.simulation.contact import ImpulsesOfSteps
 from rbd_dynamics.simulation.contact_step import ContactStep
-from rbd_dynamics.spatial.rank import inverse_response
+from rbd_dynamics.spatial.rank import ROUNDING, inverse_response
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 NEAR = 1e-3  # m: what is nearer after a step without forces may touch in it
 FASTEST_CHANGE = 50.0  # m/s^2: of velocity in a step, for what may touch in long ones
 POSITION_GAIN = 0.2  # part of a constraint's violation that a step of the semi-implicit method takes back
@@ -33,9 +37,10 @@ class SemiImplicitEuler:
 
     What moves freely keeps its momentum exactly, but for what acts on it: see `base_momentum`.
 
-    Friction acts as it is at v': stiff Coulomb friction neither chatters nor explodes, whatever the
-    step. At a position limit the joint stops without rebound, and the reaction goes through the whole
-    robot: the joint's acceleration is prescribed so that it stands at its limit after the step.
+    Coulomb friction is a force between its bounds that brings v' to zero where it can: it holds a joint exactly at
+    rest, and neither chatters nor explodes, whatever the step. Other friction acts as it is at v'. At a position limit
+    the joint stops without rebound, and the reaction goes through the whole robot. These forces and those of contacts
+    and constraints are found together (theory.md section 12).
 
     Parameters:
         robot: without friction.
@@ -60,10 +65,16 @@ class SemiImplicitEuler:
         constraints: ConstraintSet | None = None,
         contacts: ContactSet | ContactFinder | None = None,
     ) -> None:
+        model = robot.model
         self.robot, self.h, self.friction = robot, h, friction
         self.lower, self.upper = lower, upper
+        self._level = np.array(dry_friction(model)) if friction else np.zeros(model.nv)
+        self._rubbing = np.flatnonzero(self._level)
+        self._constant_drag: Array | None = None
+        if friction and is_viscous(model):
+            self._constant_drag = np.array(drag_torque(model, [1.0] * model.nv), dtype=float)
         limited = np.isfinite(lower) | np.isfinite(upper)
-        self._limited: NDArray[np.intp] = np.flatnonzero(limited).astype(np.intp)
+        self._limited: Indices = np.flatnonzero(limited)
         self._q_index = np.array([q_index_of(robot, int(dof)) for dof in self._limited], dtype=np.intp)
         self.constraints = constraints
         fixed = contacts if isinstance(contacts, ContactSet) else None
@@ -72,19 +83,16 @@ class SemiImplicitEuler:
         self.contact_rows = None if fixed is None else fixed.rows
         #: what was found at the begin of the last step, and where that was
         self.found: tuple[FoundContacts, Array] | None = None
-        self.impulses: StepImpulses | None = None
-        if contacts is not None:
-            machine_code = robot.backend == "llvm"
-            self._impulses_of = ImpulsesOfSteps(h, cone=contacts.cone, machine_code=machine_code)
-            self.impulses = self._impulses_of(self.contacts) if fixed else None
+        cone = "elliptic" if contacts is None else contacts.cone
+        self._impulses_of = ImpulsesOfSteps(h, cone=cone, machine_code=robot.backend == "llvm")
+        self.impulses = None if fixed is None else self._impulses_of(self.contacts)
         self._quick: ContactStep | None = None
-        self._touching = (
-            fixed if constraints is None and not friction and is_plain(robot.model, spherical=False) else None
-        )
+        self._touching = fixed if constraints is None and not friction and is_plain(model, spherical=False) else None
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
         self.contact_forces = np.zeros((len(self.contacts), 3))
-        self._bases = free_bases(robot.model)
-        self._jointed = robot.model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
+        # what dry friction holds does not move freely
+        self._bases = tuple(base for base in free_bases(model) if not self._level[base.dofs].any())
+        self._jointed = model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
         self._mass = np.zeros(0), np.zeros((0, 0))  # at which position, and the mass matrix there
         self._slip = np.zeros(0), np.zeros(0), np.zeros(0)  # at which state, and the rates that it was left with
 
@@ -97,8 +105,14 @@ class SemiImplicitEuler:
         h = self.h
         mass = self._mass_matrix(q)
         free = tau - self.robot.bias(q, v)
-        a, extra, drag = self._within_limits(q, v, mass, free, self._reactions(q, v))
-        v_new = v + h * a
+        near = self._near(q, v)
+        drag = self._drag(v)
+        for _ in range(1 if drag is self._constant_drag else FRICTION_ITERATIONS):
+            matrix, right = mass, free
+            if drag is not None:  # M a = tau - b - drag (v + h a)
+                matrix, right = mass + np.diag(h * drag), free - drag * v
+            a, v_new, extra, held = self._reacted(q, v, matrix, right, near)
+            drag = self._drag(v_new)
         if not self._bases:
             reached, after = self.robot.model.integrate(q, h * v_new), v_new
         else:
@@ -107,18 +121,21 @@ class SemiImplicitEuler:
                 pushing -= drag * v_new
             reached, after = self._carried_over(q, v, v_new, mass, pushing)
         if self.constraints is not None:
-            after = self._along(self.constraints, reached, after)
+            after = self._along(self.constraints, reached, after, held)
         return reached, after, a
 
-    def _along(self, constraints: ConstraintSet, q: Array, v: Array) -> Array:
+    def _along(self, constraints: ConstraintSet, q: Array, v: Array, held: Indices) -> Array:
         """The velocities nearest to v that the constraints allow at q.
 
-        What is taken from v along rows without h is remembered: see `_turned_back`.
+        held: degrees of freedom that friction holds. What is taken from v along rows without h is remembered: see
+        `_turned_back`.
         """
         A = self.robot.constraint_rows(q, v, constraints).A
         slip = A @ v
-        response = np.linalg.solve(self._mass_matrix(q), A.T)
-        after = np.asarray(v - response @ (inverse_response(A, response) @ slip))
+        mass, movable = self._mass_matrix(q), np.delete(np.arange(len(v)), held)
+        after, A = v.copy(), A[:, movable]
+        response = np.linalg.solve(mass[np.ix_(movable, movable)], A.T)
+        after[movable] -= response @ (inverse_response(A, response) @ slip)
         self._slip = q.copy(), after.copy(), np.where(constraints.holonomic, 0.0, slip)
         return after
 
@@ -176,24 +193,23 @@ class SemiImplicitEuler:
         at, dofs = q[self._q_index], self._limited
         return bool(np.any(at > self.upper[dofs]) or np.any(at < self.lower[dofs]))
 
-    def _reactions(self, q: Array, v: Array) -> _Reactions | None:
-        """What constraints and contacts are at this state; None where there are none, or no contact is near."""
-        held = None
+    def _near(self, q: Array, v: Array) -> _Near:
+        """What constraints and contacts are at this state."""
+        constraints = contacts = None
         if self.constraints is not None:
             h, A, _ = self.robot.constraint_rows(q, v, self.constraints)
-            wanted = -POSITION_GAIN / self.h * h - self._turned_back(q, v)
+            wanted = -self._turned_back(q, v)
             if self._bases:  # forces act before the base's turning carries its momentum on
                 wanted -= self.h * (A @ np.linalg.solve(self._mass_matrix(q), self.robot.coriolis(q, v)))
-            held = A, wanted
-        touching = None
+            constraints = A, wanted, -POSITION_GAIN / self.h * h
         if self.contact_rows is not None:
             self.contact_forces[:] = 0.0
             h, A, Adot_v = self.robot.constraint_rows(q, v, self.contact_rows)
             if (h[::3] + self.h * (A @ v)[::3] < NEAR).any():  # it may touch in this step
-                touching = A, h[::3], A @ v, self.h * Adot_v
+                contacts = A, h[::3], A @ v, self.h * Adot_v
         if self.finder is not None:
-            touching = self._found(self.finder, q, v)
-        return None if held is None and touching is None else _Reactions(held, touching)
+            contacts = self._found(self.finder, q, v)
+        return _Near(constraints, contacts)
 
     def jammed(self) -> str:
         """Which contact is to blame, for messages, where the last step found no forces that obey the laws."""
@@ -216,124 +232,96 @@ class SemiImplicitEuler:
         return found.A, found.gap, found.velocity, self.h * found.bias
 
     def _drag(self, v: Array) -> Array | None:
-        """Friction torque over speed, for each degree of freedom."""
-        if not self.friction:
-            return None
+        """Torque over speed (nv) of the friction that is not dry; None where there is none."""
+        if not self.friction or self._constant_drag is not None:
+            return self._constant_drag
         speed = np.where(np.abs(v) < SLOWEST, SLOWEST, v)
-        drag: Array = np.divide(self.robot.friction_torque(speed), speed, dtype=float)
-        return drag
+        return np.asarray(np.array(drag_torque(self.robot.model, speed.tolist()), dtype=float) / speed)
 
-    def _within_limits(
-        self, q: Array, v: Array, mass: Array, free: Array, reactions: _Reactions | None
-    ) -> tuple[Array, Array, Array | None]:
-        """The acceleration of mass a = free + reactions - friction, such that no joint passes its limit.
+    def _reacted(
+        self, q: Array, v: Array, matrix: Array, right: Array, near: _Near
+    ) -> tuple[Array, Array, Array, Indices]:
+        """The step of matrix a = right + reactions of constraints, contacts, dry friction and limits.
 
-        Returns a, the reactions, and the friction's drag.
+        Returns a, v', the reactions (nv), and which degrees of freedom friction holds.
         """
-        h, dofs = self.h, self._limited
-        position, speed = q[self._q_index], v[dofs]
-        lower, upper = self.lower[dofs], self.upper[dofs]
-        side = np.zeros(len(dofs), dtype=int)  # +1: held at the upper limit, -1: at the lower one
-        for _ in range(LIMIT_ITERATIONS):
-            target = ((np.where(side > 0, upper, lower) - position) / h - speed) / h
-            a, extra, rest, drag = self._rubbing(v, mass, free, reactions, dofs[side != 0], target[side != 0])
-            if not dofs.size:
+        free = np.asarray(np.linalg.solve(matrix, right), dtype=float)
+        joints = np.union1d(self._rubbing, self._beyond(q, v + self.h * free))
+        if near.is_empty and not joints.size:
+            return free, v + self.h * free, np.zeros(len(v)), joints
+        inverse = np.asarray(np.linalg.inv(matrix))
+        while True:
+            law, extra, own, mobility, back = self._reactions(v + self.h * free, inverse, near, q, joints)
+            a = np.asarray(np.linalg.solve(matrix, right + extra), dtype=float)
+            reached = v + self.h * a
+            beyond = np.setdiff1d(self._beyond(q, reached), joints)
+            if not beyond.size or self.jammed():
                 break
-            reached = position + h * (speed + h * a[dofs])
-            tolerance = 1e-12 + 1e-9 * np.abs(reached)
-            hit = np.where(reached > upper + tolerance, 1, np.where(reached < lower - tolerance, -1, 0))
-            pulls = side * (rest - extra)[dofs] > 0.0  # a limit pushes, it does not pull
-            new = np.where(pulls, 0, np.where(side != 0, side, hit))
-            if np.array_equal(new, side):
-                break
-            side = new
-        return a, extra, drag
+            joints = np.union1d(joints, beyond)
+        stopped, known = law.equations(reached[joints] - back, own, mobility)
+        stopped &= mobility > 0.0
+        reached[joints[stopped]] = (known + back)[stopped]  # to rounding it is there: what sticks does not creep
+        return a, reached, extra, joints[stopped & (known == 0.0) & (law.level > 0.0)]
 
-    def _rubbing(
-        self,
-        v: Array,
-        mass: Array,
-        free: Array,
-        reactions: _Reactions | None,
-        held: NDArray[np.intp],
-        target: Array,
-    ) -> tuple[Array, Array, Array, Array | None]:
-        """The step with friction as it is after it, where degrees of freedom `held` have the accelerations `target`.
+    def _beyond(self, q: Array, v: Array) -> Indices:
+        """Degrees of freedom that would be beyond a limit after the step."""
+        dofs = self._limited
+        reached = q[self._q_index] + self.h * v[dofs]
+        tolerance = 1e-12 + 1e-9 * np.abs(reached)
+        return np.asarray(
+            dofs[(reached > self.upper[dofs] + tolerance) | (reached < self.lower[dofs] - tolerance)], dtype=np.intp
+        )
 
-        Returns a, the reactions, what they and the limits push together, and the drag.
+    def _reactions(
+        self, v: Array, inverse: Array, near: _Near, q: Array, joints: Indices
+    ) -> tuple[JointLaw, Array, Array, Array, Array]:
+        """What acts on v, the velocities after the step without it, whose response to an impulse is `inverse`.
+
+        Returns the law of the `joints`, the generalised force (nv) of all, and of the joints the impulses, the
+        mobilities, and the velocities with which constraints take violations back.
         """
-        h, drag = self.h, self._drag(v)
-        for _ in range(FRICTION_ITERATIONS if drag is not None else 1):
-            matrix, right = mass, free
-            if drag is not None:  # M a = tau - b - drag (v + h a)
-                matrix, right = mass + np.diag(h * drag), free - drag * v
-            system, wanted = matrix, right
-            if held.size:
-                system, wanted = matrix.copy(), right.copy()
-                system[held] = np.eye(len(right))[held]
-                wanted[held] = target
-            a, extra = self._solve(system, wanted, matrix, v, reactions, held)
-            if drag is not None:
-                drag = self._drag(v + h * a)
-        return a, extra, matrix @ a - right, drag
-
-    def _solve(
-        self,
-        system: Array,
-        target: Array,
-        matrix: Array,
-        v: Array,
-        reactions: _Reactions | None,
-        held: NDArray[np.intp],
-    ) -> tuple[Array, Array]:
-        """(a, force of the reactions) of system a = target, in which the degrees of freedom `held` stand at limits."""
-        a = np.asarray(np.linalg.solve(system, target), dtype=float)
-        if reactions is None:
-            return a, np.zeros(len(a))
-        extra = reactions.torque(self, matrix, v + self.h * a, held)
-        pushed = target + extra
-        pushed[held] = target[held]
-        return np.asarray(np.linalg.solve(system, pushed), dtype=float), extra
-
-
-class _Reactions:
-    """Constraints (A, velocity that they shall have) and contacts (A, gaps, velocities before, what these gain by the
-    motion of their rows) at one state."""
-
-    def __init__(self, held: tuple[Array, Array] | None, touching: tuple[Array, Array, Array, Array] | None) -> None:
-        self._held, self._touching = held, touching
-
-    def torque(self, method: SemiImplicitEuler, matrix: Array, v: Array, held: NDArray[np.intp]) -> Array:
-        """Generalised force (nv) that brings the velocities v after the step to what they have to be.
-
-        held: degrees of freedom that stand at a limit, which nothing moves.
-        """
-        h = method.h
-        total = np.zeros(len(v))
-        inverse = np.zeros_like(matrix)
-        free = np.setdiff1d(np.arange(len(v)), held)
-        inverse[np.ix_(free, free)] = np.linalg.inv(matrix[np.ix_(free, free)])
-        unconstrained = inverse
-        if self._held is not None:
-            A, wanted = self._held
+        h, movable, shown, back = self.h, inverse, v, np.zeros(len(v))
+        if near.constraints is not None:
+            A, wanted, taken_back = near.constraints
             response = inverse @ A.T
             share = inverse_response(A, response)
-            impulses = share @ (wanted - A @ v)
-            v = v + response @ impulses
-            inverse = inverse - response @ share @ response.T  # what contacts can still move
-        if self._touching is not None:
-            rows, gaps, before, turned = self._touching
-            response = inverse @ rows.T
-            assert method.impulses is not None
-            pushes = method.impulses(rows @ response, rows @ v + turned, gaps, before)
-            method.contact_forces[:] = pushes / h
-            total += rows.T @ pushes.reshape(-1)
-        if self._held is not None:
-            if self._touching is not None:  # the constraints carry their part of what contacts push
-                impulses = impulses - share @ (A @ (unconstrained @ total))
-            method.multipliers[:] = impulses / h
-            total += A.T @ impulses
-        return total / h
+            multipliers = share @ (wanted + taken_back - A @ v)
+            back = response @ (share @ taken_back)  # what sticks follows it: it is no motion that friction opposes
+            shown = v + response @ multipliers
+            movable = inverse - response @ share @ response.T  # by what is left to move
+        contact_rows, gaps, before, turned = near.contacts or (np.zeros((0, len(v))), *[np.zeros(0)] * 3)
+        rows = np.concatenate([contact_rows, np.eye(len(v))[joints]])
+        G, velocity = rows @ movable @ rows.T, rows @ shown
+        velocity[: len(turned)] += turned
+        velocity[len(turned) :] -= back[joints]
+        mobility = np.diagonal(movable)[joints]
+        fixed = len(turned) + np.flatnonzero(mobility <= ROUNDING * np.diagonal(inverse)[joints])
+        G[fixed], G[:, fixed] = 0.0, 0.0  # constraints hold these
+        position = h * back
+        position[self._limited] += q[self._q_index]
+        law = JointLaw(h * self._level[joints], *((limit - position)[joints] / h for limit in (self.lower, self.upper)))
+        impulses = self._impulses_of(() if near.contacts is None else self.contacts)
+        pushes, own = impulses.with_joints(G, velocity, gaps, before, law)
+        if near.contacts is not None:
+            self.contact_forces[:] = pushes / h
+        total = rows.T @ np.concatenate([pushes.reshape(-1), own])
+        if near.constraints is not None:  # they carry their part of what the others push
+            multipliers = multipliers - share @ (A @ (inverse @ total))
+            self.multipliers[:] = multipliers / h
+            total += A.T @ multipliers
+        return law, total / h, own, np.diagonal(G)[len(turned) :], back[joints]
+
+
+class _Near(NamedTuple):
+    """What acts at one state: constraints (A, velocity that they shall have, and that with which a violation is taken
+    back beside it), and contacts (A, gaps, velocities before, what these gain by the motion of their rows)."""
+
+    constraints: tuple[Array, Array, Array] | None
+    contacts: tuple[Array, Array, Array, Array] | None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.constraints is None and self.contacts is None
 
 
 class ExplicitEuler:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.algorithms.passive_forces import rubbing_joint
 from rbd_dynamics.algorithms.time_step import FASTEST
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import plain_array, real_array, real_number
@@ -44,7 +45,7 @@ class SimulationOptions:
     _: KW_ONLY
     step: float = 1e-3  # s
     integrator: Integrator = "semi_implicit_euler"
-    friction: bool = True
+    friction: bool = True  # of the joints; Coulomb's by the semi-implicit method alone
     effort_limits: bool = True
     position_limits: bool = True
     command_timeout: float = 0.0  # s; 0: commands stay for ever
@@ -87,6 +88,9 @@ class Simulation:
         contacts: unilateral, with friction: a list, a `ContactSet`, or a `CollisionSet` of bodies with shapes. A step
             in which one of them pushes is the semi-implicit method's, whatever the method: forces jump there, so that
             no smooth method keeps its order. All other steps are the method's own.
+
+    Coulomb friction holds a joint at rest, exactly, by the semi-implicit method. The other methods have no such force:
+    raises ValueError that names the joint.
     """
 
     def __init__(
@@ -118,6 +122,12 @@ class Simulation:
         self._integrator: SemiImplicitEuler | ExplicitEuler | RungeKutta4 | Adaptive = self._euler
         self._rough = bare
         if self.options.integrator != "semi_implicit_euler":
+            if friction and (rubbing := rubbing_joint(model)) is not None:
+                name, level = rubbing
+                raise ValueError(
+                    f"integrator {self.options.integrator!r} cannot hold joint {name!r} by its Coulomb friction of "
+                    f"{level:g}: take 'semi_implicit_euler', or friction=False"
+                )
             self._rough = Robot(model, friction=friction)
             self._integrator = self._method(self._rough, h)
         self._last = self._integrator  # which did the last step
@@ -144,7 +154,7 @@ class Simulation:
     @property
     def robots(self) -> tuple[tuple[Robot, tuple[str, ...]], ...]:
         """Each robot that is used, with the names of its kernels, for `robot.compile`."""
-        kernels = ("mass_matrix", "bias", *(("friction",) if self._euler.friction else ()))
+        kernels = ("mass_matrix", "bias")
         if self.quick is not None:
             quick = self.quick.robot
             if quick is self._euler.robot:

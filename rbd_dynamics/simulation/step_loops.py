@@ -46,7 +46,7 @@ def velocity_after(
             D[i] = G[i]
         for k in range(contacts):
             D[3 * k * n + 3 * k] += softness[k]
-        if sweep_contacts(contacts, pyramid, most, tolerance, D, free, mu, f, own, work) == 0:
+        if sweep_contacts(contacts, 0, pyramid, most, tolerance, D, free, mu, mu, mu, mu, f, own, work) == 0:
             return 0
     for j in range(n):
         forces[j] = f[j] / h

@@ -171,7 +171,7 @@ def test_long_ways_remain_for_what_is_not_plain():
     ball = robot_of([Spherical(), Revolute((0.0, 0.0, 1.0))])
     arm = load_urdf(ARM)
     assert Simulation(ball).quick is None
-    assert Simulation(arm, options=SimulationOptions(integrator="rk4")).quick is None
+    assert Simulation(arm, options=SimulationOptions(integrator="rk4", friction=False)).quick is None
     assert Simulation(arm).quick is not None
 
 
@@ -181,7 +181,7 @@ def test_kernel_of_a_step_is_the_algorithm():
     rng = np.random.default_rng(4)
     for _ in range(20):
         q, v, tau = model.random(rng), rng.normal(size=3), 10.0 * rng.normal(size=3)
-        side = rng.integers(-1, 2, size=3).astype(float)
+        side = rng.integers(-2, 3, size=3).astype(float)
         lower, upper = np.maximum(model.lower, -1e300), np.minimum(model.upper, 1e300)
         count = np.array([rng.integers(0, 3), 0.0])
         found = [

@@ -48,7 +48,9 @@ class SimulatorParameters(CommonParameters):
     publish_clock: bool = parameter(False, "Publish /clock; joint states are then stamped with simulated time")
     initial_joints: tuple[str, ...] = parameter((), "Joints that do not start at zero, by name")
     initial_positions: tuple[float, ...] = parameter((), "Where those start, rad or m")
-    friction: bool = parameter(True, "Joint damping and Coulomb friction act")
+    friction: bool = parameter(
+        True, "Joint damping and Coulomb friction act, the latter with semi_implicit_euler alone"
+    )
     joint_damping: tuple[float, ...] = parameter(
         (), "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint", minimum=0.0
     )

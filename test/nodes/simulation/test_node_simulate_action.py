@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 
 import numpy as np
@@ -17,6 +18,10 @@ from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
 
 pytestmark = needs_ros
 START = [0.3, -0.4, 0.05]
+
+
+#: without Coulomb friction, which only one method accepts
+DAMPED_ARM = re.sub(' friction="[^"]*"', "", ARM)
 
 
 class Talk:
@@ -56,10 +61,20 @@ class Talk:
 
 @pytest.fixture(scope="module")
 def talk(ros):
-    with ros.start("simulator", {"robot_description": ARM}) as node:
+    with ros.start("simulator", {"robot_description": DAMPED_ARM}) as node:
         node.is_active()
         talk = Talk(ros, node)
         yield talk
+        talk.client.destroy()
+
+
+def test_methods_that_cannot_hold_a_joint_by_friction_say_so(ros):
+    with ros.start("simulator", {"robot_description": ARM}) as node:
+        node.is_active()
+        talk = Talk(ros, node)
+        result = talk.run(integrator="rk4")
+        assert not result.success and "'rk4' cannot hold joint 'shoulder' by its Coulomb friction" in result.message
+        assert talk.run().success
         talk.client.destroy()
 
 
@@ -76,7 +91,7 @@ def efforts(*points):
 
 def library(seconds, effort, constraints=None, **options):
     simulation = Simulation(
-        load_urdf(ARM),
+        load_urdf(DAMPED_ARM),
         q=np.array(START),
         options=SimulationOptions(start_braked=False, **options),
         constraints=constraints,
@@ -103,7 +118,7 @@ def test_other_method_step_and_constraints(talk):
     result = talk.run(integrator="rk4", step=0.002, constraints_yaml=text)
     assert result.success, result.message
     assert list(result.row_names) == ["stuck.coupling"] and len(result.multipliers) == 11
-    of = load_constraints(text + "\n", load_urdf(ARM))
+    of = load_constraints(text + "\n", load_urdf(DAMPED_ARM))
     expected = library(1.0, [0.0] * 3, of, integrator="rk4", step=0.002)
     np.testing.assert_allclose(result.trajectory.points[-1].positions, expected.q, rtol=1e-9)
     assert abs(result.trajectory.points[-1].positions[1] - START[1]) < 1e-9
