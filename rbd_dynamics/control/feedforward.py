@@ -205,6 +205,11 @@ class Feedforward:
         return found
 
     @property
+    def stiffness(self) -> Array:
+        """kp of the controlled joints (joints), in the unit of the law."""
+        return self._tuning[1][0]
+
+    @property
     def saturated(self) -> NDArray[np.bool_]:
         """Which controlled joints' efforts were cut off at the last call."""
         return np.asarray(self._last != self._outputs[1])

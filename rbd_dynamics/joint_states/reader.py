@@ -22,11 +22,11 @@ LONGEST_DIFFERENCE = 1.0  # s; two positions farther apart tell no velocity
 class JointStateReader:
     """Positions `q` and velocities `v` of a robot's joints, from messages that name some of them.
 
-    A state is complete when every required joint has been seen since the last complete state; it may
-    take several messages. The other joints are where they were last seen, and at rest unless they come
-    in the same message as all required ones. `read` answers whether there is a new complete state; if
-    not, `problem` says why, and `implausible` whether that is a number that cannot have been measured: then
-    nothing of the message was taken.
+    A state is complete when every required joint has been seen since the last complete state; it may take several
+    messages, which may be at most `longest_age` apart. The other joints are where they were last seen, and at rest
+    unless they come in the same message as all required ones. `read` answers whether there is a new complete state; if
+    not, `problem` says why, and `implausible` whether that is a number that cannot have been measured: then nothing of
+    the message was taken.
 
     Parameters:
         names: the robot's joints (one number each); they order `q` and `v`.
@@ -34,6 +34,8 @@ class JointStateReader:
         missing_velocity: "differentiate" the position where a velocity is missing or NaN, or "refuse".
         initial: positions of joints that are never seen; default zero.
         plausibility: what can have been measured, of `names`; None: anything finite. May be replaced.
+        longest_age: by how much (s) a required joint's measurement may be older than the message that completes the
+            state; 0: any. May be replaced.
     """
 
     def __init__(
@@ -44,8 +46,9 @@ class JointStateReader:
         missing_velocity: MissingVelocity = "differentiate",
         initial: Array | None = None,
         plausibility: Plausibility | None = None,
+        longest_age: float = 0.0,
     ) -> None:
-        self.plausibility = plausibility
+        self.plausibility, self.longest_age = plausibility, longest_age
         self.implausible = False
         self.names = tuple(names)
         self.q = np.zeros(len(names)) if initial is None else np.array(initial, dtype=float)
@@ -171,13 +174,28 @@ class JointStateReader:
             return False  # found by differentiation
         self.q[targets], self.v[targets] = q, v
         self._times[targets], self._fresh[targets], self.seen[targets] = stamp, True, True
+        self._forget_old()
         missing = self._required[~self._fresh[self._required]]
         if missing.size:
-            self.problem = f"joint state has no joint {self.names[missing[0]]!r}"
+            self.problem = self._lack(int(missing[0]), stamp)
             return False
         self._fresh[:] = False
         self.stamp = stamp
         return True
+
+    def _forget_old(self) -> None:
+        """Of several publishers one may have stopped: what it said last is no part of a state any more."""
+        if self.longest_age:
+            newest = int(self._times[self._fresh].max())
+            self._fresh &= newest - self._times <= round(self.longest_age * 1e9)
+
+    def _lack(self, joint: int, stamp: int) -> str:
+        """Why a message does not complete the state: this joint is missing, or was seen too long ago."""
+        problem = f"joint state has no joint {self.names[joint]!r}"
+        age = 1e-9 * (stamp - int(self._times[joint]))
+        if not self.seen[joint] or not self.longest_age or age <= self.longest_age:
+            return problem
+        return f"{problem}, which was last seen {age:.3g} s ago, more than {self.longest_age:g} s"
 
     def _fill_velocities(self, targets: NDArray[np.intp], q: Array, v: Array, stamp: int) -> bool:
         """Put numbers in place of NaN in v; False if that is impossible for a required joint."""

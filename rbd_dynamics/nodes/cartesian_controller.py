@@ -57,6 +57,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
     BUILT: ClassVar = {
         "law": ("stiffness", "rotational_stiffness", "damping", "rotational_damping", "largest_stiffness")
     }
+    meets_contact = True
     trajectories = (MultiDOFJointTrajectory, "~/cartesian_trajectory")
 
     def __init__(self, **options: Any) -> None:

@@ -143,6 +143,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         tuning = _tuning(controller, params, engine.offsets)
         controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
         controller.use(tuning)
+        motion.slack = controller.stiffness == 0.0
         engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

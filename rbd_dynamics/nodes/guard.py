@@ -59,6 +59,7 @@ class Engine:
         """What may change while it runs. Raises ValueError, and then changes nothing."""
         self.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         self.check = CommandCheck(self.check.joints, self.safe_stop.limits)
+        self.reader.longest_age = params.state_timeout
 
 
 class GuardNode(ManagedNode[GuardParameters, Engine]):

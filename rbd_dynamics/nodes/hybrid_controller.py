@@ -52,6 +52,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         "controlled": (*PLACE, *GAINS, "velocity_limits", "acceleration_limits"),
         "law": GAINS,
     }
+    meets_contact = True
 
     def __init__(self, **options: Any) -> None:
         super().__init__(HYBRID_CONTROLLER, **options)

@@ -87,8 +87,9 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         outside = [prefix.outside(name) for name in model.joint_names]
         required = [prefix.outside(name) for name in names]
         reader = JointStateReader(
-            outside, required, missing_velocity=params.missing_velocity, initial=model.start_position()
-        )
+            outside, required, missing_velocity=params.missing_velocity, initial=model.start_position(),
+            longest_age=params.longest_gap,
+        )  # fmt: skip
         return Engine(model, robot, monitor, reader, prefix, monitored, required)
 
     def adopt(self, engine: Engine) -> None:

@@ -181,6 +181,41 @@ def test_path_tolerance_counts_for_set_points_too():
     assert "path tolerance" in desired.problem
 
 
+def test_a_robot_that_is_moved_while_it_is_held_is_held_where_it_is_then():
+    desired = motion(path_tolerance=[0.2])
+    away = Q + [0.0, 0.19]
+    np.testing.assert_array_equal(at(desired, MS, away)[0], Q)  # pulled back
+    away = Q + [0.0, 0.5]
+    np.testing.assert_array_equal(at(desired, 2 * MS, away)[0], away)
+    assert "joint 'b' is 0.5 from where it was held, more than path_tolerance (0.2)" in desired.problem
+    np.testing.assert_array_equal(at(desired, 3 * MS, Q + [0.0, 0.4])[0], away)
+    assert desired.problem
+    far_motion(desired)
+    assert not desired.problem
+
+
+def test_a_joint_that_nothing_pulls_is_held_where_it_is():
+    desired = motion(path_tolerance=[0.2])
+    desired.slack = np.array([False, True])
+    for k in range(10):
+        at(desired, (k + 1) * MS, Q + [0.1, 0.1 * k])
+    np.testing.assert_allclose(desired.state()[0], Q + [0.0, 0.9])
+    assert not desired.problem
+    desired.slack = np.array([False, False])  # it gets a gain
+    np.testing.assert_allclose(at(desired, 20 * MS, Q + [0.1, 0.8])[0], Q + [0.0, 0.9])
+
+
+def test_a_stream_of_set_points_begins_where_the_robot_stands_or_is_wanted():
+    desired = motion(setpoint_tolerance=0.05, path_tolerance=[1.0])
+    stands = Q + [0.5, 0.0]
+    at(desired, MS, stands)
+    for wrong in (Q + [0.25, 0.0], Q + [0.6, 0.0]):
+        with pytest.raises(TrajectoryError, match="setpoint_tolerance"):
+            desired.set_point(Waypoints.of(["a", "b"], [Point(0, wrong)]), 1000 * MS, q=stands)
+    desired.set_point(Waypoints.of(["a", "b"], [Point(0, stands + 0.01)]), 1000 * MS, q=stands)
+    np.testing.assert_allclose(at(desired, 1001 * MS, stands)[0], stands + 0.01)
+
+
 @pytest.mark.parametrize("comes", [True, False])
 def test_goal_tolerance_is_checked_at_the_goal_time(comes):
     desired = motion(goal_tolerance=[0.01], goal_time=0.5)

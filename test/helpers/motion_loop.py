@@ -13,7 +13,10 @@ from helpers.ros_nodes import Conversation, joint_state, joint_trajectory, wait_
 
 KP = 100.0
 #: torque = gravity + kp (wanted - measured): the wanted position can be read from it
-SEES_WANTED = {"terms": ["gravity"], "kp": [KP], "effort_limits": [1e6]}
+SEES_WANTED = {
+    "terms": ["gravity"], "kp": [KP], "effort_limits": [1e6],
+    "transition_time": 0.0, "effort_rate_limits": [0.0], "check_in_command": False,
+}  # fmt: skip
 PERIOD = 0.005  # s
 
 

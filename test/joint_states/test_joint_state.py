@@ -104,6 +104,20 @@ def test_state_may_come_in_several_messages():
     assert not r.read(["c"], numbers(3), numbers(6), 3 * MS)
 
 
+def test_the_parts_of_a_state_are_of_one_time():
+    r = reader(longest_age=0.1)
+    assert not r.read(["a", "b"], numbers(1, 2), numbers(4, 5), MS)
+    assert not r.read(["c"], numbers(3), numbers(6), 60_000 * MS)  # a and b are of a minute ago
+    assert r.problem == "joint state has no joint 'a', which was last seen 60 s ago, more than 0.1 s"
+    assert not r.read(["c"], numbers(3), numbers(6), 60_050 * MS)
+    assert r.read(["a", "b"], numbers(7, 8), numbers(0, 0), 60_060 * MS)
+    np.testing.assert_array_equal(r.q, [7, 8, 3])
+    # and the other way round: the message that completes it is the old one
+    assert not r.read(["a", "b"], numbers(7, 8), numbers(0, 0), 61_000 * MS)
+    assert not r.read(["c"], numbers(9), numbers(0), 60_100 * MS)
+    assert r.read(["c"], numbers(9), numbers(0), 61_000 * MS)
+
+
 def test_joints_that_are_not_required_keep_their_last_position_at_rest():
     r = reader(required=["a", "b"])
     assert not r.read(["c"], numbers(0.5), numbers(1.0), MS)

@@ -31,8 +31,13 @@ class DesiredMotion:
     held. Times are integer nanoseconds of one clock.
 
     A motion ends, and the robot is held where it is measured, when it gets too far from where it is wanted, or when
-    states were silent for too long; `problem` then says why, until the next motion begins. A trajectory may have a
-    `MotionGoal`, which is told how it ended.
+    states were silent for too long; `problem` then says why, until the next motion begins. A robot that is held and
+    was moved farther than that is held where it is then, likewise. A trajectory may have a `MotionGoal`, which is told
+    how it ended.
+
+    Attributes:
+        slack (joints): which joints nothing pulls to where they are wanted: their hold is where they are, so that a
+            gain that is set later begins there.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class DesiredMotion:
         self.goal: MotionGoal | None = None  # of the trajectory, until it has ended
         self.limits = MotionLimits.of(self.joints)  # of what begins from now on
         self.continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
+        self.slack = np.zeros(len(joints), dtype=bool)
         self.options = options or MotionOptions()
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
@@ -92,8 +98,8 @@ class DesiredMotion:
                 self._arrive(now)
         elif mode == "setpoint":
             self._update_set_point(now, q, v)
-        elif self._goal_due:
-            self._check_goal(now, q, v)
+        else:
+            self._keep_hold(now, q, v)
 
     def state(self) -> Array:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
@@ -227,7 +233,7 @@ class DesiredMotion:
         self.limits.check_state(given)
         missing = np.isnan(given[:, :1])[:, 0] if given.size else np.zeros(3, dtype=bool)
         if self.options.setpoint_tolerance and not missing[0]:
-            wanted = self.state()[0] if self.mode != "none" else q
+            wanted = self._step_from(given[0], q)
             if wanted is None:
                 raise TrajectoryError("there are no joint states to start from")
             self._steps.take(given[0], wanted, now, self.limits, self.options.setpoint_tolerance)
@@ -240,6 +246,19 @@ class DesiredMotion:
         self.motion = motion_of(given)
         self.since[0] = 0.0
         self._start = now
+
+    def _step_from(self, position: Array, q: Array | None) -> Array | None:
+        """What a set-point counts from: what is wanted, or where a robot is that is held and does not get there.
+
+        That is where it stands if it was pushed away: a stream that begins there gives way.
+        """
+        if self.mode == "none":
+            return q
+        wanted: Array = self.state()[0]
+        far = self.options.setpoint_tolerance
+        if self.mode == "hold" and q is not None and self._away(position, wanted, far):
+            return wanted if self._away(position, q, far) else q
+        return wanted
 
     def _update_set_point(self, now: int, q: Array, v: Array) -> None:
         timeout = self.options.setpoint_timeout
@@ -275,6 +294,14 @@ class DesiredMotion:
             self._conclude("reached", "")
         elif now >= self._goal_due:
             self.end(q, problem, outcome="goal")
+
+    def _keep_hold(self, now: int, q: Array, v: Array) -> None:
+        if self._goal_due:
+            self._check_goal(now, q, v)
+        elif self.slack.any():
+            np.copyto(self.motion[0], q, where=self.slack)
+        if problem := self._watched.hold_problem(self.motion[0], q):
+            self.end(q, problem, outcome="path")
 
     def _after_gap(self, gap: float, q: Array) -> None:
         """States were silent; what the robot did meanwhile is not known."""

@@ -68,6 +68,21 @@ class MotionTolerances:
             f"more than {self._path[k]:g}; the motion is ended, the robot held where it is"
         )
 
+    def hold_problem(self, held: Array, q: Array) -> str:
+        """Why a robot at q is too far from where it is held; empty: it is not. Both (joints)."""
+        away = q - held
+        if away.dot(away) <= self._least_path:
+            return ""
+        error = np.abs(difference(held, q, self._continuous))
+        over = error > self._path
+        if not over.any():
+            return ""
+        k = int(over.argmax())
+        return (
+            f"the robot was moved while it was held: joint {self._joints[k]!r} is {error[k]:.4g} from where it was "
+            f"held, more than path_tolerance ({self._path[k]:g}); it is held where it is now"
+        )
+
     def _velocity_problem(self, difference: Array) -> str:
         over = np.abs(difference) > self._path_velocity
         if not over.any():

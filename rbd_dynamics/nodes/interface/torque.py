@@ -64,9 +64,24 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     effort_rate_limits: tuple[float, ...] = parameter(
         (),
-        "Largest rate of change of an effort, N m/s or N/s: one for all or one for each joint, 0 for any. Empty: "
-        "any. Neither the first effort after activation nor what `on_silence` commands is limited",
+        "Largest rate of change of an effort, N m/s or N/s: one for all or one for each joint, 0 for any. Empty: the "
+        "joint's effort limit within 0.1 s, at most 1000. Neither the first effort after activation nor what "
+        "`on_silence` commands is limited",
         minimum=0.0,
+        dynamic=True,
+    )
+    transition_time: float = parameter(
+        0.5,
+        "How long (s) efforts take to change over from the last one after a change of gains, terms, law, load or "
+        "description. 0: at once, as fast as `effort_rate_limits` allow",
+        minimum=0.0,
+        maximum=60.0,
+        dynamic=True,
+    )
+    check_in_command: bool = parameter(
+        True,
+        "Whether the node judges by measured efforts and by the motion if its efforts reach the motors. Where they do "
+        "not, it holds the robot where it is and takes no trajectories",
         dynamic=True,
     )
     missing_velocity: MissingVelocity = missing_velocity_parameter()

@@ -15,24 +15,33 @@ from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed.part import Part
 
 Array = NDArray[np.float64]
+FULL_TIME = 0.1  # s: in this time an effort may go from nothing to its limit,
+USUAL_RATE = 1000.0  # N m/s or N/s: and no faster than so; what a Franka accepts
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What parameters say of some joints; infinite where they say nothing."""
+    """What parameters say of some joints; infinite where there is no bound."""
 
     joints: tuple[str, ...]
     tolerance: Array  # of measured efforts, N m or N
-    rates: Array  # of commanded ones, N m/s or N/s
+    rates: Array | None  # of commanded ones, N m/s or N/s; None: what is usual for their effort limits
 
     @classmethod
     def of(cls, joints: Sequence[str], params: TorqueParameters) -> Bounds:
         """Raises ValueError for lists that do not fit the joints."""
+        rates = params.effort_rate_limits
         return cls(
             tuple(joints),
             _given("plausible_effort", params.plausible_effort, joints),
-            _given("effort_rate_limits", params.effort_rate_limits, joints),
+            _given("effort_rate_limits", rates, joints) if rates else None,
         )
+
+    def rates_of(self, effort_limits: Array) -> Array:
+        """Largest rates of efforts (joints) for these limits (joints)."""
+        if self.rates is not None:
+            return self.rates
+        return np.minimum(effort_limits / FULL_TIME, USUAL_RATE)
 
 
 class Safeguards(Part):
@@ -43,17 +52,17 @@ class Safeguards(Part):
     def __init__(self) -> None:
         self._use_anew(Bounds.of((), TorqueParameters()))
 
-    def use(self, bounds: Bounds) -> None:
-        """Use these from now on; of the same joints what was commanded stays known."""
+    def use(self, bounds: Bounds, effort_limits: Array) -> None:
+        """Use these from now on; of the same joints what was commanded stays known. effort_limits: (joints)."""
         if bounds.joints != self._bounds.joints:
             self._use_anew(bounds)
-        self._bounds = bounds
+        self._bounds, self._rates = bounds, bounds.rates_of(effort_limits)
         self.watches_efforts = bool(np.isfinite(bounds.tolerance).any())
-        self.limits_rates = bool(np.isfinite(bounds.rates).any())
+        self.limits_rates = bool(np.isfinite(self._rates).any())
 
     def _use_anew(self, bounds: Bounds) -> None:
         count = len(bounds.joints)
-        self._bounds = bounds
+        self._bounds, self._rates = bounds, np.full(count, np.inf)
         self.watches_efforts = self.limits_rates = False
         self._envelope = EffortEnvelope(count)
         self._last, self._last_time = np.zeros(count), 0
@@ -79,14 +88,16 @@ class Safeguards(Part):
 
         most: the effort limits, which go before.
         """
-        if self._last_time:
-            passed = 1e-9 * max(time - self._last_time, 0)
-            rates = self._bounds.rates
-            reach = np.where(np.isfinite(rates), rates, 0.0) * passed
-            reach[~np.isfinite(rates)] = np.inf
-            last, wanted = np.clip(self._last, -most, most), efforts.copy()
+        self.limited[:] = False
+        if not self._last_time:
+            return
+        passed = 1e-9 * (time - self._last_time)
+        # times infinity zero is no number
+        reach = self._rates * passed if passed > 0.0 else np.where(np.isfinite(self._rates), 0.0, np.inf)
+        last = np.clip(self._last, -most, most)
+        np.greater(np.abs(efforts - last), reach, out=self.limited)
+        if self.limited.any():
             np.clip(efforts, last - reach, last + reach, out=efforts)
-            self.limited = np.asarray(efforts != wanted)
 
     def commanded(self, efforts: Array, time: int) -> None:
         """Take in what was published."""

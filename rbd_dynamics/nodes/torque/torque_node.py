@@ -28,9 +28,11 @@ from rbd_dynamics.nodes.managed.messages import SECOND
 from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
 from rbd_dynamics.nodes.torque.effort_output import EffortOutput
 from rbd_dynamics.nodes.torque.hand_over import HandOver
+from rbd_dynamics.nodes.torque.in_command import InCommand
 from rbd_dynamics.nodes.torque.motions import Motions
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
 from rbd_dynamics.nodes.torque.state_input import StateInput
+from rbd_dynamics.nodes.torque.transition import Transition
 from rbd_dynamics.nodes.torque.watching import Watching
 from rbd_dynamics.robot import Robot
 
@@ -45,6 +47,8 @@ class TorqueNode(ManagedNode[P, T]):
         hand_over: of nodes that take over from each other; None of others.
     """
 
+    #: contact is part of what the law is for: that the robot does not move as torques would move it is no sign
+    meets_contact = False
     #: where trajectories come, and as what
     trajectories: tuple[type, str] = (JointTrajectory, "~/joint_trajectory")
 
@@ -58,6 +62,8 @@ class TorqueNode(ManagedNode[P, T]):
         self.states = StateInput(self, self._end_control)
         self.watching = Watching(self, self.clock, self.states, self.silence, lambda: self.lets_another_command)
         self.motions: Motions[T] = Motions(self, self, self.clock)
+        self.in_command = InCommand(self, self, self._out_of_command)
+        self.transition = Transition(lambda: self.params.transition_time)
         self.safeguards = Safeguards()
         self.output = EffortOutput(self.entities)
         self.payload: PayloadService[T] = PayloadService(self, lambda engine: [engine.robot], self._try_load)
@@ -68,6 +74,8 @@ class TorqueNode(ManagedNode[P, T]):
             self.states,
             self.watching,
             self.motions,
+            self.in_command,
+            self.transition,
             self.safeguards,
             self.output,
             self.payload,
@@ -132,7 +140,7 @@ class TorqueNode(ManagedNode[P, T]):
     # --- one cycle --------------------------------------------------------------------------------
 
     def on_joint_state(self, raw: bytes) -> None:
-        """State -> fresh, whole, plausible? -> silent? -> wanted motion -> law -> in command? -> limits -> effort."""
+        """State -> fresh, whole, plausible? -> silent? -> in command? -> motion, law -> who? -> limits -> effort."""
         begin = time.monotonic_ns()
         if self.description.building:
             self.poll()
@@ -158,6 +166,10 @@ class TorqueNode(ManagedNode[P, T]):
             measured = reader.arranged(state[4])[engine.commanded]
             if problem := self.safeguards.implausible(measured, stamp):
                 return self.states.refuse(f"joint state refused: {problem}", True)
+        # in command? If not, the robot is held where it is
+        self.in_command.look(engine, state[4], stamp)
+        if self.in_command.reason:
+            self.silent(engine, self.in_command.reason)
         # the wanted motion and the law; who of two commands
         efforts = self.output.numbers
         try:
@@ -168,7 +180,9 @@ class TorqueNode(ManagedNode[P, T]):
         except (ValueError, ArithmeticError) as error:
             self.states.refuse(f"no torque: {error}")
             return self.silence.answer(reader)
-        # limits, and the effort
+        # transition, limits, and the effort
+        if self.transition.active:
+            self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
             self.safeguards.limit(efforts, stamp, engine.effort_limits)
         oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
@@ -181,6 +195,8 @@ class TorqueNode(ManagedNode[P, T]):
         """What the command need not wait for; the middleware may have taken long to write that."""
         self.watching.feed(steady, now)
         self.safeguards.commanded(self.output.numbers, stamp)
+        self.transition.commanded(self.output.numbers)
+        self.in_command.commanded(self.output.numbers, stamp)
         if self.output.is_heard and time.monotonic_ns() <= oldest:
             self.output.tell(stamp, "" if self.hand_over is None else self.hand_over.mark)
         self.output.cut_off(engine.saturated, self.safeguards.limited)
@@ -206,6 +222,11 @@ class TorqueNode(ManagedNode[P, T]):
         """The node falls silent: all its parts and the law forget what was planned."""
         for part in self.parts:
             part.silent(reason)
+        if self.engine is not None:
+            self.silent(self.engine, reason)
+
+    def _out_of_command(self, reason: str) -> None:
+        self.motions.silent(reason)
         if self.engine is not None:
             self.silent(self.engine, reason)
 
@@ -239,17 +260,23 @@ class TorqueNode(ManagedNode[P, T]):
             check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
-        self.safeguards.use(bounds)
+        self.safeguards.use(bounds, engine.effort_limits)
         engine.reader.plausibility = Plausibility(
             engine.reader.names,
             [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
             [joint.kind.name == "continuous" for joint in engine.model.joints],
             factor=self.params.plausible_velocity,
         )
+        engine.reader.longest_age = self.params.state_timeout
         self.motions.abandon()
         for problem in dropped.values():
             self.get_logger().warning(problem)
         self.payload.payloads.forget(dropped)
+        if self.output.joints == list(joints):
+            self.transition.changed()
+        else:
+            self.transition.use(len(joints))
+            self.in_command.use(joints)
         self.output.use(joints)
         if self.hand_over is not None:
             self.hand_over.use(joints, first=self.engine is None)
@@ -257,14 +284,17 @@ class TorqueNode(ManagedNode[P, T]):
     def parameters_changed(self, engine: T, new: P) -> None:
         bounds = Bounds.of(self.output.joints, new)
         self.tune(engine, new)
-        self.safeguards.use(bounds)
+        self.transition.changed()
+        self.safeguards.use(bounds, engine.effort_limits)
         if engine.reader.plausibility is not None:
             engine.reader.plausibility.factor = new.plausible_velocity
+        engine.reader.longest_age = new.state_timeout
 
     def _try_load(self, engine: T, robot: Robot) -> None:
         """Raise ValueError where the robot could hold itself before, but not with this load."""
         before = self.holding(engine, engine.robot)[0].copy()
         check_holding(self.output.joints, before, *self.holding(engine, robot))
+        self.transition.changed()
 
     # --- motions, and taking over from another node -----------------------------------------------
 
@@ -283,6 +313,8 @@ class TorqueNode(ManagedNode[P, T]):
             raise TrajectoryError("another node commands")
         if self.silence.reason:
             raise TrajectoryError(f"the node is silent: {self.silence.reason}")
+        if self.in_command.reason:
+            raise TrajectoryError(f"not in command: {self.in_command.reason}")
 
     @property
     def lets_another_command(self) -> bool:
@@ -293,6 +325,7 @@ class TorqueNode(ManagedNode[P, T]):
         """Go on with another's last efforts, as `hand_over.Successor` says."""
         rest = self.continue_from(engine, last, efforts)
         self.safeguards.reset()
+        self.transition.silent("")
         return rest
 
     def yields(self) -> None:
@@ -301,4 +334,5 @@ class TorqueNode(ManagedNode[P, T]):
         if self.engine is not None:
             self.motions.abandon()
             self.safeguards.reset()
+            self.in_command.silent("another node commands")
             self.stands_by(self.engine)

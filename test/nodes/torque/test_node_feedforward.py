@@ -21,7 +21,7 @@ GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
 #: these tests jump about: set-points and states need not follow from each other
 ANYWHERE = {
     "setpoint_timeout": 0.0, "setpoint_tolerance": 0.0, "path_tolerance": 0.0, "state_timeout": 0.0,
-    "plausible_velocity": 0.0,
+    "plausible_velocity": 0.0, "transition_time": 0.0, "effort_rate_limits": [0.0], "check_in_command": False,
 }  # fmt: skip
 RNG = np.random.default_rng(7)
 

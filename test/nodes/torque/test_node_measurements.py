@@ -179,9 +179,9 @@ def test_each_effort_has_its_own_limit_of_change():
     from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
 
     guards = Safeguards()
-    guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]})))
-    assert guards.limits_rates and not guards.watches_efforts
     most, second = np.array([9.0, 9.0, 5.0]), 10**9
+    guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]})), most)
+    assert guards.limits_rates and not guards.watches_efforts
 
     def limited(time, *wanted):
         efforts = np.array(wanted)
@@ -196,6 +196,20 @@ def test_each_effort_has_its_own_limit_of_change():
     assert limited(second // 2, 0.5, 8.0, 4.0) == [0.0, 8.0, 4.5]  # a state of before: no change at all
     guards.reset()
     assert limited(3 * second, 2.0, -8.0, -9.0) == [2.0, -8.0, -9.0]
+
+
+def test_a_rate_that_is_not_given_is_that_of_the_effort_limit_within_a_tenth_of_a_second():
+    from rbd_dynamics.nodes.interface.feedforward import FeedforwardParameters
+    from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
+
+    guards, most = Safeguards(), np.array([9.0, 330.0, np.inf])
+    guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({})), most)
+    guards.commanded(np.zeros(3), 10**9)
+    efforts = np.array([5.0, -5.0, 0.5])
+    guards.limit(efforts, 10**9 + 10**6, most)
+    np.testing.assert_allclose(efforts, [0.09, -1.0, 0.5], rtol=1e-6)
+    guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({"effort_rate_limits": [0.0]})), most)
+    assert not guards.limits_rates
 
 
 def test_efforts_change_no_faster_than_allowed(ros, robot):

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does what a torque node publishes reach the motors? Drives that are off, brakes and other controllers do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.safety.command_evidence import EffortEvidence, MotionEvidence
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.engines import TorqueEngine
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.part import Part
+
+Array = NDArray[np.float64]
+EVERY = 10_000_000  # ns: how often evidence is taken
+
+
+class Commander(Protocol):
+    """What is asked of the node."""
+
+    meets_contact: bool  # contact is part of what its law is for: that the robot does not move is no sign
+
+    def holding(self, engine: Any, robot: Any) -> tuple[Array, Array]:
+        """Efforts that hold the robot still where it is, and their limits."""
+
+
+class InCommand(Part):
+    """Whether the node's efforts move the robot, as far as its states tell.
+
+    Where they do not, the node holds the robot where it is at each moment and takes no goals, so that it can take over
+    without a step when they do again.
+
+    Attributes:
+        reason: why they do not, by the latest evidence; empty: nothing speaks against it.
+    """
+
+    def __init__(self, node: ManagedNode[Any, Any], commander: Commander, changed: Callable[[str], None]) -> None:
+        self._node, self._commander, self._changed = node, commander, changed
+        self.reason = ""
+        self.use(())
+
+    def use(self, joints: Sequence[str]) -> None:
+        """Watch efforts of these joints from now on."""
+        self._efforts, self._motion = EffortEvidence(joints), MotionEvidence(joints)
+        self._due = 0  # ns: when the next evidence is taken
+
+    def activated(self) -> None:
+        self.reason = ""
+        self.silent("")
+
+    def silent(self, reason: str) -> None:
+        self._efforts.reset()
+        self._motion.reset()
+
+    def commanded(self, efforts: Array, time: int) -> None:
+        """Take in what was published in answer to the state of this time (ns)."""
+        self._efforts.commanded(efforts, time)
+        self._motion.commanded(efforts)
+
+    def look(self, engine: TorqueEngine, efforts: Sequence[float], time: int) -> None:
+        """Take evidence of a state. efforts: as its message has them; time: its stamp, ns."""
+        if self._due - EVERY <= time < self._due:
+            return
+        self._due = time + EVERY
+        if not self._node.params.check_in_command:
+            reason = ""
+        else:
+            reason = self._problem(engine, efforts, time)
+        if reason != self.reason:
+            self._say(reason)
+
+    def _problem(self, engine: TorqueEngine, efforts: Sequence[float], time: int) -> str:
+        limits = engine.effort_limits
+        if len(efforts):
+            measured = engine.reader.arranged(efforts)[engine.commanded]
+            if problem := self._efforts.problem(measured, limits, time):
+                return problem
+        whole = isinstance(engine.commanded, slice)  # else what moves the other joints is not known
+        if self._commander.meets_contact or not whole:
+            return ""
+        held, _ = self._commander.holding(engine, engine.robot)
+        robot, q, v = engine.robot, engine.reader.q, engine.reader.v
+        return self._motion.problem(held, limits, v, time, lambda: robot.mass_matrix(q))
+
+    def _say(self, reason: str) -> None:
+        before, self.reason = self.reason, reason
+        if not reason:
+            self._node.get_logger().info("in command again: the robot is held where it is")
+        elif not before:
+            self._node.get_logger().warning(f"not in command: {reason}")
+            self._changed(f"not in command: {reason}")
+
+    def report(self, status: Status) -> None:
+        if self.reason and self._node.active:
+            status.values["in command"] = "no"
+            status.warn(f"not in command: {self.reason}; commanded is what holds the robot where it is")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether efforts act is told from what a robot measures; the robot is MuJoCo's, with lag, delay and friction."""
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+
+from rbd_dynamics.control.safety.command_evidence import EffortEvidence, MotionEvidence
+from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.robot import Robot
+
+mujoco = pytest.importorskip("mujoco")
+from rigs.mujoco_plant import Plant  # noqa: E402
+
+PERIOD = 0.004
+LIMITS = np.array([80.0, 40.0, 30.0])
+KP, KD = np.array([400.0, 200.0, 400.0]), np.array([30.0, 12.0, 30.0])
+
+
+class Driven:
+    """A PD with gravity on the arm, whose efforts reach the motors late, or not."""
+
+    def __init__(self, friction=0.0):
+        self.plant = Plant(mujoco.MjSpec.from_string(ARM), JOINTS, 5e-4)
+        self.plant.model.dof_frictionloss[:] = friction * LIMITS
+        self.robot = Robot(load_urdf(ARM))
+        self.wanted, self.on, self.brakes = np.zeros(3), True, False
+        self.time, self.late = 0, [np.zeros(3)] * 2
+        self.plant.reset(np.zeros(3))
+        self.acts = self.robot.gravity(np.zeros(3))
+        self.motion, self.efforts = MotionEvidence(JOINTS), EffortEvidence(JOINTS)
+        self.wrong = set()
+
+    def run(self, seconds, wanted=None):
+        """Go on; `wanted` (passed, seconds): where to."""
+        for k in range(round(seconds / PERIOD)):
+            if wanted is not None:
+                self.wanted = wanted(k * PERIOD)
+            q, v = self.plant.state
+            held = self.robot.gravity(q)
+            tau = np.clip(held + KP * (self.wanted - q) - KD * v, -LIMITS, LIMITS)
+            self.time += round(1e9 * PERIOD)
+            self.late = [*self.late[1:], tau]
+            self.acts = self.acts + 0.5 * (self.late[0] - self.acts) if self.on else np.zeros(3)
+            for what, problem in (
+                ("efforts", self.efforts.problem(self.acts, LIMITS, self.time)),
+                ("motion", self.motion.problem(held, LIMITS, v, self.time, lambda q=q: self.robot.mass_matrix(q))),
+            ):
+                (self.wrong.add if problem else self.wrong.discard)(what)
+            self.efforts.commanded(tau, self.time)
+            self.motion.commanded(tau)
+            if not self.brakes:
+                self.plant.advance(self.acts, PERIOD)
+        return self.wrong
+
+
+def swing(t):
+    """To and fro by 0.6 rad, as hard as the arm can."""
+    return np.array([0.6, -0.8, 0.05]) * np.sin(6.0 * t)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.15])
+def test_a_robot_that_follows_is_in_command(friction):
+    arm = Driven(friction)
+    for wanted in (None, swing, lambda t: swing(4.0)):
+        assert not arm.run(2.0, wanted)
+
+
+def test_efforts_that_followed_and_are_zero_now_tell_that_drives_are_off():
+    arm = Driven()
+    assert not arm.run(1.0)
+    arm.on, arm.brakes = False, True
+    assert "efforts" in arm.run(0.5)
+    arm.on, arm.brakes, arm.wanted = True, False, arm.plant.state[0]
+    assert "efforts" not in arm.run(0.5)
+
+
+def test_efforts_of_another_kind_tell_nothing():
+    arm = Driven()
+    arm.run(1.0)
+    evidence = EffortEvidence(JOINTS)
+    for k in range(500):
+        evidence.commanded(np.array([30.0, 10.0, 0.0]), k * 10**7)
+        assert not evidence.problem(np.zeros(3), LIMITS, k * 10**7)  # a driver that reports none
+        assert not evidence.problem(np.full(3, np.nan), LIMITS, k * 10**7)
+
+
+def test_brakes_are_told_from_a_motion_that_does_not_begin():
+    arm = Driven()
+    arm.brakes = True
+    assert "motion" not in arm.run(1.0)  # it stands, as it should
+    assert "motion" in arm.run(0.6, lambda t: np.array([min(t, 0.5), 0.0, 0.0]))
+    arm.wanted = arm.plant.state[0]
+    assert "motion" in arm.run(1.0)
+    assert "motion" not in arm.run(2.0)  # at rest: it may be tried again
+
+
+def test_another_that_moves_the_robot_is_told_before_it_is_far():
+    arm = Driven()
+    arm.run(0.5)
+    begin, speed = arm.plant.state[0], np.array([0.6, 0.0, 0.0])
+    arm.brakes = True  # of ours; the other is a position controller
+    for k in range(300):
+        arm.plant.data.qpos[:], arm.plant.data.qvel[:] = begin + speed * k * PERIOD, speed
+        if "motion" in arm.run(PERIOD):
+            break
+    assert "motion" in arm.wrong
+    assert np.abs(arm.plant.state[0] - begin).max() < 0.25
+
+
+def test_a_push_that_the_robot_gives_way_to_is_no_sign():
+    arm = Driven()
+    arm.run(0.5)
+    arm.plant.data.xfrc_applied[arm.plant.model.body("fore").id, :3] = [0.0, 0.0, -30.0]
+    assert not arm.run(1.0)
+    arm.plant.data.xfrc_applied[:] = 0.0
+    assert not arm.run(1.0)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot that stands still, over real DDS: moved by hand, by others, with drives off; and what changes meanwhile."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from helpers.arms import ARM, JOINTS
+from helpers.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.torque_talk import Talk, answered
+
+pytestmark = needs_ros
+REST = np.zeros(3)
+PARAMETERS = {"robot_description": ARM, "state_timeout": 5.0}  # what a busy machine delays is no silence
+SMALL = 2.0  # N m: a step that is none
+
+
+@pytest.fixture
+def talk(ros):
+    with ros.start("feedforward", PARAMETERS, name="standing") as node:
+        yield Talk(ros, node)
+
+
+def moved(talk, begin, end, seconds=0.6):
+    """The robot goes evenly from one place to another, whatever is commanded; the answer to the last state."""
+    begin, end = np.array(begin), np.array(end)
+    start = time.monotonic()
+    while (s := (time.monotonic() - start) / seconds) < 1.0:
+        talk.ask(begin + s * (end - begin), (end - begin) / seconds)
+    return talk.ask(end, REST)
+
+
+def set_gains(talk, **values):
+    for result in talk.ros.set_parameters(talk.node.name, **values):
+        assert result.successful, result.reason
+
+
+def test_a_robot_that_was_moved_by_hand_is_held_there_by_gains_that_come_later(talk, robot):
+    talk.ask(REST, REST)
+    there = np.array([0.8, -0.4, 0.05])
+    np.testing.assert_allclose(moved(talk, REST, there), robot.gravity(there), atol=1e-9)
+    for gains in ({"kd": [10.0]}, {"kp": [100.0]}, {"kp": [300.0]}):
+        set_gains(talk, **gains)
+        np.testing.assert_allclose(talk.ask(there, REST), robot.gravity(there), atol=1e-9)
+    talk.is_well()
+
+
+def test_a_robot_that_is_moved_while_it_is_held_is_held_where_it_is_then(talk, robot):
+    set_gains(talk, kp=[300.0], kd=[10.0], check_in_command=False)
+    talk.ask(REST, REST)
+    there = np.array([0.8, 0.0, 0.0])
+    moved(talk, REST, there)
+    talk.diagnosed("the robot was moved while it was held: joint 'shoulder' is 0.2")
+    # within the tolerance of the last time, never 0.8 from where it is: that would be 240 N m
+    assert np.abs(talk.ask(there, REST) - robot.gravity(there))[0] < 300.0 * 0.21
+    wait_until(lambda: abs(talk.ask(there, REST)[0]) < 80.0, "efforts within what holds it")
+    talk.send(JOINTS, (1.0, there))
+    talk.ask(there, REST)
+    talk.is_well()
+
+
+def test_gains_and_terms_change_over_without_a_step(talk, robot):
+    set_gains(talk, kp=[100.0], path_tolerance=[0.0], check_in_command=False)  # what holds it there is the test
+    talk.ask(REST, REST)
+    q = np.array([0.1, 0.0, 0.0])
+    before = moved(talk, REST, q)
+    np.testing.assert_allclose(before, robot.gravity(q) - [10.0, 0.0, 0.0], atol=1e-9)
+    set_gains(talk, kp=[400.0], transition_time=2.0)
+    first = talk.ask(q, REST)
+    assert np.abs(first - before).max() < SMALL
+    wait_until(lambda: np.allclose(talk.ask(q, REST), robot.gravity(q) - [40.0, 0.0, 0.0], atol=1e-9), "the new gain")
+    stamps = np.array([e.header.stamp.sec + 1e-9 * e.header.stamp.nanosec for e in talk.efforts])
+    efforts = np.array([e.effort for e in talk.efforts])
+    since = stamps >= stamps[-1] - 1.5  # of the change itself, the end
+    rates = np.abs(np.diff(efforts[since], axis=0)).max(axis=1) / np.maximum(np.diff(stamps[since]), 1e-9)
+    assert rates.max() < 15.0 * 1.05  # 30 N m in 2 s
+    set_gains(talk, terms=["coriolis"])  # without gravity
+    assert np.abs(talk.ask(q, REST) - efforts[-1]).max() < SMALL
+
+
+def followed(talk, q, effort, seconds):
+    """A driver that reports these efforts, or what was commanded last, for so long; the last answer."""
+    end, last = time.monotonic() + seconds, None
+    while time.monotonic() < end:
+        given = effort if effort is not None else REST if last is None else last
+        last = answered(
+            talk.states,
+            lambda given=given: joint_state(JOINTS, q, REST, given, talk.ros.node.get_clock().now().to_msg()),
+            talk.efforts,
+        )
+    return last
+
+
+def test_drives_that_are_off_are_no_command_and_taken_over_without_a_step(talk, robot):
+    """The driver reports what its motors give: nothing, while they are off."""
+    set_gains(talk, kp=[400.0], kd=[20.0])
+    followed(talk, REST, None, 1.5)
+    talk.is_well()
+    followed(talk, REST, REST, 0.8)
+    talk.diagnosed("not in command: measured efforts no longer follow: effort 0 of joint 'shoulder'")
+    talk.send(JOINTS, (1.0, [0.5, 0.0, 0.0]))
+    followed(talk, REST, REST, 0.3)
+    talk.diagnosed("trajectory refused: not in command")
+    for share in np.linspace(0.0, 1.0, 60):  # by hand
+        q = share * np.array([0.8, 0.0, 0.0])
+        last = followed(talk, q, REST, 0.0) if share == 0.0 else talk.ask(q, REST)
+        time.sleep(0.005)
+    np.testing.assert_allclose(last, robot.gravity(q), atol=1e-9)
+    np.testing.assert_allclose(followed(talk, q, None, 1.0), robot.gravity(q), atol=1e-9)
+    talk.send(JOINTS, (1.0, q))
+    followed(talk, q, None, 0.3)
+    talk.is_well()
+
+
+def test_another_controller_that_moves_the_robot_is_told(talk, robot):
+    """It is stiff, and the node's efforts go nowhere: a switch back finds no old posture."""
+    set_gains(talk, kp=[400.0], kd=[20.0])
+    talk.ask(REST, REST)
+    there = np.array([0.8, 0.0, 0.0])
+    moved(talk, REST, there, 1.2)
+    wait_until(lambda: np.allclose(talk.ask(there, REST), robot.gravity(there), atol=1e-9), "what holds it here")
+    talk.diagnosed("not in command: the robot does not move as its efforts should move it")
