@@ -205,9 +205,9 @@ class Feedforward:
         return found
 
     @property
-    def stiffness(self) -> Array:
-        """kp of the controlled joints (joints), in the unit of the law."""
-        return self._tuning[1][0]
+    def gains(self) -> Array:
+        """kp and kd of the controlled joints (2, joints), in the units of the law."""
+        return self._tuning[1]
 
     @property
     def saturated(self) -> NDArray[np.bool_]:

@@ -30,6 +30,7 @@ from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import SECOND, flat
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.torque.torque_node import TorqueNode
+from rbd_dynamics.nodes.torque.trial import Feedback
 from rbd_dynamics.robot import Robot
 
 SET_POINTS = QoSProfile(depth=1)  # the newest counts
@@ -50,6 +51,7 @@ class Engine:
     commanded: slice | NDArray[np.intp]  # where the controlled joints are in q and v
     limits: JointMotionLimits
     offsets: dict[str, float]  # efforts that joints need beside the model
+    bandwidth: float = 0.0  # of the actuators, Hz; 0: no lag
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
@@ -143,11 +145,20 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         tuning = _tuning(controller, params, engine.offsets)
         controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
         controller.use(tuning)
-        motion.slack = controller.stiffness == 0.0
+        engine.bandwidth = params.actuator_bandwidth
+        motion.slack = controller.gains[0] == 0.0
         engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
+
+    def feedback(self, engine: Engine) -> Feedback:
+        K, D = (np.diag(gains) for gains in engine.controller.gains)
+        if engine.controller.law == "computed_torque":
+            joints = np.ix_(engine.controller.index, engine.controller.index)
+            M = engine.robot.mass_matrix(engine.reader.q)[joints]
+            K, D = M @ K, M @ D
+        return Feedback(K, D, engine.bandwidth)
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion

@@ -55,20 +55,22 @@ def test_without_feedback_nothing_grows():
     zero = np.zeros_like(M)
     for timing in TIMINGS:
         assert abs(growth_rate(M, zero, zero, timing)) < 1e-2
-        assert instability(M, zero, zero, timing) == (0.0, 1.0)
+        assert instability(M, zero, zero, timing) is None
 
 
 @pytest.mark.parametrize("timing", TIMINGS, ids=str)
 def test_the_share_that_is_told_is_the_border(timing):
     M = Robot(load_robot("panda")).mass_matrix(np.full(8, 0.3))
-    K, D = 4000.0 * np.eye(8), 200.0 * np.eye(8)
-    rate, share = instability(M, K, D, timing)
+    D = 3.0 * M / timing.period  # too much even without delay
+    K = 0.01 * D / timing.period
+    rate, share, joint = instability(M, K, D, timing)
     assert rate > GROWTH and 0.0 < share < 1.0
+    assert 0 <= joint < 8
     assert growth_rate(M, 0.99 * share * K, 0.99 * share * D, timing) <= GROWTH
     assert growth_rate(M, 1.01 * share * K, 1.01 * share * D, timing) > GROWTH
 
 
 def test_a_stiffness_without_damping_has_no_share():
     one = np.eye(1)
-    rate, share = instability(0.001 * one, 4000.0 * one, 0.0 * one, Timing(1e-3, 5e-3, 30.0))
+    rate, share, _ = instability(0.001 * one, 4000.0 * one, 0.0 * one, Timing(1e-3, 5e-3, 30.0))
     assert rate > GROWTH and share < 0.05

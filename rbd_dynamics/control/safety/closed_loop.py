@@ -8,14 +8,15 @@ was measured, is held for a period, and goes through actuators that are a lag of
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 GROWTH = 5.0  # 1/s: what grows no faster is left to friction, which M, K and D do not know
-TRIALS = 20  # halvings in the search for a gain
+TRIALS = 12  # halvings in the search for a gain
+LEAST_SHARE = 0.01  # of gains; less is of no use
 
 
 class Timing(NamedTuple):
@@ -38,26 +39,42 @@ def growth_rate(M: Array, K: Array, D: Array, timing: Timing) -> float:
         K, D: stiffness and damping of the feedback (n, n), N m/rad and N m s/rad or N/m and N s/m.
         timing: see `Timing`.
     """
-    radius = float(np.abs(np.linalg.eigvals(_step(M, K, D, timing))).max())
-    return math.log(max(radius, 1e-300)) / timing.period
+    return _rate(np.linalg.eigvals(_step(M, K, D, timing)), timing)
 
 
-def instability(M: Array, K: Array, D: Array, timing: Timing) -> tuple[float, float]:
-    """By how much feedback is too strong: its growth rate (1/s), and the largest share of K and D that is stable.
+class Instability(NamedTuple):
+    """How feedback is unstable.
 
-    (0, 1) where all of it is; a share of 0 where none is, as of a stiffness without damping.
+    rate: how fast the fastest motion grows, 1/s. share: the largest share of K and D that is stable; 0 where none is,
+    as of a stiffness without damping. joint: which joint moves most in it.
     """
-    rate = growth_rate(M, K, D, timing)
+
+    rate: float
+    share: float
+    joint: int
+
+
+def instability(M: Array, K: Array, D: Array, timing: Timing) -> Instability | None:
+    """How feedback is unstable, for the arguments of `growth_rate`; None where it is not, by more than `GROWTH`."""
+    values, vectors = np.linalg.eig(_step(M, K, D, timing))
+    rate = _rate(values, timing)
     if rate <= GROWTH:
-        return 0.0, 1.0
+        return None
+    joint = int(np.abs(vectors[: len(M), np.abs(values).argmax()]).argmax())
     low, high = 0.0, 1.0
-    for _ in range(TRIALS):
+    for _ in range(TRIALS):  # stable shares may have an end below as well: of less stiffness the damping is less yet
         share = 0.5 * (low + high)
         if growth_rate(M, share * K, share * D, timing) <= GROWTH:
             low = share
         else:
             high = share
-    return rate, low
+            if low == 0.0 and share < LEAST_SHARE:
+                break
+    return Instability(rate, low, joint)
+
+
+def _rate(eigenvalues: NDArray[Any], timing: Timing) -> float:
+    return math.log(max(float(np.abs(eigenvalues).max()), 1e-300)) / timing.period
 
 
 def _step(M: Array, K: Array, D: Array, timing: Timing) -> Array:
@@ -66,7 +83,7 @@ def _step(M: Array, K: Array, D: Array, timing: Timing) -> Array:
     late, rest = divmod(timing.delay / period, 1.0)
     periods = int(late) + (1 if rest > 1e-9 else 0)
     size = (3 + periods) * n
-    compliance = np.linalg.inv(M)
+    compliance = np.asarray(np.linalg.inv(M), dtype=float)
     command = np.zeros((n, size))
     command[:, :n], command[:, n : 2 * n] = -K, -D
     on_the_way = [command, *(np.eye(size)[(3 + k) * n : (4 + k) * n] for k in range(periods))]

@@ -36,6 +36,14 @@ class FeedforwardParameters(TorqueParameters):
     kd: tuple[float, ...] = parameter(
         (), "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
     )
+    actuator_bandwidth: float = parameter(
+        0.0,
+        "Of the slowest actuator's torque, as a first-order lag, Hz: gains that are unstable with it, at the rate of "
+        "the joint states and the present posture, are refused. 0: no lag",
+        minimum=0.0,
+        maximum=100_000.0,
+        dynamic=True,
+    )
     effort_offsets_file: str = parameter(
         "",
         "YAML file of torques that joints need beyond the model, {joint: N m or N} at its top or under "

@@ -194,16 +194,19 @@ def _load_of(message: InertiaStamped, prefix: Prefix) -> tuple[str, Load]:
     return prefix.inside(message.header.frame_id), (inertia.m, com, moments)
 
 
-def check_holding(names: Sequence[str], before: Array, efforts: Array, limits: Array) -> None:
-    """Raise ValueError where a robot could hold itself still before, and with another load or description cannot.
+def check_holding(
+    names: Sequence[str], before: Array, efforts: Array, limits: Array, *, limits_before: Array | None = None
+) -> None:
+    """Raise ValueError where a robot could hold itself still before, and after a change cannot.
 
     Parameters:
         names: of the joints.
         before, efforts: what holds it still, before and after (joints), N m or N.
-        limits: of the efforts (joints).
+        limits: of the efforts (joints). limits_before: before the change; default: the same.
     """
     limits = np.minimum(limits, MOST_EFFORT)
-    wrong = ~(np.abs(efforts) <= limits) & (np.abs(before) <= limits)
+    could = np.abs(before) <= (limits if limits_before is None else limits_before)
+    wrong = ~(np.abs(efforts) <= limits) & could
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
         raise ValueError(

@@ -33,6 +33,7 @@ from rbd_dynamics.nodes.torque.motions import Motions
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
 from rbd_dynamics.nodes.torque.state_input import StateInput
 from rbd_dynamics.nodes.torque.transition import Transition
+from rbd_dynamics.nodes.torque.trial import Feedback, Trial
 from rbd_dynamics.nodes.torque.watching import Watching
 from rbd_dynamics.robot import Robot
 
@@ -66,6 +67,7 @@ class TorqueNode(ManagedNode[P, T]):
         self.transition = Transition(lambda: self.params.transition_time)
         self.safeguards = Safeguards()
         self.output = EffortOutput(self.entities)
+        self.trial = Trial(self, self, lambda: self.watching.period)
         self.payload: PayloadService[T] = PayloadService(self, lambda engine: [engine.robot], self._try_load)
         self.hand_over: HandOver | None = None
         self.parts += [
@@ -78,6 +80,7 @@ class TorqueNode(ManagedNode[P, T]):
             self.transition,
             self.safeguards,
             self.output,
+            self.trial,
             self.payload,
         ]
         self.entities.take_in_threads(self.silence.largest_text)
@@ -104,6 +107,10 @@ class TorqueNode(ManagedNode[P, T]):
         robot: the engine's, or one with another load. Raises ArithmeticError where they are not finite.
         """
         raise NotImplementedError
+
+    def feedback(self, engine: T) -> Feedback | None:
+        """Stiffness and damping of the joints under the law that is in use; None of a law that judges its own."""
+        return None
 
     def silent(self, engine: T, reason: str) -> None:
         """The node falls silent: the law forgets what was planned."""
@@ -283,7 +290,13 @@ class TorqueNode(ManagedNode[P, T]):
 
     def parameters_changed(self, engine: T, new: P) -> None:
         bounds = Bounds.of(self.output.joints, new)
+        before = self.trial.standing(engine)
         self.tune(engine, new)
+        try:
+            self.trial.check(engine, before)
+        except ValueError:
+            self.tune(engine, self.params)
+            raise
         self.transition.changed()
         self.safeguards.use(bounds, engine.effort_limits)
         if engine.reader.plausibility is not None:

@@ -16,6 +16,8 @@ from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.torque.state_input import QUEUE, StateInput
 
 WATCH = 0.02  # s: how often it is looked whether states are still answered
+LONGEST = 1.0  # s: longer is a gap, and no period
+AVERAGED = 50  # periods
 PATIENCE = 5.0  # s without an answer that are silence where `state_timeout` is 0
 
 
@@ -40,6 +42,7 @@ class Watching(Part):
         self._node, self._clock, self._states, self._silence = node, clock, states, silence
         self._needless = needless
         self._watchdog = Watchdog()
+        self._period, self._periods = 0.0, 0
         self.count = 0
 
     def open(self) -> None:
@@ -47,8 +50,17 @@ class Watching(Part):
 
     def feed(self, steady: float, now: int) -> None:
         """A state was answered that came at a steady time (s), and a time of the node (ns)."""
+        passed = steady - self._watchdog.done
+        if passed < LONGEST:
+            self._periods += 1
+            self._period += (passed - self._period) / min(self._periods, AVERAGED)
         self._watchdog.feed(steady, now)
         self.count += 1
+
+    @property
+    def period(self) -> float:
+        """Mean time from an answer to the next of late, s; 0: not known yet."""
+        return self._period if self._periods >= AVERAGED else 0.0
 
     def since_answer(self, steady: float) -> float:
         """s."""

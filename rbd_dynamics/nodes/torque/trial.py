@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Before a change is taken: could the robot still hold itself still where it is, and is the feedback stable there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.safety.closed_loop import Instability, Timing, instability
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.engines import TorqueEngine
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.managed.payload import check_holding
+
+Array = NDArray[np.float64]
+
+
+class Feedback(NamedTuple):
+    """Stiffness and damping of a law (joints, joints), and bandwidth of the actuators that they were tuned for, Hz."""
+
+    stiffness: Array
+    damping: Array
+    bandwidth: float
+
+
+class Judged(Protocol):
+    """What is asked of the node."""
+
+    def holding(self, engine: Any, robot: Any) -> tuple[Array, Array]:
+        """Efforts that hold the robot still where it is, and their limits."""
+
+    def feedback(self, engine: Any) -> Feedback | None:
+        """Of the joints; None of a law that judges itself."""
+
+
+class Standing(NamedTuple):
+    """How a robot stands before a change: what holds it, within which limits, and how its feedback is unstable."""
+
+    efforts: Array
+    limits: Array
+    unstable: Instability | None
+
+
+class Trial(Part):
+    """Tries changes on the present state of the robot.
+
+    Parameters:
+        period: of the states, s; 0: not known yet.
+    """
+
+    def __init__(self, node: ManagedNode[Any, Any], judged: Judged, period: Callable[[], float]) -> None:
+        self._node, self._judged, self._period = node, judged, period
+        self._tried = False
+        self._problem = ""  # of the gains in use
+
+    def activated(self) -> None:
+        self._tried, self._problem = False, ""
+
+    def standing(self, engine: TorqueEngine) -> Standing | None:
+        """As it is; None where no robot stands yet."""
+        if not engine.reader.stamp:
+            return None
+        efforts, limits = self._judged.holding(engine, engine.robot)
+        return Standing(efforts.copy(), limits.copy(), self._instability(engine))
+
+    def check(self, engine: TorqueEngine, before: Standing | None) -> None:
+        """Raise ValueError where it could hold itself before and cannot now, or where its feedback is unstable now."""
+        if before is None:
+            return
+        names, now = self._joints_of(engine), self._judged.holding(engine, engine.robot)
+        check_holding(names, before.efforts, *now, limits_before=before.limits)
+        unstable = self._instability(engine)
+        if unstable is not None and (before.unstable is None or unstable.rate > before.unstable.rate):
+            raise ValueError(self._say(engine, unstable))
+        self._tried = False
+
+    def _instability(self, engine: TorqueEngine) -> Instability | None:
+        feedback, period = self._judged.feedback(engine), self._period()
+        if feedback is None or not period:
+            return None
+        commanded = np.arange(engine.model.nv)[engine.commanded]
+        M = engine.robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)]
+        # a command acts with the next cycle of what takes it
+        return instability(M, feedback.stiffness, feedback.damping, Timing(period, period, feedback.bandwidth))
+
+    @staticmethod
+    def _joints_of(engine: TorqueEngine) -> list[str]:
+        return [engine.reader.names[k] for k in np.arange(engine.model.nv)[engine.commanded]]
+
+    def _say(self, engine: TorqueEngine, unstable: Instability) -> str:
+        joint = self._joints_of(engine)[unstable.joint]
+        cure = f"{unstable.share:.2g} times of them would be stable" if unstable.share else "kd is too small for kp"
+        return (
+            f"kp and kd are unstable at this posture, with states at {1.0 / self._period():.0f} Hz: swings of joint "
+            f"{joint!r} grow by a factor of e in {1e3 / unstable.rate:.3g} ms; {cure}"
+        )
+
+    def report(self, status: Status) -> None:
+        engine = self._node.engine
+        if engine is None or not self._node.active:
+            return
+        if not self._tried and self._period() and engine.reader.stamp:
+            self._tried = True
+            unstable = self._instability(engine)
+            self._problem = "" if unstable is None else self._say(engine, unstable)
+        if self._problem:
+            status.error(self._problem)
