@@ -15,7 +15,7 @@ pytestmark = needs_ros
 REST = np.zeros(3)
 PARAMETERS = {"robot_description": ARM, "state_timeout": 5.0}  # what a busy machine delays is no silence
 SMALL = 2.0  # N m: a step that is none
-STIFF = {"kd": [15.0, 0.5, 10.0], "kp": [300.0, 20.0, 200.0]}  # as stiff as states at 100 Hz allow
+STIFF = {"kd": [8.0, 0.4, 4.0], "kp": [200.0, 5.0, 50.0]}  # as stiff as states of a busy machine allow
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_a_robot_that_is_moved_while_it_is_held_is_held_where_it_is_then(talk, r
     there = np.array([0.8, 0.0, 0.0])
     moved(talk, REST, there)
     talk.diagnosed("the robot was moved while it was held: joint 'shoulder' is 0.2")
-    # within the tolerance of the last time, never 0.8 from where it is: that would be 240 N m
+    # within the tolerance of the last time, never 0.8 from where it is: that would be 160 N m
     wait_until(
-        lambda: abs(talk.ask(there, REST)[0] - robot.gravity(there)[0]) < 300.0 * 0.2, "what holds it about here"
+        lambda: abs(talk.ask(there, REST)[0] - robot.gravity(there)[0]) < 200.0 * 0.2, "what holds it about here"
     )
     talk.send(JOINTS, (1.0, there))
     talk.ask(there, REST)
@@ -146,7 +146,7 @@ def test_gains_that_are_unstable_at_this_rate_are_refused_with_those_that_are_no
         talk.ask(REST, REST)
         time.sleep(0.008)
     talk.is_well()
-    (result,) = talk.ros.set_parameters(talk.node.name, kd=[150.0, 5.0, 100.0])
+    (result,) = talk.ros.set_parameters(talk.node.name, kd=[800.0, 40.0, 400.0])
     assert not result.successful
     assert result.reason.startswith("kp and kd are unstable at this posture, with states at ")
     assert "swings of joint 'elbow' grow" in result.reason or "swings of joint 'shoulder' grow" in result.reason
