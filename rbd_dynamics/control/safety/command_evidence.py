@@ -58,7 +58,7 @@ class EffortEvidence:
         measured: NaN where it is not; limits: of efforts (joints).
         """
         if not np.isfinite(measured).all() or not np.isfinite(limits).all():
-            return ""
+            return self._lost
         tolerance = SHARE * limits
         known = self._following >= LEARN
         off = self._envelope.problem(measured, 2.0 * tolerance if known else tolerance, self._joints, time)

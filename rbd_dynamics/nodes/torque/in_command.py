@@ -75,10 +75,9 @@ class InCommand(Part):
 
     def _problem(self, engine: TorqueEngine, efforts: Sequence[float], time: int) -> str:
         limits = engine.effort_limits
-        if len(efforts):
-            measured = engine.reader.arranged(efforts)[engine.commanded]
-            if problem := self._efforts.problem(measured, limits, time):
-                return problem
+        measured = engine.reader.arranged(efforts)[engine.commanded]
+        if problem := self._efforts.problem(measured, limits, time):
+            return problem
         whole = isinstance(engine.commanded, slice)  # else what moves the other joints is not known
         if self._commander.meets_contact or not whole:
             return ""
