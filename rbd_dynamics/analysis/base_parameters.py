@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.rank import measures_of
 
 Array = NDArray[np.float64]
 
@@ -53,10 +54,8 @@ def base_parameters(
     q = np.stack([model.random(rng) for _ in range(samples)])
     v, a = rng.normal(size=(2, samples, model.nv))
     stacked = robot.regressor(q, v, a).reshape(samples * model.nv, -1)
-    weights = np.linalg.norm(stacked, axis=0)
-    seen = weights > tolerance * max(weights.max(initial=0.0), 1e-300)
-    scaled = stacked / np.where(seen, weights, 1.0)
-    scaled[:, ~seen] = 0.0
+    weights = measures_of(np.square(stacked).sum(axis=0), tolerance=tolerance)
+    scaled = stacked / weights
 
     # a QR without pivoting, from the tip to the base: a column is kept if the kept ones do not span it
     kept: list[int] = []
@@ -71,7 +70,7 @@ def base_parameters(
             basis = np.column_stack([basis, rest / size])
     independent = np.array(sorted(kept), dtype=np.intp)
     solution = scipy.linalg.lstsq(scaled[:, independent], scaled)[0]
-    combination = solution / weights[independent, None] * np.where(seen, weights, 0.0)
+    combination = solution / weights[independent, None] * np.where(np.isfinite(weights), weights, 0.0)
     combination[np.abs(combination) < np.sqrt(tolerance) * 1e-3] = 0.0
     names = tuple(f"{model.bodies[k // 10].name}.{PARAMETER_NAMES[k % 10]}" for k in independent)
     return BaseParameters(independent, combination, names)

@@ -47,10 +47,19 @@ class ConstrainedHybridMotion(NamedTuple):
     residual: Array
 
 
-def negligible(needed: Array, *rests: Array) -> bool:
-    """What is left of a motion, beside the largest torque M a + b that it takes: not beside what was found for it."""
-    worst = max(float(np.abs(rest).max(initial=0.0)) for rest in rests)
-    return worst <= 1e-6 * (1.0 + float(np.abs(needed).max(initial=0.0)))
+NEGLIGIBLE = 1e-6  # of the largest torque that a motion takes; of accelerations, m/s^2 or rad/s^2
+NO_TORQUE = 1e-9  # N m or N: what is lacking where next to nothing is needed
+
+
+def nothing_lacks(needed: Array, lacking: Array) -> bool:
+    """Whether what passive joints would need is rounding beside the torques M a + b: not beside those found for it."""
+    largest, worst = (np.abs(each).max(axis=-1, initial=0.0) for each in (needed, lacking))
+    return bool(np.all(worst <= NEGLIGIBLE * largest + NO_TORQUE))
+
+
+def no_motion(acceleration: Array) -> bool:
+    """Whether an acceleration that should be zero is."""
+    return float(np.abs(acceleration).max(initial=0.0)) <= NEGLIGIBLE
 
 
 class ConstrainedTorque(NamedTuple):
@@ -58,7 +67,8 @@ class ConstrainedTorque(NamedTuple):
 
     tau (nv): at actuated joints what the actuators give, at the others the given passive torque.
     multipliers (m). rank: of the constraints as passive joints feel them. lacking (nv): torque that
-    passive joints would need besides; not zero means that no actuator torque makes this motion.
+    passive joints would need besides; not zero means that no actuator torque makes this motion, and then it is not
+    unique: what the first joints need is met first.
     residual (m): by how much the acceleration violates the constraints. needed (nv): M a + b, which actuators,
     constraints and passive torques share.
     """
@@ -72,8 +82,11 @@ class ConstrainedTorque(NamedTuple):
 
     @property
     def feasible(self) -> bool:
-        """The motion obeys the constraints, and the actuators can make it; to 1e-6 of the largest torque needed."""
-        return negligible(self.needed, self.lacking, self.residual)
+        """The motion obeys the constraints, to 1e-6 rad/s^2 or m/s^2, and the actuators can make it.
+
+        What passive joints lack is at most 1e-6 of the largest torque needed, or 1e-9 N m or N.
+        """
+        return no_motion(self.residual) and nothing_lacks(self.needed, self.lacking)
 
 
 class ConstrainedDerivatives(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.results import negligible
+from rbd_dynamics.constraints.results import no_motion, nothing_lacks
 
 Array = NDArray[np.float64]
 
@@ -68,8 +68,11 @@ class ContactTorque(NamedTuple):
 
     @property
     def feasible(self) -> bool:
-        """The motion passes no surface, and contacts and actuators can make it; to 1e-6 of the largest torque."""
-        return negligible(self.needed, self.lacking, self.motion)
+        """The motion passes no surface, to 1e-6 m/s^2, and contacts and actuators can make it.
+
+        What passive joints lack is at most 1e-6 of the largest torque needed, or 1e-9 N m or N.
+        """
+        return no_motion(self.motion) and nothing_lacks(self.needed, self.lacking)
 
 
 def residuals(forces: Array, motion: Array, free: Array, friction: Array, *, pyramid: bool) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.spatial.rank import rank_of, size_of
+from rbd_dynamics.spatial.rank import screws_rank
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def subspaces(s: ArrayLike, inertia: ArrayLike) -> Subspaces:
     if axes.ndim == 1:
         axes = axes[:, None]
     k = axes.shape[-1]
-    if np.any(rank_of(axes, scale=size_of(axes)) < k):
+    if np.any(screws_rank(axes) < k):
         raise ValueError(f"the {k} joint axes are not independent")
     force = A @ axes
     try:

@@ -6,6 +6,7 @@ it is more than `tolerance` times a `scale`: the size of the numbers that it is 
 all of a matrix where one row or column of it is judged, of a sum's terms where the sum is. How much is asked:
 
 - `ROUNDING`, for a row or column as it is given: less is what other numbers, of other units, have left of zero.
+- `NORMAL`, for squared lengths of columns of noisy data, of length one each;
 - `DEPENDENT`, for what is left of a row or column when its part along others is taken off: the sine of the angle, where
   the scale is its own length before (and that counts).
 
@@ -26,6 +27,8 @@ ROUNDING = 1e-10
 #: size of the terms of rows of velocities that do not tell it, rad or m a rad or m
 UNTOLD = 1e-2
 DEPENDENT = 1e-7
+#: of squared lengths of columns of noisy data: the sine of the angle between two of them is 3e-5
+NORMAL = 1e-9
 
 
 def counts(square: Scalar, scale: Scalar, tolerance: float) -> Scalar:
@@ -50,6 +53,52 @@ def pseudoinverse(A: ArrayLike, *, scale: ArrayLike, tolerance: float = ROUNDING
 def size_of(A: ArrayLike) -> Array:
     """Frobenius norm (...) of A (..., m, n): the scale of what is all of its problem."""
     return np.asarray(np.sqrt(np.square(np.asarray(A, dtype=float)).sum(axis=(-2, -1))), dtype=np.float64)
+
+
+def measures_of(squares: ArrayLike, *, tolerance: float = ROUNDING) -> Array:
+    """Lengths (n,) of columns out of their squares, each in a unit of its own; infinite where one is rounding.
+
+    Divided by them all columns are of length one, so that what is judged next does not depend on units, and those that
+    are no more than rounding beside the longest are zero. They take part in no solution.
+    """
+    lengths = np.sqrt(np.maximum(np.asarray(squares, dtype=float), 0.0))
+    return np.where(lengths > tolerance * lengths.max(initial=0.0), lengths, np.inf)
+
+
+def least_squares(A: ArrayLike, b: ArrayLike, *, tolerance: float = ROUNDING) -> Array:
+    """The x (n,) or (n, k) of least |A x - b|, A (m, n), b (m,) or (m, k); of several the shortest for unit columns.
+
+    Columns may have different units. tolerance: of singular values beside the largest, of columns of length one.
+    """
+    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    measures = measures_of(np.square(A).sum(axis=0))
+    found = np.linalg.lstsq(A / measures, b, rcond=tolerance)[0]
+    return np.asarray((found.T / measures).T, dtype=np.float64)
+
+
+def normal_solution(gram: ArrayLike, moment: ArrayLike, *, tolerance: float = NORMAL) -> Array:
+    """The same out of the normal equations gram x = moment, gram = A^T A (n, n) and moment = A^T b (n,) or (n, k)."""
+    gram, moment = np.asarray(gram, dtype=float), np.asarray(moment, dtype=float)
+    measures = measures_of(gram.diagonal())
+    scaled = gram / np.outer(measures, measures)
+    found = np.linalg.lstsq(scaled, (moment.T / measures).T, rcond=tolerance)[0]
+    return np.asarray((found.T / measures).T, dtype=np.float64)
+
+
+def screws_rank(S: ArrayLike) -> NDArray[np.intp]:
+    """Rank (...) of screws (..., 6, k), the angular part first, whatever the units of lengths and of the screws.
+
+    Lengths are measured by the screws' own: the ratio of their two parts, or 0.1 where that, which may be rounding, is
+    less.
+    """
+    S = np.asarray(S, dtype=float)
+    turning, moving = size_of(S[..., :3, :]), size_of(S[..., 3:, :])
+    length = np.where(turning > 0.0, np.maximum(moving / np.where(turning > 0.0, turning, 1.0), 0.1), 1.0)
+    parts = np.concatenate([S[..., :3, :], S[..., 3:, :] / length[..., None, None]], axis=-2)
+    lengths = np.linalg.norm(parts, axis=-2)
+    known = lengths > ROUNDING * lengths.max(axis=-1, initial=0.0)[..., None]
+    unit = np.where(known[..., None, :], parts / np.where(known, lengths, 1.0)[..., None, :], 0.0)
+    return rank_of(unit, scale=np.ones(S.shape[:-2]), tolerance=DEPENDENT)
 
 
 def without_rounding(A: ArrayLike, scale: ArrayLike, *, tolerance: float = ROUNDING) -> Array:

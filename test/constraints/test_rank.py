@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.differences import along_velocity, relative
+from helpers.differences import along_tangent, along_velocity, relative
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.constrained_dynamics import Rows, constrained_inverse_dynamics
 from rbd_dynamics.analysis import operational_space
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
-from rbd_dynamics.model.joints import Floating, Revolute
+from rbd_dynamics.contacts import Contact, ContactSet
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.spatial.rank import inverse_response, pseudoinverse, rank_of, size_of
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
 
 def leg(builder, name, parent, place, *, mass=1.0, length=0.4):
@@ -31,8 +33,11 @@ def leg(builder, name, parent, place, *, mass=1.0, length=0.4):
     builder.add_frame(f"{name}_foot", parent, placement=(0.0, 0.0, -length))
 
 
-def linkage(base, loops, *, mass=1.0, length=0.4, backwards=False):
-    """A base that carries closed pairs of legs. base: a joint kind. Its own joints come first."""
+def linkage(base, loops, *, mass=1.0, length=0.4, backwards=False, hanging=(), held=0):
+    """A base that carries closed pairs of legs. base: a joint kind. Its own joints come first.
+
+    hanging: links ("base", "l01") that carry a pendulum besides. held: of the left feet so many stand on the world.
+    """
     builder = rbd.ModelBuilder("linkage")
     solid = {"mass": 5.0 * mass, "com": (0.05 * length, 0.02 * length, 0.07 * length)}
     builder.add_body("base", None, base, **solid, inertia=mass * length**2 * np.diag([0.6, 1.2, 0.9]))
@@ -42,6 +47,13 @@ def linkage(base, loops, *, mass=1.0, length=0.4, backwards=False):
         leg(builder, f"l{k}", "base", (-0.5 * length, y), mass=mass, length=length)
         leg(builder, f"r{k}", "base", (0.5 * length, y), mass=mass, length=length)
         rows.append(FrameConstraint(f"loop{k}", f"l{k}_foot", f"r{k}_foot", directions=("x", "z")))
+        if k < held:
+            rows.append(FrameConstraint(f"foot{k}", f"l{k}_foot", "world", directions=("x", "z")))
+    for link in hanging:
+        builder.add_body(
+            f"{link}_pendulum", link, Revolute((0.2, 1, 0)), placement=(0.0, 0.1 * length, -0.5 * length), mass=mass,
+            com=(0.0, 0.0, -0.3 * length), inertia=0.02 * mass * length**2 * np.eye(3),
+        )  # fmt: skip
     model = builder.build()
     return model, ConstraintSet(model, rows[::-1] if backwards else rows)
 
@@ -100,19 +112,45 @@ def test_joints_that_no_loop_touches_have_no_rank(base, loops, without, backward
         assert found.feasible == (np.abs(lacking).max() < 1e-6 * (1.0 + np.abs(tau).max()))
 
 
-@pytest.mark.parametrize("objective", ["torque", "constraint_force"])
-def test_derivatives_know_it_too(objective):
-    model, of = linkage(Floating(), 1)
+@pytest.mark.parametrize("hanging", [("base",), ("l01",), ("base", "l01", "r01")])  # beside and outboard of the loop
+@pytest.mark.parametrize("held", [0, 1])  # feet that stand, together with loops
+@pytest.mark.parametrize("base, loops", [(SWING, 1), (Floating(), 2)])
+def test_passive_joints_beside_and_outboard_of_loops_have_none_either(base, loops, held, hanging):
+    model, of = linkage(base, loops, hanging=hanging, held=held)
+    robot = rbd.Robot(model, backend="reference")
+    actuated = np.ones(model.nv, bool)
+    actuated[: base.nv] = False
+    actuated[[model.joint(f"{link}_pendulum_joint").v_index for link in hanging]] = False
+    for seed in range(2):
+        q, v, a = closed_state(robot, of, seed)
+        assert not robot.constrained_inverse_dynamics(q, v, a, of, actuated=actuated).feasible
+        given = np.where(actuated, np.random.default_rng(seed).normal(size=model.nv), 0.0)
+        a = robot.constrained_forward_dynamics(q, v, given, of).a
+        found = robot.constrained_inverse_dynamics(q, v, a, of, actuated=actuated)
+        tau, lacking, rank = dense(robot, of, q, v, a, actuated)
+        assert found.feasible and found.rank == rank
+        assert relative(found.tau, tau) < 1e-9
+        assert np.abs([found.lacking, lacking]).max() < 1e-9 * np.abs(found.needed).max()
+
+
+@pytest.mark.parametrize("hanging", [(), ("base", "l01")])
+def test_derivatives_know_it_too(hanging):
+    """Beside differences of the dense oracle; constraints hold in the state, not in what is beside it."""
+    model, of = linkage(Floating(), 1, hanging=hanging)
     robot = rbd.Robot(model, backend="reference")
     actuated = np.arange(model.nv) >= 6
+    actuated[[model.joint(f"{link}_pendulum_joint").v_index for link in hanging]] = False
     q, v, a = closed_state(robot, of, 0)
-    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, of, actuated=actuated, objective=objective)
-
-    def torque(a):
-        return robot.constrained_inverse_dynamics(q, v, a, of, actuated=actuated, objective=objective).tau
-
-    assert relative(found.tau_da, along_velocity(a, torque)) < 1e-6
-    assert max(np.abs(part).max() for part in found) < 1e4
+    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, of, actuated=actuated)
+    for name, part, difference in (
+        ("q", found.tau_dq, along_tangent(model, q, lambda q: dense(robot, of, q, v, a, actuated)[0])),
+        ("v", found.tau_dv, along_velocity(v, lambda v: dense(robot, of, q, v, a, actuated)[0])),
+        ("a", found.tau_da, along_velocity(a, lambda a: dense(robot, of, q, v, a, actuated)[0])),
+    ):
+        assert relative(part, difference) < 1e-5, name
+    other = {"actuated": actuated, "objective": "constraint_force"}
+    others = robot.constrained_inverse_dynamics_derivatives(q, v, a, of, **other)
+    assert max(np.abs(part).max() for part in (*found, *others)) < 1e4
 
 
 @pytest.mark.parametrize("least_torque", [False, True])
@@ -135,6 +173,53 @@ def test_rounding_of_any_size_is_as_zero(rounding, least_torque):
         assert one.rank == other.rank == 1
         np.testing.assert_allclose(other.tau, one.tau, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(other.residual, one.residual, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("least_torque", [False, True])
+@pytest.mark.parametrize("rounding", [0.0, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12])
+def test_a_row_of_rounding_is_no_row(rounding, least_torque):
+    rng = np.random.default_rng(1)
+    A, needed, actuated = rng.normal(size=(3, 6)), rng.normal(size=6), [0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
+    rough = rounding * rng.normal(size=(1, 6))
+    one = found_torque(A, needed, actuated, least_torque)
+    for place in range(4):
+        other = found_torque(np.insert(A, place, rough, axis=0), needed, actuated, least_torque)
+        assert one.rank == other.rank == 2
+        np.testing.assert_allclose(other.tau, one.tau, rtol=1e-9, atol=1e-9)
+        assert abs(other.multipliers[place]) < 1e-9
+
+
+def test_what_is_small_and_no_rounding_counts():
+    A = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 1e-6]])
+    found = found_torque(A, np.array([1.0, 2.0, 3e-6]), [1.0, 1.0, 0.0], False)
+    assert found.rank == 1
+    np.testing.assert_allclose(found.multipliers[1], 3.0, rtol=1e-9)
+
+
+def found_torque(A, needed, actuated, least_torque):
+    rows = Rows([0.0] * len(A), A.tolist(), [0.0] * len(A))
+    return constrained_inverse_dynamics(needed.tolist(), rows, [0.0] * A.shape[1], list(actuated), least_torque)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-16, 1e-14])
+def test_a_passive_axis_that_no_contact_turns_is_none_of_its_to_hold(tilt):
+    """A carriage on a rail carries a leg; but for rounding, ground without friction gives nothing along the rail."""
+    builder = rbd.ModelBuilder("carriage")
+    rail = np.array([1.0, 0.0, tilt])
+    builder.add_body("carriage", None, Prismatic(rail), mass=3.0, inertia=0.1 * np.eye(3))
+    leg(builder, "leg", "carriage", (0.0, 0.0))
+    model = builder.build()
+    robot = rbd.Robot(model, backend="reference")
+    q = model.neutral()
+    q[1:] = [0.5, -0.9]
+    ground = Transform(IDENTITY.factors, (0.0, 0.0, float(robot.pose(q, "leg_foot")[2, 3]) - 1e-3))
+    feet = ContactSet(model, [Contact("foot", "leg_foot", surface_placement=ground)])
+    zero = np.zeros(3)
+    needed = robot.bias(q, zero)
+    found = robot.contact_inverse_dynamics(q, zero, [0.5, 0.0, 0.0], feet, actuated=[False, True, True])
+    assert not found.feasible
+    np.testing.assert_allclose(found.lacking[0], 0.5 * float(robot.mass_matrix(q)[0, 0]) + needed[0], rtol=1e-9)
+    assert np.abs(found.tau).max() < 100.0
 
 
 @pytest.mark.parametrize("mass, length", [(1e-3, 1.0), (1e3, 1.0), (1.0, 1e-2), (1.0, 1e2), (1e-3, 1e-2)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.constraints.results import nothing_lacks
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.managed.description import Prefix
 from rbd_dynamics.nodes.managed.messages import flat
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 #: fills the response to a request, whose types are the service's
 Answer = Callable[[Robot, "ConstrainedRequest", Any, Any], None]
-CONTRADICTION = 1e-6  # of the largest acceleration, or torque needed: from here on it is no rounding
+CONTRADICTION = 1e-6  # of the largest acceleration: from here on it is no rounding
 
 
 class Impossible(ValueError):
@@ -137,11 +138,11 @@ def constrained_inverse_dynamics(
 
 
 def _check_actuators(model: Model, x: ConstrainedRequest, lacking: Array, needed: Array) -> None:
-    off = np.abs(lacking) / (1.0 + np.abs(needed).max(axis=1, keepdims=True))
-    if off.max() > CONTRADICTION:
-        sample, dof = np.unravel_index(int(off.argmax()), off.shape)
-        joint = next(j for j in model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
-        raise Impossible(
-            f"the actuators cannot make this motion: joint {x.prefix.outside(joint.name)!r}, which has none, lacks "
-            f"{lacking[sample, dof]:.6g} in sample {sample}"
-        )
+    for sample, (torque, left) in enumerate(zip(needed, lacking)):
+        if not nothing_lacks(torque, left):
+            dof = int(np.abs(left).argmax())
+            joint = next(j for j in model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
+            raise Impossible(
+                f"the actuators cannot make this motion: joint {x.prefix.outside(joint.name)!r}, which has none, lacks "
+                f"{left[dof]:.6g} in sample {sample}"
+            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.results import negligible
+from rbd_dynamics.constraints.results import no_motion, nothing_lacks
 from rbd_dynamics.contacts import ContactResiduals
 from rbd_dynamics.contacts.dynamics import TOUCHING
 from rbd_dynamics.model.model import Model
@@ -75,9 +75,9 @@ def contact_inverse_dynamics(
         x.q, x.v, a, x.contacts, actuated=actuated, f_ext=x.f_ext, touching=x.touching
     )
     for k, (needed, lacking, motion) in enumerate(zip(found.needed, found.lacking, found.motion)):
-        if not negligible(needed, motion):
+        if not no_motion(motion):
             raise ValueError(f"the motion passes a surface in sample {k}: by {float(motion):.6g} m/s^2")
-        if not negligible(needed, lacking):
+        if not nothing_lacks(needed, lacking):
             dof = int(np.abs(lacking).argmax())
             joint = next(j for j in robot.model.joints if j.v_index <= dof < j.v_index + j.kind.nv)
             raise ValueError(

@@ -19,6 +19,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.diagnosis.lags import Lags
+from rbd_dynamics.spatial.rank import normal_solution
 
 Array = NDArray[np.float64]
 Name = Literal["scale", "offset", "friction", "delay", "load", "contact"]
@@ -95,9 +96,7 @@ class Case:
         coefficients = np.repeat(fixed[:, None], len(places), axis=1)
         if free:
             gram = total[np.ix_(free, free)]
-            size = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
-            solved = np.linalg.lstsq(gram / np.outer(size, size), moments[free] / size[:, None], rcond=1e-9)[0]
-            solved /= size[:, None]
+            solved = normal_solution(gram, moments[free])
             left = left - np.einsum("ft,ft->t", solved, moments[free])
             coefficients[free] += solved
         best = int(np.argmin(np.where(np.isfinite(left), left, np.inf)))

@@ -18,6 +18,7 @@ from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.signals.segmentation import Segment
+from rbd_dynamics.spatial.rank import least_squares
 
 Array = NDArray[np.float64]
 
@@ -114,9 +115,7 @@ class PositionCheck:
         found = np.zeros(len(joints))
         for k, dof in enumerate(joints):
             columns = np.column_stack([np.ones(len(q)), model[:, dof], v[:, dof], np.tanh(v[:, dof] / COULOMB_SPEED)])
-            size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-            columns /= size
-            found[k] = np.square(tau[:, k] - columns @ np.linalg.lstsq(columns, tau[:, k], rcond=1e-9)[0]).sum()
+            found[k] = np.square(tau[:, k] - columns @ least_squares(columns, tau[:, k])).sum()
         return found
 
 

@@ -40,6 +40,7 @@ from rbd_dynamics.replay.identification.validation import Validation, joined, va
 from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.rank import normal_solution
 
 Array = NDArray[np.float64]
 
@@ -326,7 +327,7 @@ def fit_braking(equations: NormalEquations, prior: Array) -> Array:
         found = np.array([0.0, *(-prior[k] if k in held else 0.0 for k in (1, 2))])
         free = [k for k in range(3) if k not in held]
         moment = total[free, 3] - total[np.ix_(free, range(3))] @ found
-        found[free] += np.linalg.lstsq(total[np.ix_(free, free)], moment, rcond=1e-12)[0]
+        found[free] += normal_solution(total[np.ix_(free, free)], moment)
         left = np.append(-found, 1.0)
         if (found[1:] + prior[1:] >= -1e-12).all() and left @ total @ left < best[0]:
             best = float(left @ total @ left), found

@@ -24,6 +24,7 @@ from rbd_dynamics.replay.identification.validation import joined
 from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.rank import least_squares
 
 Array = NDArray[np.float64]
 
@@ -177,7 +178,7 @@ class DriveIdentifier:
         bodies = robot.regressor(q, v, a)[:, :, base.independent].reshape(-1, base.count)
         rotor = np.zeros((count, robot.model.nv))
         rotor[:, dof] = a[:, dof]
-        by_bodies = bodies @ np.linalg.lstsq(bodies, rotor.ravel(), rcond=1e-10)[0]
+        by_bodies = bodies @ least_squares(bodies, rotor.ravel())
         return bool(np.linalg.norm(rotor.ravel() - by_bodies) > APART * np.linalg.norm(rotor))
 
 

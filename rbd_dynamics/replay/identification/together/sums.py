@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.joint_columns import JointColumns
 from rbd_dynamics.replay.identification.least_squares import ROUNDING
+from rbd_dynamics.spatial.rank import normal_solution
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -66,10 +67,8 @@ class Sums:
         weights = 1.0 / np.maximum(self.squares(values), ROUNDING)
         gram = weighted([(self, totals)], [weights], len(values))
         rest = gram[:-1, -1] - gram[:-1, :-1] @ values
-        size = np.sqrt(np.maximum(gram.diagonal()[:-1][free], 1e-300))
-        part = gram[np.ix_(free, free)] / np.outer(size, size)
         found = values.copy()
-        found[free] += np.linalg.lstsq(part, rest[free] / size, rcond=1e-9)[0] / size
+        found[free] += normal_solution(gram[np.ix_(free, free)], rest[free])
         return found
 
 
