@@ -75,6 +75,7 @@ class ConstraintSet:
         gains = (2.0 * self.stabilization, rate * rate)
         #: what kernels read at run time: the two gains, then the constraints' numbers
         self.parameters = np.array([*gains, *(x for c in self.constraints for x in _numbers(c))], dtype=float)
+        self.parameters.setflags(write=False)
         self.zeros = np.zeros(len(self))
         self._tree = expanded(model).model
         #: equal for sets that need the same kernels: what their rows are traced to
@@ -124,6 +125,7 @@ class ConstraintSet:
         other = copy(self)
         other.constraints = moved
         other.parameters = np.array([*self.parameters[:2], *(x for c in moved for x in _numbers(c))], dtype=float)
+        other.parameters.setflags(write=False)
         if other.parameters.shape != self.parameters.shape:
             raise ValueError("a pair without a reference placement cannot be given one: that needs other kernels")
         return other

@@ -12,6 +12,7 @@ import numpy as np
 from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.algorithms.relative_motion import Kinematics, moving_configuration
 from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.frozen_dict import FrozenDict
 from rbd_dynamics.constraints.base import Constraint
 from rbd_dynamics.constraints.forms import number
 from rbd_dynamics.spatial.jets import rate_of, second_rate_of
@@ -27,7 +28,8 @@ class JointCoupling(Constraint):
             c_1, c_2, ... in place of a coefficient: the polynomial c_1 q + c_2 q^2 + ...
         offset: m or rad.
 
-    The multiplier times a coefficient (a polynomial's derivative) is the torque on that joint.
+    The multiplier times a coefficient (a polynomial's derivative) is the torque on that joint. The coefficients are
+    copied, and cannot be changed.
     """
 
     kind: ClassVar[str] = "coupling"
@@ -44,7 +46,7 @@ class JointCoupling(Constraint):
         checked = {
             str(joint): _coefficient(c, f"{where}: coefficients of {excerpt(joint)}") for joint, c in given.items()
         }
-        object.__setattr__(self, "coefficients", checked)
+        object.__setattr__(self, "coefficients", FrozenDict(checked))
         number(self.offset, f"{where}: offset")
 
     def __hash__(self) -> int:

@@ -1,130 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that share a robot, sets of contacts and collision shapes get what one thread gets."""
+"""Threads that share a robot, sets of constraints, contacts and shapes get what one thread gets.
+
+All public calls are taken from the library's surface by `helpers.public_calls`.
+"""
 
 from __future__ import annotations
 
-import inspect
 import sys
 import threading
 
 import numpy as np
 import pytest
-from helpers.touching import balls_in_a_row, block, slope
+from helpers.public_calls import SIMULATED, calls, equal, simulated, state, world
 
-import rbd_dynamics as rbd
-from rbd_dynamics.constraints import FrameConstraint
-
-STATES, ROUNDS, THREADS = 12, 8, 4
-#: methods that make kernels, or are state: what they set counts for all threads
-NOT_OF_A_STATE = {"compile", "compile_constrained", "set_payload", "custom_kernel", "constrained_kernel", "evaluation"}
+STATES, ROUNDS, THREADS = 4, 3, 4
+WORLD, STATES_OF = world(), [state(seed) for seed in range(STATES)]
+CALLS = calls()
 
 
-def four_threads(call, states):
-    """Numbers of the results that four threads, each with states in an order of its own, get wrong, or do not get."""
-    expected = [call(state) for state in states]
-    wrong = []
+def together(work):
+    """Four threads do it at the same time, and are interrupted often; each is given its number. The errors."""
+    errors, begin = [], threading.Barrier(THREADS)
 
-    def work(first):
-        for k in range(ROUNDS * len(states)):
-            number = (k * (first + 1) + 3 * first) % len(states)
-            try:
-                if not equal(call(states[number]), expected[number]):
-                    wrong.append(number)
-            except Exception as error:  # whatever it is, it is wrong
-                wrong.append(error)
+    def guarded(number):
+        begin.wait()
+        try:
+            work(number)
+        except Exception as error:  # whatever it is, it is wrong
+            errors.append(error)
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        threads = [threading.Thread(target=work, args=(first,)) for first in range(THREADS)]
+        threads = [threading.Thread(target=guarded, args=(number,)) for number in range(THREADS)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     finally:
         sys.setswitchinterval(interval)
-    return wrong
+    return errors
 
 
-def equal(found, expected):
-    if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(equal(found[key], expected[key]) for key in expected)
-    if isinstance(expected, (tuple, list)):
-        return len(found) == len(expected) and all(map(equal, found, expected))
-    if not isinstance(expected, (np.ndarray, float)):
-        return found == expected
-    return np.allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, float(np.max(np.abs(expected), initial=0.0))))
+def check(call, states, rounds=ROUNDS):
+    """Four threads, each with the states in an order of its own, get what one gets."""
+    expected = [call(at) for at in states]
+
+    def work(first):
+        for k in range(rounds * len(states)):
+            number = (k * (first + 1) + 3 * first) % len(states)
+            assert equal(call(states[number]), expected[number]), f"state {number}"
+
+    assert together(work) == []
 
 
-MODEL = block()
-ROBOT = rbd.Robot(MODEL)
-CONTACTS = slope(MODEL, 0.0, friction_coefficient=0.5)
-HELD = [FrameConstraint("held", "block", directions=("x", "y"))]
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_four_threads_get_what_one_gets(call):
+    if call.name.startswith("CollisionSet") and WORLD["shapes"] is None:
+        pytest.skip("Coal is not installed")
+    check(lambda at: call(WORLD, at), STATES_OF)
 
 
-def state(seed):
-    """One argument of each name that methods have, on the ground."""
-    rng = np.random.default_rng(seed)
-    given = {name: rng.normal(size=6) for name in ("v", "a", "tau", "x", "b")}
-    turn = 0.5 * float(rng.normal())
-    given["q"] = np.array([*rng.normal(size=2), 0.05, 0.0, 0.0, np.sin(turn), np.cos(turn)])
-    given["direction"] = tuple(rng.normal(size=(3, 6)))
-    given["multipliers"] = rng.normal(size=2)
-    return given | {
-        "prescribed": rng.random(6) < 0.5, "frame": "block", "contacts": CONTACTS, "constraints": HELD,
-    }  # fmt: skip
+@pytest.mark.parametrize("call", [call for call in CALLS if call.name.startswith("Robot") and not call.option], ids=str)
+def test_first_calls_of_four_threads_get_what_one_gets(call):
+    """Nothing is traced, loaded or kept yet."""
+    expected = [call(WORLD, at) for at in STATES_OF[:THREADS]]
+    fresh = world()
+
+    def work(number):
+        assert equal(call(fresh, STATES_OF[number]), expected[number]), f"state {number}"
+
+    assert together(work) == []
 
 
-STATES_OF = [state(seed) for seed in range(STATES)]
+@pytest.mark.parametrize("integrator, what", SIMULATED)
+def test_simulations_in_threads_that_share_sets_go_as_alone(integrator, what):
+    if what == "shapes" and WORLD["shapes"] is None:
+        pytest.skip("Coal is not installed")
+    check(lambda at: simulated(WORLD, at, integrator, what), STATES_OF[:1], rounds=1)
 
 
-def needed(name):
-    method = getattr(rbd.Robot, name)
-    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    found = [p for p in inspect.signature(method).parameters.values() if p.name != "self" and p.kind not in kinds]
-    return [p.name for p in found if p.default is p.empty]
+def test_impulses_on_shapes_in_four_threads():
+    if WORLD["shapes"] is None:
+        pytest.skip("Coal is not installed")
+    check(lambda at: WORLD["robot"].contact_impulse(at["q"], at["v"], WORLD["shapes"]), STATES_OF)
 
 
-METHODS = sorted(
-    name
-    for name, member in inspect.getmembers(rbd.Robot, inspect.isfunction)
-    if not name.startswith("_") and {"q", "v"} & set(needed(name)) and name not in NOT_OF_A_STATE
-)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_four_threads_that_share_a_robot_get_what_one_gets(name):
-    names = needed(name)
-    unknown = set(names) - set(STATES_OF[0])
-    assert not unknown, f"Robot.{name}: add values for {sorted(unknown)} to `state` of this test"
-    assert four_threads(lambda at: getattr(ROBOT, name)(*(at[key] for key in names)), STATES_OF) == []
-
-
-def test_four_threads_may_share_a_collision_set():
-    pytest.importorskip("coal")
-    from rbd_dynamics.collisions import CollisionSet, CollisionShape
-
-    shapes = [CollisionShape("block", "block", "box", size=(0.1, 0.1, 0.1)), CollisionShape("floor", "world", "plane")]
-    shapes.append(CollisionShape("ball", "world", "sphere", size=(0.3,)))
-    touching = CollisionSet(MODEL, shapes)
-    assert four_threads(lambda at: touching.distances(at["q"]), STATES_OF) == []
-    assert four_threads(lambda at: [each.point for each in touching.contacts(at["q"], margin=9.0)], STATES_OF) == []
-    assert four_threads(lambda at: ROBOT.contact_impulse(at["q"], at["v"], touching), STATES_OF) == []
-
-
-def test_a_list_that_its_owner_changes_counts_as_it_is_at_each_call():
-    model, contacts = balls_in_a_row(3, 0.1)
-    q, v, tau = np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0])
-    robot, given = rbd.Robot(model), contacts[:1]
-    robot.contact_forward_dynamics(q, v, tau, given)
-    given.append(contacts[1])
-    found = robot.contact_forward_dynamics(q, v, tau, given)
-    np.testing.assert_array_equal(found.a, rbd.Robot(model).contact_forward_dynamics(q, v, tau, contacts).a)
-    assert len(found.forces) == 2
-
-    at, held = STATES_OF[0], list(HELD)
-    state_of = at["q"], at["v"], at["tau"]
-    ROBOT.constrained_forward_dynamics(*state_of, held)
-    held[0] = FrameConstraint("held", "block", directions=("z",))
-    fresh = rbd.Robot(MODEL).constrained_forward_dynamics(*state_of, list(held))
-    np.testing.assert_array_equal(ROBOT.constrained_forward_dynamics(*state_of, held).a, fresh.a)
+def test_the_surface_is_looked_at():
+    """What this file is for is in the list; of an empty one nothing would be tested."""
+    names = {call.name for call in CALLS}
+    assert {"Robot.inverse_dynamics", "Robot.contact_forward_dynamics", "CollisionSet.distances"} <= names
+    assert len(names) > 80 and len(CALLS) > 140
+    assert np.isfinite(CALLS[0](WORLD, STATES_OF[0])).all()
