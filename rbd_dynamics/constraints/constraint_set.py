@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class ConstraintSet:
-    """Constraints of a model, in order. Immutable.
+    """Constraints of a model, in order. Immutable: threads may share it.
 
     Where rows contradict each other, earlier ones win.
 

@@ -109,7 +109,7 @@ class ContactLaws:
 
 
 class ContactSet(ContactLaws):
-    """Contacts of one model; made once, in some milliseconds, and used at control rate.
+    """Contacts of one model; made once, in some milliseconds, and used at control rate. Threads may share it.
 
     Parameters:
         cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.

@@ -31,6 +31,8 @@ FINE, ROUGH = 1e-13, 1e-9  # of speeds: how far iterations shall come, and must
 class DrivenSimulation:
     """State (q, v, theta, theta_velocity, time) of links and motors, and the motors' torques that act on them.
 
+    It is one thread's; several may share the robot and sets of contacts.
+
     The implicit midpoint rule: second order, stable at any step, symplectic, so that energy neither grows nor fades
     but by damping. Vibrations that are faster than the step come out slower than they are. Joint friction is the
     robot's (`DrivenRobot(..., friction=True)`), damping without Coulomb's, by which no step here can hold a joint;

@@ -39,7 +39,7 @@ class Rollouts(NamedTuple):
 
 
 class BatchSimulation:
-    """Simulations of many states of one robot, brakes off.
+    """Simulations of many states of one robot, brakes off; of one thread.
 
     What touches nothing and has no constraints moves in vectors of the processor, by the semi-implicit method; all else
     one sample after the other. The numbers are those of `Simulation`, to rounding.

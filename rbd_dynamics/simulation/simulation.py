@@ -76,7 +76,9 @@ class SimulationOptions:
 
 
 class Simulation:
-    """The state (q, v, time) of a robot and the efforts that act on it.
+    """The state (q, v, time) of a robot and the efforts that act on it; of one thread.
+
+    Simulations in several threads may share the model and sets of constraints, contacts and shapes.
 
     Brakes hold it until the first command, as a real robot's do. When commands stop for longer than
     `command_timeout` of simulated time all efforts are zero, and the robot falls.

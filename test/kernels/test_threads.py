@@ -13,6 +13,12 @@ import numpy as np
 import pytest
 from helpers.public_calls import SIMULATED, calls, equal, simulated, state, world
 
+import rbd_dynamics as rbd
+from rbd_dynamics.collisions import CollisionSet
+from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.contacts import ContactSet
+from rbd_dynamics.simulation import BatchSimulation, DrivenSimulation, Simulation
+
 STATES, ROUNDS, THREADS = 4, 3, 4
 WORLD, STATES_OF = world(), [state(seed) for seed in range(STATES)]
 CALLS = calls()
@@ -84,6 +90,11 @@ def test_impulses_on_shapes_in_four_threads():
     if WORLD["shapes"] is None:
         pytest.skip("Coal is not installed")
     check(lambda at: WORLD["robot"].contact_impulse(at["q"], at["v"], WORLD["shapes"]), STATES_OF)
+
+
+def test_help_says_what_threads_may_do():
+    for kind in (rbd.Robot, ConstraintSet, ContactSet, CollisionSet, Simulation, BatchSimulation, DrivenSimulation):
+        assert "hread" in (kind.__doc__ or ""), kind
 
 
 def test_the_surface_is_looked_at():
