@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 Three = tuple[Array, Array, Array]
 Wrenches = Mapping[str, ArrayLike]
 
+NONE_YET = object()  # and not (), which an `out` may be
+
 
 class CentroidalDerivatives(NamedTuple):
     """Each (6, nv): of the momentum h by q, of its rate by q and v. Others are A: dh/dv = dhdot/da."""
@@ -48,8 +50,8 @@ class Derivatives(BoundModel):
         self._fast_inverse_dynamics_derivatives = self._fast_forward_dynamics_derivatives = no_kernel
         self._fast_hybrid_dynamics_derivatives = no_kernel
         self._square = (self.model.nv, self.model.nv)
-        self._checked_three: Any = ()  # outputs that were checked; loops give the same
-        self._checked_six: Any = ()
+        self._checked_three: Any = NONE_YET  # outputs that were checked; loops give the same
+        self._checked_six: Any = NONE_YET
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, f_ext: Wrenches | None = None, out: Three | None = None
@@ -78,7 +80,7 @@ class Derivatives(BoundModel):
         if out is None:
             return self._empty(self._square), self._empty(self._square), self._empty(self._square)
         check_outputs(name, out, 3)
-        self._checked_three = out if isinstance(out, tuple) else ()
+        self._checked_three = out if isinstance(out, tuple) else NONE_YET
         return out
 
     def _six(self, name: str, out: Any) -> Any:
@@ -86,7 +88,7 @@ class Derivatives(BoundModel):
         if out is None:
             return tuple([self._empty(self._square) for _ in range(6)])
         check_outputs(name, out, 6)
-        self._checked_six = out if isinstance(out, tuple) else ()
+        self._checked_six = out if isinstance(out, tuple) else NONE_YET
         return out
 
     def hybrid_dynamics_derivatives(

@@ -85,3 +85,10 @@ def test_sets_and_their_members_keep_nothing_that_others_can_change():
     directions[:] = ["z", "z"]
     assert len(held.row_names) == 2
     assert rbd.Robot(WORLD["model"]).constraint_rows(state(0)["q"], state(0)["v"], held).A.shape == (2, 6)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+def test_no_arrays_to_write_to_are_too_few(name):
+    at = state(0)
+    with pytest.raises(ValueError, match="3"):
+        getattr(world()["robot"], name)(at["q"], at["v"], at["a"], out=())
