@@ -194,8 +194,8 @@ class CartesianControllerParameters(ToolParameters):
     )
     path_tolerance: tuple[float, ...] = parameter(
         (0.2,),
-        "A tool farther than this (rad, m) from its desired pose ends the motion and is held where it is: one for "
-        "all or one for each of rx, ry, rz, x, y, z; 0 or empty: never",
+        "A tool farther than this (rad, m) from its desired pose, in a motion or while it is held, ends the motion and "
+        "is held where it is: one for all or one for each of rx, ry, rz, x, y, z; 0 or empty: never",
         minimum=0.0,
         dynamic=True,
     )

@@ -125,8 +125,9 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     path_tolerance: tuple[float, ...] = parameter(
         (0.2,),
-        "A robot farther than this (rad, m) from its desired position ends the motion and is held where it is: one "
-        "for all or one for each joint; 0 or empty: never. Controllers lag by less than a fifth of a radian",
+        "A robot farther than this (rad, m) from its desired position, in a motion or while it is held, ends the "
+        "motion and is held where it is: one for all or one for each joint; 0 or empty: never. Controllers lag by less "
+        "than a fifth of a radian",
         minimum=0.0,
         dynamic=True,
     )
