@@ -184,7 +184,7 @@ class JointStateReader:
         return True
 
     def _forget_old(self) -> None:
-        """Of several publishers one may have stopped: what it said last is no part of a state any more."""
+        """Forget what is older than the newest by too much: of several publishers one may have stopped."""
         if self.longest_age:
             newest = int(self._times[self._fresh].max())
             self._fresh &= newest - self._times <= round(self.longest_age * 1e9)

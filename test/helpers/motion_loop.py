@@ -11,7 +11,7 @@ import numpy as np
 from helpers.arms import JOINTS
 from helpers.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
 
-KP = 100.0
+KP = 20.0
 #: torque = gravity + kp (wanted - measured): the wanted position can be read from it
 SEES_WANTED = {
     "terms": ["gravity"], "kp": [KP], "effort_limits": [1e6],

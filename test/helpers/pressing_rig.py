@@ -29,6 +29,8 @@ PARAMETERS = {
     "contact_force": 0.5,
     "state_timeout": 0.0,
     "plausible_velocity": 0.0,  # tests put the robot elsewhere
+    "effort_rate_limits": [0.0],
+    "transition_time": 0.0,
 }
 
 

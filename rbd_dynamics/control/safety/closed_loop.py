@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-GROWTH = 5.0  # 1/s: what grows no faster is left to friction, which M, K and D do not know
+GROWTH = 10.0  # 1/s: what grows no faster is left to friction, which M, K and D do not know
 TRIALS = 12  # halvings in the search for a gain
 LEAST_SHARE = 0.01  # of gains; less is of no use
 

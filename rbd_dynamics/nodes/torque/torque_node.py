@@ -200,7 +200,7 @@ class TorqueNode(ManagedNode[P, T]):
 
     def _after(self, engine: T, stamp: int, steady: float, now: int, oldest: float) -> None:
         """What the command need not wait for; the middleware may have taken long to write that."""
-        self.watching.feed(steady, now)
+        self.watching.feed(steady, now, stamp)
         self.safeguards.commanded(self.output.numbers, stamp)
         self.transition.commanded(self.output.numbers)
         self.in_command.commanded(self.output.numbers, stamp)

@@ -41,7 +41,7 @@ class Transition(Part):
         self.use(len(self._last))
 
     def changed(self) -> None:
-        """From the next effort on another law, load or robot counts."""
+        """Change over, from the next effort on, to another law, load or robot."""
         self._changed = self.active = self._known
 
     def change_over(self, efforts: Array, now: int, limits: Array) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Before a change is taken: could the robot still hold itself still where it is, and is the feedback stable there?"""
+"""Tries a change before it is taken: could the robot still hold itself, and is its feedback stable, where it is?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Judged(Protocol):
         """Efforts that hold the robot still where it is, and their limits."""
 
     def feedback(self, engine: Any) -> Feedback | None:
-        """Of the joints; None of a law that judges itself."""
+        """Stiffness and damping of the joints; None of a law that judges itself."""
 
 
 class Standing(NamedTuple):
@@ -61,7 +61,7 @@ class Trial(Part):
         self._tried, self._problem = False, ""
 
     def standing(self, engine: TorqueEngine) -> Standing | None:
-        """As it is; None where no robot stands yet."""
+        """How the robot stands now; None where there is none yet."""
         if not engine.reader.stamp:
             return None
         efforts, limits = self._judged.holding(engine, engine.robot)

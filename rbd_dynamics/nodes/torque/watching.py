@@ -42,16 +42,16 @@ class Watching(Part):
         self._node, self._clock, self._states, self._silence = node, clock, states, silence
         self._needless = needless
         self._watchdog = Watchdog()
-        self._period, self._periods = 0.0, 0
+        self._stamp, self._period, self._periods = 0, 0.0, 0
         self.count = 0
 
     def open(self) -> None:
         self._node.entities.every(WATCH, self._look)
 
-    def feed(self, steady: float, now: int) -> None:
-        """A state was answered that came at a steady time (s), and a time of the node (ns)."""
-        passed = steady - self._watchdog.done
-        if passed < LONGEST:
+    def feed(self, steady: float, now: int, stamp: int) -> None:
+        """A state of a time `stamp` (ns) was answered that came at a steady time (s), and a time of the node (ns)."""
+        passed, self._stamp = 1e-9 * (stamp - self._stamp), stamp
+        if 0.0 < passed < LONGEST:
             self._periods += 1
             self._period += (passed - self._period) / min(self._periods, AVERAGED)
         self._watchdog.feed(steady, now)
@@ -59,7 +59,7 @@ class Watching(Part):
 
     @property
     def period(self) -> float:
-        """Mean time from an answer to the next of late, s; 0: not known yet."""
+        """Mean time from a state that was answered to the next, of late and by their clock, s; 0: not known yet."""
         return self._period if self._periods >= AVERAGED else 0.0
 
     def since_answer(self, steady: float) -> float:

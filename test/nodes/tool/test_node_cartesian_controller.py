@@ -33,6 +33,8 @@ PARAMETERS = {
     "rotational_stiffness": [40.0],
     "state_timeout": 0.0,
     "plausible_velocity": 0.0,
+    "effort_rate_limits": [0.0],
+    "transition_time": 0.0,
 }
 
 

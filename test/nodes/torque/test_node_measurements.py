@@ -256,7 +256,9 @@ def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch
         return np.array(sent[-1].data)
 
     rate = 0.01  # N m/s: what is heavier by half a kilogram takes 0.98 N m
-    change(near, effort_rate_limits=[rate], state_timeout=60.0)  # a build that takes longer than that is a silence
+    change(
+        near, effort_rate_limits=[rate], transition_time=0.0, state_timeout=60.0
+    )  # a build that takes longer than that is a silence
     begin, before = time.monotonic(), answer()
     change(near, robot_description=ARM.replace('value="2.0"', 'value="2.5"'))
     wait_until(lambda: near.poll() or near.engine is not first, "the other robot")
