@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from rbd_dynamics.nodes.managed.messages import SECOND, staleness
 from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 
+LOOKED_BACK, CONTRADICTING = 100, 20  # states: of the last so many, so many that cannot be beside the others
 QUEUE = SECOND // 10  # ns: after a standstill, states without a stamp may be old for so long
 #: a state: stamp (ns), names, positions, velocities, efforts
 State = tuple[int, list[str], Sequence[float], Sequence[float], Sequence[float]]
@@ -37,6 +39,7 @@ class StateInput(Part):
         self.heartbeat = Heartbeat()
         self._raw = RawJointStates()
         self._implausible = 0  # states in a row
+        self._recent: deque[bool] = deque(maxlen=LOOKED_BACK)  # which states were implausible
         self._ended = ""  # why the control ended by itself
 
     def open(self) -> None:
@@ -44,6 +47,7 @@ class StateInput(Part):
 
     def activated(self) -> None:
         self._implausible, self._ended = 0, ""
+        self._recent.clear()
 
     def fresh(self, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
         """What a message says; None where it is too old, or may be.
@@ -75,13 +79,29 @@ class StateInput(Part):
         self.refusal = (time.monotonic(), problem)
         node.refuse(problem)
         self._implausible += implausible
-        if implausible and node.active and self._implausible == node.params.most_refused:
-            self._ended = f"the control has ended: {self._implausible} implausible joint states in a row; {problem}"
-            node.get_logger().fatal(f"{self._ended}; no torques until the node is activated again")
-            self._end(self._ended)
+        self._recent.append(implausible)
+        if not implausible or not node.active:
+            return
+        if self._implausible == node.params.most_refused:
+            self._end_control(f"{self._implausible} implausible joint states in a row; {problem}")
+        elif self._recent.count(True) >= CONTRADICTING and node.params.most_refused and (two := self._publishers()):
+            self._end_control(f"joint states of several publishers contradict each other: {two}; {problem}")
+
+    def _end_control(self, reason: str) -> None:
+        self._recent.clear()
+        self._ended = f"the control has ended: {reason}"
+        self._node.get_logger().fatal(f"{self._ended}; no torques until the node is activated again")
+        self._end(self._ended)
+
+    def _publishers(self) -> str:
+        """Which nodes publish joint states, where there are several publishers; else nothing."""
+        found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name("joint_states"))
+        names = [f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found]
+        return ", ".join(sorted(names)) if len(names) > 1 else ""
 
     def answered(self, now: int) -> None:
         self._implausible = 0
+        self._recent.append(False)
 
     def report(self, status: Status) -> None:
         if self._ended and not self._node.active:

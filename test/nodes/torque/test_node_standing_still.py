@@ -151,3 +151,22 @@ def test_gains_that_are_unstable_at_this_rate_are_refused_with_those_that_are_no
     assert "swings of joint 'elbow' grow" in result.reason or "swings of joint 'shoulder' grow" in result.reason
     assert 0.0 < float(result.reason.split("; ")[1].split()[0]) < 1.0
     talk.is_well()
+
+
+def test_two_publishers_that_contradict_each_other_end_the_control_and_are_named(talk):
+    """A joint_state_publisher's zeros beside the robot, never so many in a row that this alone ends it."""
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+
+    zeros = talk.ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+    there = np.array([1.5, 0.0, 0.0])
+    talk.ask(REST, REST)
+    end = time.monotonic() + 30.0
+    while "contradict" not in talk.node.log and time.monotonic() < end:
+        for _ in range(5):
+            talk.states.publish(talk.message(there, REST))
+            time.sleep(0.002)
+        zeros.publish(talk.message(REST, REST))
+        time.sleep(0.002)
+    assert "joint states of several publishers contradict each other: /" in talk.node.log
+    talk.diagnosed("the control has ended: joint states of several publishers")
