@@ -56,7 +56,7 @@ class DesiredMotion:
         self.goal: MotionGoal | None = None  # of the trajectory, until it has ended
         self.limits = MotionLimits.of(self.joints)  # of what begins from now on
         self.continuous = np.zeros(len(joints), dtype=bool) if continuous is None else continuous
-        self.slack = np.zeros(len(joints), dtype=bool)
+        self.slack = np.zeros(len(self.joints), dtype=bool)
         self.options = options or MotionOptions()
         self._trajectory: Trajectory | None = None
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
@@ -76,6 +76,14 @@ class DesiredMotion:
         """Raises ValueError for tolerances of another number of joints, and then changes nothing."""
         self._tolerances, self._options = MotionTolerances(self.joints, self.continuous, options), options
         self._gap = round(options.longest_gap / NANOSECOND) if options.longest_gap else FOR_EVER
+
+    @property
+    def slack(self) -> NDArray[np.bool_]:
+        return self._slack
+
+    @slack.setter
+    def slack(self, slack: NDArray[np.bool_]) -> None:
+        self._slack, self._slackens = slack, bool(slack.any())
 
     def update(self, now: int, q: Array, v: Array) -> None:
         """Bring `motion` and `since` to the time `now` (ns), given the measured state of `joints`."""
@@ -298,7 +306,7 @@ class DesiredMotion:
     def _keep_hold(self, now: int, q: Array, v: Array) -> None:
         if self._goal_due:
             self._check_goal(now, q, v)
-        elif self.slack.any():
+        elif self._slackens:
             np.copyto(self.motion[0], q, where=self.slack)
         if problem := self._watched.hold_problem(self.motion[0], q):
             self.end(q, problem, outcome="path")

@@ -70,8 +70,10 @@ class MotionTolerances:
 
     def hold_problem(self, held: Array, q: Array) -> str:
         """Why a robot at q is too far from where it is held; empty: it is not. Both (joints)."""
-        away = q - held
-        if away.dot(away) <= self._least_path:
+        square = 0.0
+        for at, measured in zip(held.tolist(), q.tolist()):
+            square += (at - measured) * (at - measured)
+        if square <= self._least_path:
             return ""
         error = np.abs(difference(held, q, self._continuous))
         over = error > self._path

@@ -50,7 +50,6 @@ class EffortEvidence:
     def commanded(self, efforts: Array, time: int) -> None:
         """Take in what is commanded at a time (ns)."""
         self._envelope.commanded(efforts, time)
-        self._last = efforts
 
     def problem(self, measured: Array, limits: Array, time: int) -> str:
         """Why they do not reach the motors; empty: they do, or that cannot be told.

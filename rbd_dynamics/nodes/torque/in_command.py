@@ -46,6 +46,7 @@ class InCommand(Part):
     def use(self, joints: Sequence[str]) -> None:
         """Watch efforts of these joints from now on."""
         self._efforts, self._motion = EffortEvidence(joints), MotionEvidence(joints)
+        self._last, self._known = np.zeros(len(joints)), False
         self._due = 0  # ns: when the next evidence is taken
 
     def activated(self) -> None:
@@ -55,17 +56,21 @@ class InCommand(Part):
     def silent(self, reason: str) -> None:
         self._efforts.reset()
         self._motion.reset()
+        self._known = False
 
-    def commanded(self, efforts: Array, time: int) -> None:
-        """Take in what was published in answer to the state of this time (ns)."""
-        self._efforts.commanded(efforts, time)
-        self._motion.commanded(efforts)
+    def commanded(self, efforts: Array) -> None:
+        """Take in what was published."""
+        self._last[:] = efforts
+        self._known = True
 
     def look(self, engine: TorqueEngine, efforts: Sequence[float], time: int) -> None:
         """Take evidence of a state. efforts: as its message has them; time: its stamp, ns."""
         if self._due - EVERY <= time < self._due:
             return
         self._due = time + EVERY
+        if self._known:
+            self._efforts.commanded(self._last, time)
+            self._motion.commanded(self._last)
         if not self._node.params.check_in_command:
             reason = ""
         else:

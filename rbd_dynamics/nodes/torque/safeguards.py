@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,15 +58,17 @@ class Safeguards(Part):
         if bounds.joints != self._bounds.joints:
             self._use_anew(bounds)
         self._bounds, self._rates = bounds, bounds.rates_of(effort_limits)
+        self._rate_list = self._rates.tolist()
         self.watches_efforts = bool(np.isfinite(bounds.tolerance).any())
         self.limits_rates = bool(np.isfinite(self._rates).any())
 
     def _use_anew(self, bounds: Bounds) -> None:
         count = len(bounds.joints)
         self._bounds, self._rates = bounds, np.full(count, np.inf)
+        self._rate_list = self._rates.tolist()
         self.watches_efforts = self.limits_rates = False
         self._envelope = EffortEnvelope(count)
-        self._last, self._last_time = np.zeros(count), 0
+        self._last, self._last_time, self._was_limited = [0.0] * count, 0, False
         self.limited = np.zeros(count, dtype=bool)  # by the rate, at the last command
 
     def reset(self) -> None:
@@ -88,23 +91,30 @@ class Safeguards(Part):
 
         most: the effort limits, which go before.
         """
-        self.limited[:] = False
+        passed = 1e-9 * (time - self._last_time)
+        if self._was_limited:
+            self._was_limited, self.limited[:] = False, False
         if not self._last_time:
             return
-        passed = 1e-9 * (time - self._last_time)
+        # a loop over plain numbers: most efforts are within reach, and for so few it takes less than arrays do
+        for effort, last, rate in zip(efforts.tolist(), self._last, self._rate_list):
+            if abs(effort - last) > rate * passed and rate < math.inf:
+                break
+        else:
+            return
         # times infinity zero is no number
         reach = self._rates * passed if passed > 0.0 else np.where(np.isfinite(self._rates), 0.0, np.inf)
-        last = np.clip(self._last, -most, most)
-        np.greater(np.abs(efforts - last), reach, out=self.limited)
-        if self.limited.any():
-            np.clip(efforts, last - reach, last + reach, out=efforts)
+        before = np.clip(self._last, -most, most)
+        np.greater(np.abs(efforts - before), reach, out=self.limited)
+        np.clip(efforts, before - reach, before + reach, out=efforts)
+        self._was_limited = True
 
     def commanded(self, efforts: Array, time: int) -> None:
         """Take in what was published."""
         if self.watches_efforts:
             self._envelope.commanded(efforts, time)
         if self.limits_rates:
-            self._last[:], self._last_time = efforts, time
+            self._last, self._last_time = efforts.tolist(), time
 
 
 def _given(what: str, values: Sequence[float], joints: Sequence[str]) -> Array:

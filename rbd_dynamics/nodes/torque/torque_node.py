@@ -203,7 +203,7 @@ class TorqueNode(ManagedNode[P, T]):
         self.watching.feed(steady, now, stamp)
         self.safeguards.commanded(self.output.numbers, stamp)
         self.transition.commanded(self.output.numbers)
-        self.in_command.commanded(self.output.numbers, stamp)
+        self.in_command.commanded(self.output.numbers)
         if self.output.is_heard and time.monotonic_ns() <= oldest:
             self.output.tell(stamp, "" if self.hand_over is None else self.hand_over.mark)
         self.output.cut_off(engine.saturated, self.safeguards.limited)
