@@ -17,6 +17,7 @@ from rbd_dynamics.replay.identification.drives.columns import COULOMB, OFFSET, R
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import with_friction
 from rbd_dynamics.replay.identification.validation import Validation, validate
+from rbd_dynamics.spatial.rank import measures_of
 
 Array = NDArray[np.float64]
 
@@ -95,8 +96,11 @@ def exportable(
 def _bounded(equations: NormalEquations, least: Array) -> Array:
     """Deviations that fit one joint best, none below the least."""
     (total,) = equations.totals()
-    size = np.sqrt(np.maximum(total.diagonal(), 1e-300))
+    *squares, torque = total.diagonal()
+    size = np.append(measures_of(squares), np.sqrt(max(torque, 1e-300)))
     strength, directions = np.linalg.eigh(total / np.outer(size, size))
     root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
-    found = scipy.optimize.lsq_linear(root[:, :-1], root[:, -1], bounds=(least * size[:-1] / size[-1] - 1e-12, np.inf))
+    told = np.isfinite(size[:-1])  # what is rounding stays at zero, or its bound
+    lower = np.where(told, least * np.where(told, size[:-1], 0.0) / size[-1], 0.0) - 1e-12
+    found = scipy.optimize.lsq_linear(root[:, :-1], root[:, -1], bounds=(lower, np.inf))
     return np.asarray(np.maximum(found.x * size[-1] / size[:-1], least))
