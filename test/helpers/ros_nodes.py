@@ -245,11 +245,12 @@ class Conversation:
         self.ros, self.node = ros, node
         self.reports = ros.collect(DiagnosticArray, "/diagnostics")
 
-    def diagnosed(self, text: str) -> None:
-        """Wait until the node's diagnostics say that text."""
+    def diagnosed(self, text: str, since: int | None = None) -> None:
+        """Wait until the node's diagnostics say that text; since: of this report on, in place of recent ones."""
 
         def found() -> bool:
-            statuses = [status for report in self.reports[-self.recent :] for status in report.status]
+            reports = self.reports[-self.recent if since is None else since :]
+            statuses = [status for report in reports for status in report.status]
             return any(text in status.message for status in statuses if self.node.name in status.name)
 
         wait_until(found, f"{text!r} in the diagnostics", 30.0)

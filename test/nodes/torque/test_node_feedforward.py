@@ -17,7 +17,8 @@ from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 
 pytestmark = needs_ros
-GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
+# so soft that they are stable at any rate at which a busy machine asks
+GAINS = {"kp": [5.0, 3.0, 2.0], "kd": [0.2, 0.1, 0.05]}
 #: these tests jump about: set-points and states need not follow from each other
 ANYWHERE = {
     "setpoint_timeout": 0.0, "setpoint_tolerance": 0.0, "path_tolerance": 0.0, "state_timeout": 0.0,
