@@ -71,9 +71,11 @@ class CollisionShape:
         from scipy.spatial import ConvexHull, QhullError
 
         try:
-            return np.ascontiguousarray(points[ConvexHull(points).vertices])
+            corners = np.ascontiguousarray(points[ConvexHull(points).vertices])  # a copy, and nobody changes it
         except (QhullError, ValueError):
             raise ValueError(f"{where}: its {len(points)} points enclose no volume") from None
+        corners.setflags(write=False)
+        return corners
 
     @cached_property
     def corners(self) -> Array:

@@ -75,8 +75,9 @@ class ConstraintSet:
         gains = (2.0 * self.stabilization, rate * rate)
         #: what kernels read at run time: the two gains, then the constraints' numbers
         self.parameters = np.array([*gains, *(x for c in self.constraints for x in _numbers(c))], dtype=float)
-        self.parameters.setflags(write=False)
         self.zeros = np.zeros(len(self))
+        for shared in (self.holonomic, self.parameters, self.zeros):
+            shared.setflags(write=False)
         self._tree = expanded(model).model
         #: equal for sets that need the same kernels: what their rows are traced to
         self.key = self._fingerprint()

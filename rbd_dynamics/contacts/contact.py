@@ -97,7 +97,9 @@ class ContactLaws:
         self.compliance, self.damping = self._numbers("compliance"), self._numbers("damping")
 
     def _numbers(self, name: str) -> Array:
-        return np.array([getattr(contact, name) for contact in self.contacts], dtype=float)
+        numbers = np.array([getattr(contact, name) for contact in self.contacts], dtype=float)
+        numbers.setflags(write=False)
+        return numbers
 
     def __len__(self) -> int:
         return len(self.contacts)

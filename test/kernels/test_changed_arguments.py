@@ -12,6 +12,7 @@ from helpers.public_calls import calls, equal, state, world
 from helpers.touching import balls_in_a_row
 
 import rbd_dynamics as rbd
+from rbd_dynamics.collisions import CollisionShape
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, JointCoupling
 
 WORLD = world()
@@ -77,9 +78,14 @@ def test_sets_and_their_members_keep_nothing_that_others_can_change():
     with pytest.raises(TypeError):
         coupling.coefficients["a"] = 5.0
     assert replace(coupling, name="other").coefficients == coupling.coefficients
-    of = WORLD["constraints"]
-    with pytest.raises(ValueError, match="read-only"):
-        of.parameters[0] = 1.0
+    for of in (WORLD["constraints"], WORLD["contacts"]):
+        numbers = {name: value for name, value in vars(of).items() if isinstance(value, np.ndarray)}
+        assert numbers and not any(value.flags.writeable for value in numbers.values())
+    corners = np.random.default_rng(0).normal(size=(12, 3))
+    mesh = CollisionShape("rock", "block", "mesh", points=corners)
+    kept = mesh.points.copy()
+    corners[:] = 0.0
+    assert equal(mesh.points, kept) and not mesh.corners.flags.writeable
     directions = ["x", "y"]
     held = ConstraintSet(WORLD["model"], [FrameConstraint("held", "block", directions=directions)])
     directions[:] = ["z", "z"]
