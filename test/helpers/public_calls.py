@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from dataclasses import dataclass, is_dataclass
+import pkgutil
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 
 import rbd_dynamics as rbd
+import rbd_dynamics.analysis
 from helpers.touching import block, slope
 from rbd_dynamics.collisions import CollisionSet, CollisionShape
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
 from rbd_dynamics.simulation import INTEGRATORS, Simulation, SimulationOptions
 from rbd_dynamics.spatial.se3 import IDENTITY
 
-#: of `Robot`: they make kernels, or are state, and what they set counts for all threads
-NOT_OF_A_STATE = {"compile", "compile_constrained", "set_payload", "custom_kernel", "constrained_kernel", "evaluation"}
-ANALYSIS = ("operational_space", "sensitivity", "base_parameters")
+#: they make kernels and objects with methods, show something, or set what counts for all threads
+NOT_COMPARED = {
+    f"Robot.{name}"
+    for name in (
+        "compile", "compile_constrained", "custom_kernel", "constrained_kernel", "evaluation", "constrained",
+        "in_contact", "carrying", "set_payload", "show",
+    )
+}  # fmt: skip
+ANALYSIS = [module.name for module in pkgutil.iter_modules(rbd_dynamics.analysis.__path__)]
 KEYWORDS = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
@@ -44,9 +52,10 @@ def world():
 
 
 def state(seed):
-    """One value of each name that arguments have, on the ground."""
+    """One value of each name that arguments have, on the ground, where every contact acts."""
     rng = np.random.default_rng(seed)
     given = {name: rng.normal(size=6) for name in ("v", "a", "tau", "x", "b", "by_inverse")}
+    given["v"][5] = -1.0 - rng.random()  # downwards, faster than any corner turns upwards
     turn = 0.5 * float(rng.normal())
     given["q"] = np.array([*rng.normal(size=2), 0.05, 0.0, 0.0, np.sin(turn), np.cos(turn)])
     given["direction"] = rng.normal(size=(3, 6))
@@ -80,7 +89,6 @@ class Call:
     def __call__(self, of, at, **more):
         """The result, of the objects `world` makes and the arguments `state` makes."""
         given = {**of, **at}
-        options = {self.option: given[self.option]} if self.option else {}
         owner, _, method = self.name.rpartition(".")
         target = {"Robot": of["robot"], "CollisionSet": of["shapes"], "ConstraintSet": of["constraints"]}.get(owner)
         if target is None:  # a module; its directions are those of points
@@ -89,13 +97,21 @@ class Call:
             given |= {"direction": tuple(given["direction"]), "parameters": of["constraints"].parameters}
         function = getattr(target, method)
         arguments = [given[key] for key in self.needs]
-        return function(*arguments, **options, **more)
+        if self.option == "out":
+            more["out"] = _empty_like(function(*arguments))
+        elif self.option:
+            more[self.option] = given[self.option]
+        return function(*arguments, **more)
+
+
+def _empty_like(result):
+    return np.empty_like(result) if isinstance(result, np.ndarray) else tuple(map(_empty_like, result))
 
 
 def calls():
     """All of them."""
     found = [
-        *_of("Robot", inspect.getmembers(rbd.Robot, inspect.isfunction), of_state=True),
+        *_of("Robot", inspect.getmembers(rbd.Robot, inspect.isfunction)),
         *_of("CollisionSet", inspect.getmembers(CollisionSet, inspect.isfunction)),
         *_of("ConstraintSet", inspect.getmembers(ConstraintSet, inspect.isfunction)),
     ]
@@ -106,18 +122,16 @@ def calls():
     return found
 
 
-def _of(owner, members, of_state=False):
-    values = {**state(0), **dict.fromkeys(("robot", "contacts", "constraints", "parameters"))}
+def _of(owner, members):
+    values = {**state(0), **dict.fromkeys(("robot", "contacts", "constraints", "parameters", "out"))}
     for name, function in members:
-        if name.startswith("_") or name in NOT_OF_A_STATE:
+        if name.startswith("_") or f"{owner}.{name}" in NOT_COMPARED:
             continue
         given = [
             p for p in inspect.signature(function).parameters.values() if p.name != "self" and p.kind not in KEYWORDS
         ]
         needs = tuple(p.name for p in given if p.default is p.empty)
-        if of_state and not {"q", "v"} & set(needs):
-            continue
-        options = [p.name for p in given if p.default is not p.empty and p.name != "out"]
+        options = [p.name for p in given if p.default is not p.empty]
         unknown = {*needs, *options} - set(values)
         assert not unknown, f"{owner}.{name}: add values for {sorted(unknown)} to `state` of {__file__}"
         yield from (Call(f"{owner}.{name}", needs, option) for option in ("", *options))
@@ -138,12 +152,14 @@ SIMULATED = [
 
 
 def equal(found, expected):
+    """To the last bit, of all that results are made of."""
     if isinstance(expected, dict):
         return found.keys() == expected.keys() and all(equal(found[key], expected[key]) for key in expected)
     if is_dataclass(expected):
-        return equal(vars(found), vars(expected))
+        return all(equal(getattr(found, each.name), getattr(expected, each.name)) for each in fields(expected))
     if isinstance(expected, (tuple, list)):
         return len(found) == len(expected) and all(map(equal, found, expected))
-    if not isinstance(expected, (np.ndarray, float)):
-        return found == expected if type(expected).__eq__ is not object.__eq__ else type(found) is type(expected)
-    return np.allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, float(np.max(np.abs(expected), initial=0.0))))
+    if isinstance(expected, np.ndarray):
+        return np.array_equal(found, expected)
+    plain = expected is None or type(expected).__eq__ is not object.__eq__
+    return found == expected if plain else equal(vars(found), vars(expected))

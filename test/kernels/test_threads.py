@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from rbd_dynamics.contacts import ContactSet
 from rbd_dynamics.simulation import BatchSimulation, DrivenSimulation, Simulation
 
 STATES, ROUNDS, THREADS = 4, 3, 4
-WORLD, STATES_OF = world(), [state(seed) for seed in range(STATES)]
+WORLD, OTHER, STATES_OF = world(), world(), [state(seed) for seed in range(STATES)]
 CALLS = calls()
 
 
@@ -79,6 +80,59 @@ def test_first_calls_of_four_threads_get_what_one_gets(call):
     assert together(work) == []
 
 
+def interrupted(call, between):
+    """The result of a call that stands still for another one wherever it first reaches a line of the library."""
+    library, reached, before = str(Path(rbd.__file__).parent), set(), sys.gettrace()
+
+    def trace(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(library):
+            return None
+        if (line := (frame.f_code, frame.f_lineno)) not in reached:
+            reached.add(line)
+            sys.settrace(None)
+            between()
+            sys.settrace(trace)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_call_that_stands_still_for_another_gets_what_it_gets_alone(call):
+    """What threads do by chance, at every line: the other has other numbers, and the same sets or others."""
+    if call.name.startswith("CollisionSet") and WORLD["shapes"] is None:
+        pytest.skip("Coal is not installed")
+    expected = call(WORLD, STATES_OF[0])
+    sets = [name for name in ("contacts", "constraints") if name in call.needs]
+    for other in (WORLD, *[{**WORLD, name: OTHER[name]} for name in sets]):
+        found = interrupted(lambda: call(WORLD, STATES_OF[0]), lambda of=other: call(of, STATES_OF[1]))
+        assert equal(found, expected)
+
+
+def test_a_payload_that_one_thread_sets_is_there_whole():
+    robot, at = world()["robot"], STATES_OF[0]
+    loads = [{"mass": 1.0, "com": (0.1, 0.0, 0.0)}, {"mass": 3.0, "com": (0.0, 0.2, 0.0)}]
+    expected = []
+    for load in loads:
+        robot.set_payload("block", **load)
+        expected.append(robot.inverse_dynamics(at["q"], at["v"], at["a"]))
+
+    def work(number):
+        for k in range(300):
+            if number == 0:
+                robot.set_payload("block", **loads[k % 2])
+            found = robot.inverse_dynamics(at["q"], at["v"], at["a"])
+            assert any(equal(found, each) for each in expected)
+            carried = robot.carrying("block", **loads[number % 2]).inverse_dynamics(at["q"], at["v"], at["a"])
+            assert equal(carried, expected[number % 2])
+
+    assert together(work) == []
+
+
 @pytest.mark.parametrize("integrator, what", SIMULATED)
 def test_simulations_in_threads_that_share_sets_go_as_alone(integrator, what):
     if what == "shapes" and WORLD["shapes"] is None:
@@ -102,4 +156,6 @@ def test_the_surface_is_looked_at():
     names = {call.name for call in CALLS}
     assert {"Robot.inverse_dynamics", "Robot.contact_forward_dynamics", "CollisionSet.distances"} <= names
     assert len(names) > 80 and len(CALLS) > 140
-    assert np.isfinite(CALLS[0](WORLD, STATES_OF[0])).all()
+    for at in STATES_OF:
+        touching = WORLD["robot"].contact_forward_dynamics(at["q"], at["v"], at["tau"], WORLD["contacts"])
+        assert np.linalg.norm(touching.forces) > 1.0
