@@ -58,15 +58,8 @@ class MotionTolerances:
                 return problem
         if square <= self._least_path:
             return ""
-        error = np.abs(difference(state_of(motion, t)[0], q, self._continuous))
-        over = error > self._path
-        if not over.any():
-            return ""
-        k = int(over.argmax())
-        return (
-            f"path tolerance violated: joint {self._joints[k]!r} is {error[k]:.4g} from where it is wanted, "
-            f"more than {self._path[k]:g}; the motion is ended, the robot held where it is"
-        )
+        off = self._beyond_path(state_of(motion, t)[0], q, "from where it is wanted")
+        return f"path tolerance violated: {off}; the motion is ended, the robot held where it is" if off else ""
 
     def hold_problem(self, held: Array, q: Array) -> str:
         """Why a robot at q is too far from where it is held; empty: it is not. Both (joints)."""
@@ -75,15 +68,17 @@ class MotionTolerances:
             square += (at - measured) * (at - measured)
         if square <= self._least_path:
             return ""
-        error = np.abs(difference(held, q, self._continuous))
+        off = self._beyond_path(held, q, "from where it was held")
+        return f"the robot was moved while it was held: {off}; it is held where it is now" if off else ""
+
+    def _beyond_path(self, wanted: Array, q: Array, where: str) -> str:
+        """Which joint at q is farther from `wanted` than its path tolerance, and by how much; empty: none."""
+        error = np.abs(difference(wanted, q, self._continuous))
         over = error > self._path
         if not over.any():
             return ""
         k = int(over.argmax())
-        return (
-            f"the robot was moved while it was held: joint {self._joints[k]!r} is {error[k]:.4g} from where it was "
-            f"held, more than path_tolerance ({self._path[k]:g}); it is held where it is now"
-        )
+        return f"joint {self._joints[k]!r} is {error[k]:.4g} {where}, more than path_tolerance ({self._path[k]:g})"
 
     def _velocity_problem(self, difference: Array) -> str:
         over = np.abs(difference) > self._path_velocity

@@ -68,13 +68,12 @@ class InCommand(Part):
         if self._due - EVERY <= time < self._due:
             return
         self._due = time + EVERY
-        if self._known:
+        reason = ""
+        if self._known:  # else, as on standby, nothing can follow
             self._efforts.commanded(self._last, time)
             self._motion.commanded(self._last)
-        if not self._node.params.check_in_command:
-            reason = ""
-        else:
-            reason = self._problem(engine, efforts, time)
+            if self._node.params.check_in_command:
+                reason = self._problem(engine, efforts, time)
         if reason != self.reason:
             self._say(reason)
 

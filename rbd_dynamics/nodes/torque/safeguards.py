@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,7 +97,7 @@ class Safeguards(Part):
             return
         # a loop over plain numbers: most efforts are within reach, and for so few it takes less than arrays do
         for effort, last, rate in zip(efforts.tolist(), self._last, self._rate_list):
-            if abs(effort - last) > rate * passed and rate < math.inf:
+            if abs(effort - last) > rate * passed:
                 break
         else:
             return
