@@ -36,7 +36,8 @@ def effort_delay(
 
     robot: without friction. The settings' own delay of efforts is replaced. The interval is widened by how far the
     joints disagree beyond their noise (Birge's ratio), which is what a model that is not right does; an error that they
-    have in common is not in it. Raises what `replay.compare` raises.
+    have in common is not in it: joints that turn round so slowly that they stick make the delay a few ms too short.
+    Raises what `replay.compare` raises.
     """
     settings = settings or Settings()
     recording = recording if isinstance(recording, Recording) else Recording(recording)
