@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rbd_dynamics.algorithms.constrained_dynamics import orthonormal_basis, squares
 from rbd_dynamics.algorithms.frames import frame_jacobian, frame_jacobian_dot, frame_pose
 from rbd_dynamics.algorithms.kinematics import combine, joint_motion, joint_variation, support
-from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.jets import moving, rate_of, value_of
 from rbd_dynamics.spatial.lie import exp_so3, right_jacobian_so3
@@ -83,22 +82,28 @@ class WantedMotion(NamedTuple):
         )
 
 
+class Metric(Protocol):
+    """How joints are weighed: the factor W of a matrix W W^T, such as the mass matrix."""
+
+    def solve(self, b: Vector) -> list[Scalar]:
+        """W^-1 b (nv)."""
+
+
 class DampedRows(NamedTuple):
-    """The tool's rows J in the metric of kinetic energy: W^-1 J^T = X, R^T R = X^T X + diag(damping).
+    """The tool's rows J in the metric of W W^T, kinetic energy or another: X = W^-1 J^T, R^T R = X^T X + diag(damping).
 
     The damping of a row is zero unless its mobility, with the rows of higher `PRIORITY` held, is below four times the
     least one; then it grows smoothly so that the mobility never is below the least. Without damping R^T R is
     J M^-1 J^T and the columns of Q are orthonormal.
     """
 
-    W: MassFactor
     X: list[list[Scalar]]  # columns (6), each (nv)
     Q: list[list[Scalar]]  # columns in order of priority
     R: list[list[Scalar]]  # upper triangular, in order of priority
     inverse: list[Scalar]  # of its diagonal
 
     @classmethod
-    def of(cls, W: MassFactor, rows: Sequence[Vector], least: Vector) -> DampedRows:
+    def of(cls, W: Metric, rows: Sequence[Vector], least: Vector) -> DampedRows:
         """rows (6, nv); least (6): mobilities 1/(kg m^2), 1/kg that are kept up."""
         X = [W.solve(row) for row in rows]
         n = len(PRIORITY)
@@ -118,7 +123,7 @@ class DampedRows(NamedTuple):
             inverse.append(reciprocal(R[j][j]))
             Q.append([inverse[j] * x for x in rest])
         nv = len(X[0])
-        return cls(W, X, [column[:nv] for column in Q], R, inverse)
+        return cls(X, [column[:nv] for column in Q], R, inverse)
 
     @property
     def mobilities(self) -> list[Scalar]:

@@ -129,7 +129,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     def answered(self, engine: Engine) -> None:
         if self._wanted.get_subscription_count():
-            pose = engine.motion.chart.pose(engine.motion.state()[0])
+            pose = engine.wanted
             numbers = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
             self._wanted.publish(pose_message(numbers, engine.frames[0], engine.reader.stamp))
 
@@ -256,6 +256,9 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         out = engine.output
         if out is not None:
             status.values["manipulability"] = f"{out.manipulability[0]:.4g}"
+            status.values["pace"] = f"{engine.reference.pace:.0%}"
+            if out.braking[0]:
+                status.warn("joints are kept from going faster than their velocity limits")
             status.values["energy in the tank"] = f"{out.tank[0]:.3g} J"
             status.values["largest error"] = f"{1e3 * self._errors[0]:.3g} mm, {self._errors[1]:.3g} rad"
             if outside := outside_workspace(engine, out.theta):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
@@ -25,6 +26,8 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
+FORESIGHT = 3  # steps: over which velocities are seen to grow
+FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
 
 
@@ -36,6 +39,7 @@ class CartesianOutput(NamedTuple):
     axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
     stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
     used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
+    braking: how much joints are kept from going faster, 0 to 1.
     """
 
     tau: Array
@@ -52,6 +56,7 @@ class CartesianOutput(NamedTuple):
     manipulability: Array
     energy: Array
     power: Array
+    braking: Array
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ class Tuning(NamedTuple):
     compliance: Compliance
     stiffness: Array  # (36) wanted
     vectors: tuple[Array, ...]  # as the kernel takes them
+    speed_limits: Array
     effort_limits: Array
 
 
@@ -120,6 +126,7 @@ class CartesianController:
         compliance: Compliance | None = None,
         terms: Iterable[str] = WITHOUT_FRICTION,
         effort_limits: ArrayLike = (),
+        velocity_limits: ArrayLike = (),
     ) -> None:
         if law not in LAWS:
             raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
@@ -145,7 +152,16 @@ class CartesianController:
             CartesianOutput(*(np.zeros(size) for size in self._sizes(nv))) for _ in range(3)
         )
         self.compliance = compliance or Compliance()
-        first = self.tuning(gains=gains, compliance=compliance, terms=terms, effort_limits=effort_limits)
+        self._velocities: deque[Array] = deque(maxlen=FORESIGHT)
+        self._spans: deque[float] = deque(maxlen=FORESIGHT)
+        self._span = np.ones(1)
+        first = self.tuning(
+            gains=gains,
+            compliance=compliance,
+            terms=terms,
+            effort_limits=effort_limits,
+            velocity_limits=velocity_limits,
+        )
         self.use(first)
         self._kernel = self._build()
         self._call = self._kernel.fast
@@ -160,6 +176,7 @@ class CartesianController:
         compliance: Compliance | None = None,
         terms: Iterable[str] = WITHOUT_FRICTION,
         effort_limits: ArrayLike = (),
+        velocity_limits: ArrayLike = (),
     ) -> Tuning:
         """What `use` takes, and `attempt`. Raises ValueError.
 
@@ -167,6 +184,7 @@ class CartesianController:
             gains: see `CartesianGains`. compliance: the axes of stiffness.
             terms: of "inertia", "coriolis", "gravity", "spring", "friction"; friction at the wanted velocity.
             effort_limits: N m or N, one for all or one for each joint; default the model's.
+            velocity_limits: rad/s or m/s, likewise; joints that near them are not driven faster, but braked.
         """
         gains, compliance = gains or CartesianGains(), compliance or Compliance()
         chosen = checked_terms(terms)
@@ -182,7 +200,9 @@ class CartesianController:
         carrier, axes = compliance.numbers()
         vectors = (gains.numbers(), gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
         stiffness = gains.stiffness_of(self.law).reshape(-1)
-        return Tuning(gains, chosen, compliance, stiffness, vectors, limits)
+        speeds = [joint.limits.velocity for joint in joints]
+        velocities = np.minimum(per_joint("velocity_limits", velocity_limits, self.joints, speeds), FASTEST)
+        return Tuning(gains, chosen, compliance, stiffness, vectors, velocities, limits)
 
     def use(self, tuning: Tuning) -> None:
         """Use this tuning from the next step on; the stiffness is approached in `stiffness_time`, as the tank lets it.
@@ -193,7 +213,8 @@ class CartesianController:
             turn = np.zeros((6, 6))
             turn[:3, :3] = turn[3:, 3:] = self._axes(tuning.compliance).T @ self._axes(self.compliance)
             self._output.stiffness[:] = (turn @ self.stiffness @ turn.T).reshape(-1)
-        self.gains, self.terms, self.compliance, self._wanted_stiffness, self._vectors, self.effort_limits = tuning
+        self.gains, self.terms, self.compliance, self._wanted_stiffness, self._vectors = tuning[:5]
+        self.velocity_limits, self.effort_limits = tuning.speed_limits, tuning.effort_limits
 
     def want_stiffness(self, stiffness: ArrayLike) -> None:
         """Another stiffness than the gains', until `use`: see `stiffness_matrix`, which raises ValueError."""
@@ -219,7 +240,9 @@ class CartesianController:
         return np.asarray(PoseChart(self.base).pose(self._wanted)[:3, :3] @ own)
 
     def reset(self) -> None:
-        """The wanted stiffness acts at once, and the tank is full."""
+        """The wanted stiffness acts at once, the tank is full, and no velocities are known."""
+        self._velocities.clear()
+        self._spans.clear()
         self._output.stiffness[:] = self._wanted_stiffness
         self._output.tank[...] = self.gains.tank_size
 
@@ -251,6 +274,8 @@ class CartesianController:
         then, and nothing has changed.
         """
         inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, dt)
+        self._velocities.append(v.copy())
+        self._spans.append(dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
         self._output, self._work = self._work, self._output
@@ -263,10 +288,10 @@ class CartesianController:
         Raises as `step` does.
         """
         inputs = list(self._inputs(q, v, theta, None, None, None, None, q, 0.0))
-        inputs[8:10] = [tuning.stiffness, tuning.stiffness]
-        at = len(inputs) - 2 - len(tuning.vectors)
-        inputs[at : at + len(tuning.vectors)] = tuning.vectors
-        inputs[-2] = tuning.effort_limits
+        at = self._places["stiffness"]
+        inputs[at : at + 2] = [tuning.stiffness, tuning.stiffness]
+        at = self._places["gains"]
+        inputs[at : at + len(tuning.vectors) + 2] = [*tuning.vectors, tuning.speed_limits, tuning.effort_limits]
         self._kernel(tuple(inputs), self._scratch)
         return self._scratch
 
@@ -294,13 +319,16 @@ class CartesianController:
         self._wrenches[:6] = zeros if wrench is None else wrench
         self._wrenches[6:] = zeros if tool_wrench is None else tool_wrench
         self._dt[0] = dt
+        # the oldest of the velocities, and how long ago it was
+        span = sum(self._spans) - self._spans[0] + dt if self._spans and dt > 0.0 else 0.0
+        self._span[0], before = (span, self._velocities[0]) if span > 0.0 else (1.0, v)
         return (
-            q, v, self.base, theta,
+            q, v, before, self._span, self.base, theta,
             zeros if rate is None else rate,
             zeros if acceleration is None else acceleration,
             self._wrenches, q if posture is None else posture,
             self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
-            self._tool, *self._vectors, self.effort_limits, self.robot.inertia_input,
+            self._tool, *self._vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
         )  # fmt: skip
 
     @property
@@ -319,24 +347,27 @@ class CartesianController:
 
     @staticmethod
     def _sizes(nv: int) -> list[tuple[int, ...]]:
-        return [(nv,), (nv,), (6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,), (1,), (1,), (1,), (1,)]
+        return [(nv,), (nv,), (6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,), (1,), (1,), (1,), (1,), (1,)]
 
     def _build(self) -> Evaluation:
         model, nv = self.robot.model, (self.robot.model.nv,)
         sizes = sizes_of(model)
         own = {
-            "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,), "wrench": (12,), "posture": nv,
+            "v_before": nv, "span": (1,), "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,),
+            "wrench": (12,), "posture": nv,
             "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
         }  # fmt: skip
         shared = {
             "tool": (12,), "gains": (len(GainNumbers._fields),), "damping": (6,), "carrier": (2,), "axes": (9,),
-            "weights": (len(TERMS),), "lower": nv, "upper": nv, "margins": nv, "limit_torques": nv, "limits": nv,
+            "weights": (len(TERMS),), "lower": nv, "upper": nv, "margins": nv, "limit_torques": nv, "speeds": nv,
+            "limits": nv,
         }  # fmt: skip
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
         results = zip(CartesianOutput._fields, self._sizes(model.nv))
         outputs = tuple(Argument(f"{name}_found", size) for name, size in results)
         signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes, named), outputs)
+        self._places = {argument.name: place for place, argument in enumerate(signature.inputs)}
         law = CartesianLaw(self.law, self._continuous, tuple(self._limited.tolist()), model.nv >= 6)
         return self.robot.custom_kernel(
             "cartesian_control", signature, function_of(model, signature, law, frame=self.frame)

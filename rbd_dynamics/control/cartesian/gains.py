@@ -38,6 +38,7 @@ class GainNumbers(NamedTuple):
     tank_size: Scalar
     tank_share: Scalar
     stiffness_time: Scalar
+    reaction_time: Scalar
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class CartesianGains:
         where the limit is; one for all or one for each joint. None: 0.3 of its effort limit, and none without one.
     least_manipulability: sqrt(det(J J^T)) below which the arm is kept from singular postures, in the unit that rad and
         m give; 0: not. singularity_stiffness: J, of that.
+    reaction_time: s, from a state to the torque that answers it; joints are kept from their limits of velocity by what
+        they would do within that time.
     """
 
     _: KW_ONLY
@@ -80,6 +83,7 @@ class CartesianGains:
     joint_limit_torque: Sequence[float] | float | None = None
     least_manipulability: float = 0.0
     singularity_stiffness: float = 10.0
+    reaction_time: float = 0.01
 
     def stiffness_of(self, law: str) -> Array:
         """(6, 6), angular part first. Raises ValueError."""
@@ -103,7 +107,7 @@ class CartesianGains:
             "joint_limit_margin", "least_manipulability", "singularity_stiffness",
         ):  # fmt: skip
             _check(name, getattr(self, name))
-        for name in ("largest_mass", "largest_inertia"):
+        for name in ("largest_mass", "largest_inertia", "reaction_time"):
             value = getattr(self, name)
             if not 0.0 < value < math.inf:
                 raise ValueError(f"{name} = {value:g}: expected a finite number > 0")
@@ -128,6 +132,7 @@ class CartesianGains:
                 tank_size=self.tank_size,
                 tank_share=self.tank_share,
                 stiffness_time=self.stiffness_time,
+                reaction_time=self.reaction_time,
             ),
             dtype=float,
         )

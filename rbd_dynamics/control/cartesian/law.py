@@ -26,6 +26,7 @@ from rbd_dynamics.algorithms.cartesian_impedance import (
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.joint_speed_bound import SpeedBound, foreseen
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
@@ -81,7 +82,8 @@ class CartesianLaw:
         slip = [a - b for a, b in zip(wanted_twist, into(axes, twist))]
         M = x.mass_matrix()
         least = [gains.least_rotation] * 3 + [gains.least_translation] * 3
-        rows = DampedRows.of(MassFactor.of(M), rows_into(axes, tool.jacobian), least)
+        W = MassFactor.of(M)
+        rows = DampedRows.of(W, rows_into(axes, tool.jacobian), least)
         felt = [a + b for a, b in zip(into(axes, x.wrench[:6]), into(axes, turned(tool.R, x.wrench[6:])))]
 
         # spring and damper
@@ -103,7 +105,6 @@ class CartesianLaw:
             wrench = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
 
         # the model: M a_r + C v_r + ..., of the motion that is wanted of the tool
-        W = rows.W
         v_wanted = W.solve_transposed(rows.quasi(wanted_twist))
         v_model = v_wanted if impedance else v
         rate = into(axes, [dot(row, v_model) for row in tool.rate])
@@ -130,13 +131,18 @@ class CartesianLaw:
                 kept,
             )
         ]
+        opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
+        ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
+        bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time)
+        braking = bound.change(W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)])))
+        torque = [a + b for a, b in zip(torque, W.times(W.times_transposed(braking)))]
         limited = [clamped(t, bound) for t, bound in zip(torque, x.limits)]
         turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
         chart_rate = right_jacobian_inverse_so3(turned_by, matvec(transpose(tool.R), tuple(twist[:3])))
         energy = spring_energy(K, error)
         return [
             limited, torque, [*turned_by, *tool.p], [*chart_rate, *twist[3:]], [*tool.R, *tool.p], twist, error, slip,
-            at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power],
+            at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power], [bound.largest],
         ]  # fmt: skip
 
     @staticmethod

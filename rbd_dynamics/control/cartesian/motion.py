@@ -30,12 +30,13 @@ class CartesianMotion(DesiredMotion):
     Attributes:
         chart: of `motion`, and of what `update` takes.
         follow_rate: 1/s, with which the way to a pose dies out at its end, and a stream of poses is followed.
+        pace: how fast "pose" and "twist" go on, as a share of their own speed: less than 1 where an arm cannot follow.
     """
 
     def __init__(self, *, options: MotionOptions | None = None, follow_rate: float = 20.0) -> None:
         super().__init__(TOOL_ROWS, options=options)
         self.chart = PoseChart(np.eye(3))
-        self.follow_rate = follow_rate
+        self.follow_rate, self.pace = follow_rate, 1.0
         self._goal = np.zeros(6)  # coordinates in mode "pose", their rates in mode "twist"
         self._until = 0  # ns, of a twist
         self._at, self._moving = 0, np.zeros((3, 6))  # time (ns) and state after the last step
@@ -125,13 +126,18 @@ class CartesianMotion(DesiredMotion):
         return self._at >= self._until
 
     def _show(self, now: int) -> None:
-        self.motion, self.since[0] = motion_of(self._moving), (now - self._at) * NANOSECOND
+        self.motion, self.since[0] = motion_of(self._moving * self._slowed), (now - self._at) * NANOSECOND
 
     def _state_at(self, when: int) -> Array:
         if self.mode not in ("pose", "twist"):
             return super()._state_at(when)
         at, state = self._rolled(when)
-        return state_of(motion_of(state), (when - at) * NANOSECOND)
+        return state_of(motion_of(state * self._slowed), (when - at) * NANOSECOND)
+
+    @property
+    def _slowed(self) -> Array:
+        """What a state (3, 6) of its own speed is multiplied by."""
+        return np.array([[1.0], [self.pace], [self.pace * self.pace]])
 
     def _rolled(self, now: int) -> tuple[int, Array]:
         """Time and state of the last step before now."""
@@ -141,9 +147,9 @@ class CartesianMotion(DesiredMotion):
         limits = [self._limits_of(part) for part in (slice(0, 3), slice(3, 6))]
         parts = [_moving(self._moving[:, part]) for part in (slice(0, 3), slice(3, 6))]
         goals = [tuple(self._goal[:3].tolist()), tuple(self._goal[3:].tolist())]
-        seconds = STEP * NANOSECOND
+        seconds = STEP * NANOSECOND * self.pace
         while at + STEP <= now:
-            for k in range(2):
+            for k in range(2 if seconds else 0):
                 if self.mode == "pose":
                     parts[k] = towards(parts[k], goals[k], limits[k], seconds)
                 else:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rbd_dynamics.control.cartesian.controller import Carrier
@@ -23,6 +24,7 @@ from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolP
 from rbd_dynamics.nodes.interface.torque import EFFORT
 
 DEFAULTS = CartesianGains()
+LEAST_REACTION_TIME = 0.001  # s: of a cycle
 
 
 def _axes(description: str, largest: float) -> tuple[float, ...]:
@@ -189,6 +191,13 @@ class CartesianControllerParameters(ToolParameters):
         minimum=0.0,
         dynamic=True,
     )
+    joint_velocity_limits: tuple[float, ...] = parameter(
+        (),
+        "Of the joints, rad/s or m/s: the tool is wanted no faster than 0.7 of them allow, and joints that near them"
+        " are braked. One for all or one for each joint. Empty: the description's",
+        minimum=0.0,
+        dynamic=True,
+    )
     acceleration_limits: tuple[float, ...] = parameter(
         (10.0, 10.0, 10.0, 5.0, 5.0, 5.0), "Likewise, rad/s^2 and m/s^2", minimum=0.0, dynamic=True
     )
@@ -211,6 +220,12 @@ class CartesianControllerParameters(ToolParameters):
             raise ValueError(f"parameter 'largest_stiffness' must have 2 numbers, got {len(self.largest_stiffness)}")
 
     @property
+    def reaction_time(self) -> float:
+        """From a state to the torque that answers it, s."""
+        lag = 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
+        return LEAST_REACTION_TIME + self.sensor_delay + lag
+
+    @property
     def gains(self) -> CartesianGains:
         return CartesianGains(
             stiffness=self.stiffness or None,
@@ -218,6 +233,7 @@ class CartesianControllerParameters(ToolParameters):
             damping=self.damping or None,
             rotational_damping=self.rotational_damping or None,
             damping_ratio=self.damping_ratio,
+            reaction_time=self.reaction_time,
             stiffness_time=self.stiffness_time,
             tank_size=self.tank_size,
             tank_share=self.tank_share,

@@ -13,6 +13,7 @@ from rbd_dynamics.control.cartesian.controller import CartesianController, Carte
 from rbd_dynamics.control.cartesian.law import Law
 from rbd_dynamics.control.cartesian.motion import CartesianMotion
 from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
+from rbd_dynamics.control.cartesian.reachable import BEHIND, ReachableReference
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid.stability import Plant, hold_problem
 from rbd_dynamics.control.motion.limits import MotionLimits
@@ -29,8 +30,10 @@ from rbd_dynamics.spatial.rank import inverse_response
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
-POSTURE_SPEED = 0.5  # rad/s, m/s: how fast another posture is approached
 LONGEST_STEP = 0.05  # s
+STALLED = 0.05  # pace: a target is not reached where the arm is slower than this for
+STALL_TIME = 1.0  # s
+FAR = 5.0 * BEHIND  # m: a target that is farther away has not been come to by moving
 
 
 @dataclass
@@ -41,21 +44,23 @@ class Engine(ToolEfforts):
     robot: Robot
     controller: CartesianController
     motion: CartesianMotion
+    reference: ReachableReference
     safe_stop: SafeStop
     reader: JointStateReader
     prefix: Prefix
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
     frames: tuple[str, ...]  # what the root frame is called in messages
     tool_names: tuple[str, ...]  # what the tool is called there
-    posture: Array  # (nv) that acts
-    wanted_posture: Array
+    wanted_posture: Array  # (nv)
     wrench: Array = field(default_factory=lambda: np.zeros(12))  # that acts: in root axes, in the tool's
     wanted_wrench: Array = field(default_factory=lambda: np.zeros(12))
     wrench_until: int = 0  # time until which the wanted one counts, ns; 0: for ever
     output: CartesianOutput | None = None  # of the last step
     last: int = 0  # time of the last state, ns
     posture_given: bool = False  # by the parameter
+    wanted: Array = field(default_factory=lambda: np.eye(4))  # where the tool is wanted, as far as the arm can
     _chart: PoseChart | None = None  # that the last step was in
+    _stalled: float = 0.0  # s, for which the arm has not come nearer to its target
 
     def measured(self) -> tuple[Array, Array]:
         """Coordinates and rates (6) of the tool in the motion's chart. Raises TrajectoryError before the first state.
@@ -81,20 +86,19 @@ class Engine(ToolEfforts):
             pose = controller.pose(reader.q)
             motion.recentre(pose)
             motion.update(reader.stamp, motion.chart.coordinates(pose), np.zeros(6))
-            self.posture[:] = reader.q
+            self.reference.reset(reader.q)
             if not self.posture_given:
                 self.wanted_posture[:] = reader.q
         else:
             if not planning:
                 motion.come_along()
+            motion.pace = self.reference.pace
             motion.update(reader.stamp, *self.measured())
-        most = POSTURE_SPEED * elapsed
-        self.posture += np.clip(self.wanted_posture - self.posture, -most, most)
+        theta, rate, acceleration = self._reachable(elapsed)
         if self.wrench_until and reader.stamp > self.wrench_until:
             self.wanted_wrench[:] = 0.0
         change = wrench_rate * elapsed
         self.wrench += np.clip(self.wanted_wrench - self.wrench, -change, change)
-        theta, rate, acceleration = motion.state()
         controller.base = motion.chart.base
         self.output = controller.step(
             reader.q,
@@ -104,11 +108,28 @@ class Engine(ToolEfforts):
             acceleration=acceleration,
             wrench=self.wrench[:6],
             tool_wrench=self.wrench[6:],
-            posture=self.posture,
+            posture=self.reference.q,
             dt=elapsed,
         )
         self._chart, self.last = motion.chart, reader.stamp
         return self.output
+
+    def _reachable(self, elapsed: float) -> tuple[Array, Array, Array]:
+        """Coordinates, rates and accelerations (6) of where the tool is wanted, as far as the arm can take it."""
+        motion, reference = self.motion, self.reference
+        chart, target = motion.chart, motion.chart.pose(motion.state()[0])
+        if reference.away(target) > FAR:  # it is held where it was pushed to
+            reference.reset(self.reader.q)
+        self.wanted, twist, acceleration = reference.follow(target, elapsed, self.wanted_posture)
+        theta = chart.coordinates(self.wanted)
+        rate = chart.rates(theta, twist)
+        self._stalled = (
+            self._stalled + elapsed if reference.pace < STALLED and motion.mode in ("pose", "twist") else 0.0
+        )
+        if self._stalled > STALL_TIME:
+            self._stalled = 0.0
+            motion.end(theta, f"the tool does not reach its target: {reference.obstacle()}; it is held where it is")
+        return theta, rate, chart.accelerations(theta, rate, acceleration)
 
     def go_on_with(self, difference: Array) -> Array:
         """Press with what an effort (nv) has more than this law at the last state; the torque (nv) of that.
@@ -147,16 +168,18 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
     frame = prefix.inside(params.tool_frame)
     controller = CartesianController(robot, frame, law=params.law, tool=tool_of(params))
     motion = CartesianMotion(options=params.motion_options, follow_rate=params.follow_rate)
+    reference = ReachableReference(robot, frame, tool=tool_of(params))
     start, reader, safe_stop = model.start_position(), reader_of(model, params, prefix), SafeStop(robot, joints=inside)
     engine = Engine(
-        model, robot, controller, motion, safe_stop, reader, prefix, joints,
-        root_frames(model, prefix), (prefix.outside(frame), "tool"), start.copy(), start.copy(),
+        model, robot, controller, motion, reference, safe_stop, reader, prefix, joints,
+        root_frames(model, prefix), (prefix.outside(frame), "tool"), start.copy(),
     )  # fmt: skip
     apply(engine, params, attempt=False)
     try:  # the first calls, out of the way
         motion.chart.accelerations(*np.zeros((3, 6)))  # with those of exponentials and their Jacobians
         motion.recentre(controller.pose(start))
         controller.step(start, np.zeros(model.nv), motion.chart.coordinates(controller.pose(start)))
+        reference.follow(controller.pose(start), 1e-3, start)
         robot.inverse_dynamics(start, np.zeros(model.nv), np.zeros(model.nv))
     except ArithmeticError:
         pass
@@ -183,12 +206,13 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
         reader = engine.reader
         controller.attempt(reader.q, reader.v, controller.chart(reader.q), tuning)
     if moved:
-        controller.tool = tool
+        controller.tool = engine.reference.tool = tool
         motion.release()  # held where the new tool is
     before, kept = controller.gains.stiffness_of(controller.law), controller.wanted_stiffness.copy()
     controller.use(tuning)
     if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
         controller.want_stiffness(kept)
+    engine.reference.velocity_limits = controller.velocity_limits
     motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
     engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
     engine.posture_given = posture is not None
@@ -207,10 +231,15 @@ def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
     limits = np.zeros(len(in_order))
     efforts = [engine.model.joints[k].limits.effort for k in engine.joints]
     limits[engine.joints] = per_joint("effort_limits", params.effort_limits, in_order, efforts)
+    velocities = np.zeros(len(in_order))
+    described = [engine.model.joints[k].limits.velocity for k in engine.joints]
+    velocities[engine.joints] = per_joint("joint_velocity_limits", params.joint_velocity_limits, in_order, described)
     turned = np.array(rotation_from_rpy(*params.stiffness_orientation), dtype=float).reshape(3, 3)
     compliance = Compliance(carrier=params.stiffness_axes, orientation=turned)
     try:
-        tuning = engine.controller.tuning(gains=gains, compliance=compliance, terms=params.terms, effort_limits=limits)
+        tuning = engine.controller.tuning(
+            gains=gains, compliance=compliance, terms=params.terms, effort_limits=limits, velocity_limits=velocities
+        )
     except ValueError as error:
         raise ValueError(f"parameter {error}") from None
     if problem := instability(gains.stiffness_of(params.law), params.law, params):

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps joints from going faster than they may, whatever drives them (theory.md section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.spatial.scalar import Scalar, less, reciprocal, where
+
+Vector = Sequence[Scalar]
+BEGINS, COMPLETE = 0.88, 1.0  # shares of a joint's speed limit: from where on it is braked, and by all that there is
+DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
+
+
+def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Scalar]:
+    """Velocities (nv) `ahead` seconds from now where they grow as they did for the last `span` seconds, else v."""
+    found: list[Scalar] = []
+    for now, then in zip(v, before):
+        later = now + ahead * reciprocal(span) * (now - then)
+        found.append(where(less(now * now, later * later), later, now))
+    return found
+
+
+class SpeedBound(NamedTuple):
+    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares."""
+
+    velocities: list[Scalar]
+    shares: list[Scalar]
+    dampers: list[Scalar]
+    largest: Scalar
+
+    @classmethod
+    def of(cls, velocities: Vector, limits: Vector, reaction_time: Scalar) -> SpeedBound:
+        """velocities, limits (nv): rad/s, m/s. reaction_time: s, from a velocity to the torque that answers it."""
+        shares: list[Scalar] = []
+        largest: Scalar = 0.0
+        for v, limit in zip(velocities, limits):
+            size = where(less(v, 0.0), -v, v)
+            over = (size * reciprocal(limit) - BEGINS) * (1.0 / (COMPLETE - BEGINS))
+            share = where(less(0.0, over), where(less(1.0, over), 1.0, over), 0.0)
+            shares.append(share)
+            largest = where(less(largest, share), share, largest)
+        rate = DAMPING * reciprocal(reaction_time)
+        return cls(list(velocities), shares, [-s * rate * v for s, v in zip(shares, velocities)], largest)
+
+    def change(self, accelerations: Vector) -> list[Scalar]:
+        """What is to be added to accelerations (nv), of which those count that make a joint faster yet."""
+        return [
+            damper - where(less(0.0, a * v), share * a, 0.0)
+            for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
+        ]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One step of a joint motion along which a tool follows its target, within limits of the joints (theory.md section 13).
+
+Velocities are the solution of least squares that is damped near singular postures only (Nakamura and Hanafusa 1986),
+with joints held at their bounds where they would pass them, and the others made up for it (Flacco, De Luca and Khatib
+2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rbd_dynamics.algorithms.cartesian_control import DampedRows, ToolMotion
+from rbd_dynamics.model.model import Frame, Model
+from rbd_dynamics.spatial.lie import log_so3
+from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, where
+from rbd_dynamics.spatial.so3 import Mat3, Vec3, matmul, sub3, transpose
+
+Vector = Sequence[Scalar]
+PASSES = 3  # of holding joints at their bounds
+LENGTH = 0.3  # m: so much a turn by 1 rad weighs as
+RATE = 100.0  # 1/s: with which what is left of the way is made up for
+SHARE = 0.5  # of it at most, in one step
+CATCH_UP = 0.25  # m/s: and no faster than so
+LEAST = 0.03  # m/rad, m/m: singular values below twice of which are damped
+LATE = 0.3  # m: how that grows, squared, with what is left of the way
+BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
+TINY = 1e-300
+
+
+class Placed(NamedTuple):
+    """Orientation and place of a tool in the root frame."""
+
+    R: Mat3
+    p: Vec3
+
+    @classmethod
+    def of(cls, numbers: Vector) -> Placed:
+        """From 12 numbers, the rotation matrix by rows first."""
+        return cls(tuple(numbers[:9]), tuple(numbers[9:]))
+
+    def away(self, other: Placed) -> list[Scalar]:
+        """Twist (6, root axes) that leads from `other` to here in a second."""
+        return [*log_so3(matmul(self.R, transpose(other.R))), *sub3(self.p, other.p)]
+
+
+class JointBounds(NamedTuple):
+    """Bounds (nv) of positions, speeds and accelerations."""
+
+    lower: Vector
+    upper: Vector
+    speed: Vector
+    acceleration: Vector
+
+    def velocities(self, q: Vector, v: Vector, dt: Scalar) -> list[tuple[Scalar, Scalar]]:
+        """What each joint may have a step (s) after q and v: the least and the most."""
+        found: list[tuple[Scalar, Scalar]] = []
+        for at, now, low, high, speed, change in zip(q, v, *self):
+            most = smaller(smaller(speed, now + change * dt), braked(high - at, change))
+            least = larger(larger(-speed, now - change * dt), -braked(at - low, change))
+            found.append((smaller(least, most), most))
+        return found
+
+
+class FreeJoints(NamedTuple):
+    """The metric in which joints count (1) or do not (0), as `DampedRows` takes it."""
+
+    free: list[Scalar]
+
+    def solve(self, row: Vector) -> list[Scalar]:
+        return [f * x for f, x in zip(self.free, row)]
+
+
+class Reached(NamedTuple):
+    """Joints (nv) and tool after a step.
+
+    placed (12): the tool. twist, acceleration (6): of its point, root axes. left: of the way to the target, m.
+    """
+
+    q: list[Scalar]
+    v: list[Scalar]
+    placed: list[Scalar]
+    twist: list[Scalar]
+    acceleration: list[Scalar]
+    left: Scalar
+
+
+def reachable_step(
+    model: Model,
+    frame: Frame,
+    q: Vector,
+    v: Vector,
+    targets: tuple[Placed, Placed],
+    drift: Vector,
+    bounds: JointBounds,
+    dt: Scalar,
+) -> Reached:
+    """The step from q, v.
+
+    Parameters:
+        frame: of the tool.
+        targets: where the tool was to be and where it is to be after the step.
+        drift: velocity (nv) of what the tool leaves free.
+        dt: s, > 0.
+    """
+    before, after = targets
+    tool = ToolMotion.of(model, q, v, frame)
+    rows = [weighted(column) for column in zip(*tool.jacobian)]
+    rows = [list(row) for row in zip(*rows)]
+    left = weighted(before.away(Placed(tool.R, tool.p)))
+    late = sqrt(dot(left, left) + TINY)
+    rate = smaller(RATE, SHARE * reciprocal(dt))
+    rate = smaller(rate, CATCH_UP * reciprocal(late))
+    wanted = [m * reciprocal(dt) + rate * x for m, x in zip(weighted(after.away(before)), left)]
+    least = [LEAST * LEAST + LATE * LATE * late] * 6
+
+    allowed = bounds.velocities(q, v, dt)
+    free: list[Scalar] = [1.0] * model.nv
+    speed: list[Scalar] = list(drift)
+    for _ in range(PASSES):
+        lacking = [w - dot(row, speed) for row, w in zip(rows, wanted)]
+        damped = DampedRows.of(FreeJoints(free), rows, least)
+        speed = [x + f * more for x, f, more in zip(speed, free, damped.quasi(lacking))]
+        within = [less(x, low) + less(high, x) for x, (low, high) in zip(speed, allowed)]
+        free = [where(out, 0.0, f) for out, f in zip(within, free)]
+        held = [larger(low, smaller(high, x)) for x, (low, high) in zip(speed, allowed)]
+        # joints that are free begin anew, for what those at their bounds leave to them
+        speed = [where(f, d, h) for f, d, h in zip(free, drift, held)]
+        final = held
+    there = [at + dt * x for at, x in zip(q, final)]
+    moved = ToolMotion.of(model, there, final, frame)
+    change = [(b - a) * reciprocal(dt) for a, b in zip(v, final)]
+    return Reached(
+        there,
+        final,
+        [*moved.R, *moved.p],
+        [dot(row, final) for row in moved.jacobian],
+        [dot(row, change) + dot(bent, final) for row, bent in zip(moved.jacobian, moved.rate)],
+        late,
+    )
+
+
+def weighted(six: Vector) -> list[Scalar]:
+    """With rotations in m."""
+    return [*(LENGTH * x for x in six[:3]), *six[3:]]
+
+
+def braked(room: Scalar, acceleration: Scalar) -> Scalar:
+    """Largest speed from which a joint stops within that room."""
+    some = where(less(0.0, room), room, 0.0)
+    return sqrt(2.0 * BRAKE * acceleration * some + TINY)
+
+
+def smaller(a: Scalar, b: Scalar) -> Scalar:
+    return where(less(a, b), a, b)
+
+
+def larger(a: Scalar, b: Scalar) -> Scalar:
+    return where(less(a, b), b, a)
