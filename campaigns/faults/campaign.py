@@ -54,6 +54,7 @@ def parameters(kind: str) -> dict[str, Any]:
             **common, "tool_frame": TOOL, "missing_velocity": "refuse", "largest_force": LARGEST_FORCE,
             "largest_moment": LARGEST_MOMENT, "stiffness": [500.0], "rotational_stiffness": [30.0],
             "stiffness_time": 0.0, "tank_size": 0.0,  # springs become stiffer at once
+            "actuator_bandwidth": 0.0, "sensor_delay": 0.0,  # torques act at once
             "velocity_limits": LARGEST_SPEEDS.tolist(), "acceleration_limits": LARGEST_ACCELERATIONS.tolist(),
         }  # fmt: skip
     from scipy.spatial.transform import Rotation

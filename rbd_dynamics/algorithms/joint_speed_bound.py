@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rbd_dynamics.spatial.scalar import Scalar, less, reciprocal, where
 
 Vector = Sequence[Scalar]
-BEGINS, COMPLETE = 0.88, 1.0  # shares of a joint's speed limit: from where on it is braked, and by all that there is
+BEGINS, COMPLETE = 0.86, 0.96  # shares of a joint's speed limit: from where on it is braked, and by all that there is
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
 
 

@@ -19,11 +19,11 @@ from rbd_dynamics.spatial.so3 import Mat3, Vec3, matmul, sub3, transpose
 
 Vector = Sequence[Scalar]
 PASSES = 3  # of holding joints at their bounds
-LENGTH = 0.3  # m: so much a turn by 1 rad weighs as
+LENGTH = 0.5  # m: so much a turn by 1 rad weighs as
 RATE = 100.0  # 1/s: with which what is left of the way is made up for
 SHARE = 0.5  # of it at most, in one step
 CATCH_UP = 0.25  # m/s: and no faster than so
-LEAST = 0.03  # m/rad, m/m: singular values below twice of which are damped
+LEAST = 0.06  # m/rad, m/m: singular values below twice of which are damped
 LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
 TINY = 1e-300

@@ -46,6 +46,7 @@ from rbd_dynamics.nodes.tool.tool_messages import (
     wrench_of,
 )
 from rbd_dynamics.nodes.torque.torque_node import TorqueNode
+from rbd_dynamics.nodes.torque.trial import Feedback
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -75,6 +76,8 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         engine.controller.reset()
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
+        if engine.softened and (old is None or old.softened != engine.softened):
+            self.get_logger().warning(engine.softened)
         names = engine.reader.names
         self.prepare(engine, [names[k] for k in engine.joints])
 
@@ -111,6 +114,12 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         still = np.zeros(engine.model.nv)
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
         return held[engine.joints], engine.effort_limits
+
+    def feedback(self, engine: Engine) -> Feedback | None:
+        if engine.controller.law != "impedance":  # judged by `instability`, axis by axis
+            return None
+        params, names = self.params, ("stiffness", "damping")
+        return Feedback(*engine.feedback(), params.actuator_bandwidth, params.sensor_delay, names)
 
     # --- the hot path -----------------------------------------------------------------------------
 
@@ -215,7 +224,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     def _on_stiffness(self, engine: Engine, message: Float64MultiArray, now: int) -> None:
         stiffness = stiffness_of(message, self.params.largest_stiffness)
-        if problem := instability(stiffness, engine.controller.law, self.params):
+        if problem := instability(engine, stiffness, self.params):
             raise ValueError(f"target stiffness refused: {problem}")
         engine.controller.want_stiffness(stiffness)
 

@@ -263,7 +263,7 @@ def test_damping_is_of_what_moves(arm):
     turn = np.kron(np.eye(2), AXES.T)
     pin = Oracle(arm, scene.q, scene.v)
     moved = turn @ pin.J @ np.linalg.solve(pin.M, pin.J.T) @ turn.T
-    low = np.array([1 / 20.0] * 3 + [1 / 200.0] * 3)
+    low = np.repeat([1.0 / controller.gains.largest_inertia, 1.0 / controller.gains.largest_mass], 3)
     expected = 2 * 0.7 * np.sqrt(np.diag(controller.stiffness) / (np.diag(moved) + low))
     np.testing.assert_allclose(out.power[0], out.slip @ (expected * out.slip), rtol=1e-10)
 

@@ -77,8 +77,8 @@ class CartesianGains:
     posture_kd: float = 10.0
     largest_force: float = 100.0
     largest_moment: float = 30.0
-    largest_mass: float = 200.0
-    largest_inertia: float = 20.0
+    largest_mass: float = 100.0
+    largest_inertia: float = 5.0
     joint_limit_margin: float = 0.1
     joint_limit_torque: Sequence[float] | float | None = None
     least_manipulability: float = 0.0

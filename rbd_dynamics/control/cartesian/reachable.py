@@ -20,7 +20,7 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
-SPEED_SHARE = 0.7  # of a joint's velocity limit; the rest is left to what the arm feels
+SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
 FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
 FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
 MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
@@ -124,7 +124,7 @@ class ReachableReference:
         self._before[:] = self._target
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = placed[:9].reshape(3, 3), placed[9:]
-        self._step = ToolStep(pose, twist, acceleration)
+        self._step = ToolStep(pose, twist.copy(), acceleration.copy())
         return self._step
 
     def _stands(self, drift: Array) -> bool:

@@ -193,7 +193,7 @@ class CartesianControllerParameters(ToolParameters):
     )
     joint_velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Of the joints, rad/s or m/s: the tool is wanted no faster than 0.7 of them allow, and joints that near them"
+        "Of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and joints that near them"
         " are braked. One for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,

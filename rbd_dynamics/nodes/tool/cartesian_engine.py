@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance, Tuning
-from rbd_dynamics.control.cartesian.law import Law
+from rbd_dynamics.control.cartesian.gains import STIFFNESS
 from rbd_dynamics.control.cartesian.motion import CartesianMotion
 from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
 from rbd_dynamics.control.cartesian.reachable import BEHIND, ReachableReference
+from rbd_dynamics.control.cartesian.stability import StiffnessCheck, ToolLoop, softer_where_unstable
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid.stability import Plant, hold_problem
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -31,6 +33,7 @@ from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
 LONGEST_STEP = 0.05  # s
+PERIOD = 0.001  # s, of states where nothing else is known
 STALLED = 0.05  # pace: a target is not reached where the arm is slower than this for
 STALL_TIME = 1.0  # s
 FAR = 5.0 * BEHIND  # m: a target that is farther away has not been come to by moving
@@ -45,6 +48,8 @@ class Engine(ToolEfforts):
     controller: CartesianController
     motion: CartesianMotion
     reference: ReachableReference
+    check: StiffnessCheck
+    usual: tuple[float, float]  # stiffness of translations and rotations where none is given
     safe_stop: SafeStop
     reader: JointStateReader
     prefix: Prefix
@@ -152,6 +157,25 @@ class Engine(ToolEfforts):
         self.wanted_wrench[:], self.wrench_until = self.wrench, 0
         return np.asarray(J.T @ wrench)
 
+    def feedback(self) -> tuple[Array, Array]:
+        """Stiffness and damping (nv, nv) of the joints where the robot is, as `joints` orders them."""
+        controller = self.controller
+        loop = ToolLoop.of(controller, controller.tuning(compliance=controller.compliance), self.reader.q)
+        K, D = loop.feedback(controller.wanted_stiffness, controller.gains)
+        place = np.ix_(self.joints, self.joints)
+        return K[place], D[place]
+
+    @property
+    def softened(self) -> str:
+        """Why the stiffness is not the usual one where none is given; empty: it is."""
+        usual = STIFFNESS[self.controller.law]
+        if self.usual == usual:
+            return ""
+        return (
+            f"where no stiffness is given it is {self.usual[0]:g} N/m and {self.usual[1]:g} N m/rad, as {usual[0]:g} "
+            f"and {usual[1]:g} would be unstable. {self.check.limit}"
+        )
+
     def forget(self) -> None:
         """Wrenches are none."""
         self.wanted_wrench[:] = self.wrench[:] = 0.0
@@ -169,9 +193,11 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
     controller = CartesianController(robot, frame, law=params.law, tool=tool_of(params))
     motion = CartesianMotion(options=params.motion_options, follow_rate=params.follow_rate)
     reference = ReachableReference(robot, frame, tool=tool_of(params))
+    check = StiffnessCheck(controller)
+    usual = check.usual(params.gains, timing_of(params)) if params.law == "impedance" else STIFFNESS[params.law]
     start, reader, safe_stop = model.start_position(), reader_of(model, params, prefix), SafeStop(robot, joints=inside)
     engine = Engine(
-        model, robot, controller, motion, reference, safe_stop, reader, prefix, joints,
+        model, robot, controller, motion, reference, check, usual, safe_stop, reader, prefix, joints,
         root_frames(model, prefix), (prefix.outside(frame), "tool"), start.copy(),
     )  # fmt: skip
     apply(engine, params, attempt=False)
@@ -223,7 +249,7 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
 def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
     """Checked. Raises ValueError that names the parameter."""
     in_order = [engine.model.joints[k].name for k in engine.joints]
-    gains = params.gains
+    gains = softer_where_unstable(params.gains, engine.usual)
     if len(params.joint_limit_torque) == len(in_order):
         torques = np.zeros(len(in_order))
         torques[engine.joints] = params.joint_limit_torque
@@ -242,15 +268,20 @@ def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
         )
     except ValueError as error:
         raise ValueError(f"parameter {error}") from None
-    if problem := instability(gains.stiffness_of(params.law), params.law, params):
+    if problem := instability(engine, gains.stiffness_of(params.law), params):
         raise ValueError(f"parameter 'stiffness' or 'rotational_stiffness': {problem}")
     return tuning
 
 
-def instability(K: Array, law: Law, params: CartesianControllerParameters) -> str:
-    """Why a stiffness (6, 6) of the operational-space law is not stable with actuators and sensors; empty: it is."""
-    if law != "operational_space":
-        return ""
+def timing_of(params: CartesianControllerParameters) -> Timing:
+    """How commands come to act, at a rate of 1 kHz."""
+    return Timing(PERIOD, PERIOD + params.sensor_delay, params.actuator_bandwidth)
+
+
+def instability(engine: Engine, K: Array, params: CartesianControllerParameters) -> str:
+    """Why a stiffness (6, 6) is not stable with actuators and sensors on this arm; empty: it is."""
+    if params.law == "impedance":
+        return engine.check.problem(K, params.gains, timing_of(params))
     plant = Plant(
         actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
     )

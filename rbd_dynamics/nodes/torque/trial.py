@@ -20,11 +20,16 @@ Array = NDArray[np.float64]
 
 
 class Feedback(NamedTuple):
-    """Stiffness and damping of a law (joints, joints), and bandwidth of the actuators that they were tuned for, Hz."""
+    """Stiffness and damping of a law (joints, joints), for actuators of a bandwidth (Hz) and states of a delay (s).
+
+    names: of the parameters that they come from.
+    """
 
     stiffness: Array
     damping: Array
     bandwidth: float
+    delay: float = 0.0
+    names: tuple[str, str] = ("kp", "kd")
 
 
 class Judged(Protocol):
@@ -85,7 +90,8 @@ class Trial(Part):
         commanded = np.arange(engine.model.nv)[engine.commanded]
         M = engine.robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)]
         # a command acts with the next cycle of what takes it
-        return instability(M, feedback.stiffness, feedback.damping, Timing(period, period, feedback.bandwidth))
+        timing = Timing(period, period + feedback.delay, feedback.bandwidth)
+        return instability(M, feedback.stiffness, feedback.damping, timing)
 
     @staticmethod
     def _joints_of(engine: TorqueEngine) -> list[str]:
@@ -93,10 +99,13 @@ class Trial(Part):
 
     def _say(self, engine: TorqueEngine, unstable: Instability) -> str:
         joint = self._joints_of(engine)[unstable.joint]
-        cure = f"{unstable.share:.2g} times of them would be stable" if unstable.share else "kd is too small for kp"
+        feedback = self._judged.feedback(engine)
+        stiffness, damping = ("kp", "kd") if feedback is None else feedback.names
+        too_small = f"{damping} is too small for {stiffness}"
+        cure = f"{unstable.share:.2g} times of them would be stable" if unstable.share else too_small
         return (
-            f"kp and kd are unstable at this posture, with states at {1.0 / self._period():.0f} Hz: swings of joint "
-            f"{joint!r} grow by a factor of e in {1e3 / unstable.rate:.3g} ms; {cure}"
+            f"{stiffness} and {damping} are unstable at this posture, with states at {1.0 / self._period():.0f} Hz: "
+            f"swings of joint {joint!r} grow by a factor of e in {1e3 / unstable.rate:.3g} ms; {cure}"
         )
 
     def report(self, status: Status) -> None:

@@ -31,6 +31,8 @@ PARAMETERS = {
     "tool_position": [0.0, 0.0, LENGTH],
     "stiffness": [800.0],
     "rotational_stiffness": [40.0],
+    "actuator_bandwidth": 0.0,  # the rig's torques act at once
+    "sensor_delay": 0.0,
     "state_timeout": 0.0,
     "plausible_velocity": 0.0,
     "effort_rate_limits": [0.0],
@@ -266,7 +268,12 @@ def test_bad_wishes_are_refused_and_change_nothing(rig):
         ({"stiffness": [1.0, 2.0]}, "stiffness has 2 values"),
         ({"path_tolerance": [0.1, 0.2]}, "path_tolerance has 2 values"),
         ({"tool_position": [0.0, 1.0]}, "must have 3 numbers"),
-        ({"law": "operational_space", "stiffness": [1e5]}, "is unstable with actuators of 30 Hz"),
+        (
+            {"law": "operational_space", "stiffness": [1e5], "actuator_bandwidth": 30.0, "sensor_delay": 0.005},
+            "is unstable with actuators of 30 Hz",
+        ),
+        ({"rotational_stiffness": [1e5]}, "N m/rad would be stable. Joint 'panda_joint7' has only 0.0067 kg m^2"),
+        ({"actuator_bandwidth": 30.0, "sensor_delay": 0.005}, "a rotational stiffness of 16 N m/rad would be stable"),
         ({"workspace_lower": [1.0, 1.0, 1.0], "workspace_upper": [0.0, 0.0, 0.0]}, "above"),
         ({"posture": [0.0]}, "posture' has 1 values"),
         ({"posture": [9.0, *[0.0] * 6]}, "9 of joint 'panda_joint1' is beyond its limits"),
@@ -294,6 +301,24 @@ def test_a_workspace_without_the_tool_is_diagnosed(rig):
     rig.is_well()
 
 
+def test_a_target_beyond_reach_is_not_reached_and_said(rig):
+    rig.home()
+    limits = np.array([2.175] * 4 + [2.61] * 3)
+    rig.poses.publish(rig.pose(HOME[0] * [2.0, 1.0, 1.5], HOME[1]))
+    time.sleep(0.05)
+    fastest, said = 0.0, "the tool does not reach its target"
+    for _ in range(9000):
+        rig.step()
+        fastest = max(fastest, float((np.abs(rig.plant.state[1]) / limits).max()))
+        if said in rig.node.log:
+            break
+    assert said in rig.node.log and fastest <= 0.7
+    rig.run(2.0)
+    assert np.abs(rig.plant.state[1]).max() < 0.01
+    rig.diagnosed(said)
+    rig.goes(lambda: rig.poses.publish(rig.pose(*HOME)), HOME[0], 1e-3)
+
+
 def test_another_law_is_built_aside_and_taken_over_without_a_jolt(rig):
     from std_msgs.msg import Float64MultiArray
 
@@ -311,7 +336,7 @@ def test_another_law_is_built_aside_and_taken_over_without_a_jolt(rig):
     rig.run(0.2)
     np.testing.assert_allclose(rig.tip, tip, atol=2e-3)
     # its stiffness has to be stable with the actuators: by topic as by parameter
-    (result,) = rig.ros.set_parameters(NAME, actuator_bandwidth=10.0)
+    result, _ = rig.ros.set_parameters(NAME, actuator_bandwidth=10.0, sensor_delay=0.005)
     assert result.successful, result.reason
     rig.stiffness.publish(Float64MultiArray(data=[4900.0] * 3 + [400.0] * 3))
     said = "target stiffness refused: 4900 1/s^2 with 140 1/s of tool.x is unstable with actuators of 10 Hz"

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tool is wanted where its arm can take it; joints stay within their velocity limits whatever drives them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.robots import FILES
+
+pytest.importorskip("mujoco")
+if not FILES:
+    pytest.skip("needs Pinocchio (pin) and example-robot-data", allow_module_level=True)
+import pinocchio as pin
+from rigs.reaching import ARMS, Arm, LatePlant, Reach
+
+import rbd_dynamics as rbd
+from rbd_dynamics.common.example_robots import robots
+from rbd_dynamics.control.cartesian.controller import CartesianController
+from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
+from rbd_dynamics.control.cartesian.reachable import FULL_TIME, SPEED_SHARE, ReachableReference
+from rbd_dynamics.control.cartesian.stability import (
+    StiffnessCheck,
+    ToolLoop,
+    random_postures,
+    softer_where_unstable,
+)
+from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
+from rbd_dynamics.spatial import exp_so3, log_so3
+
+AT_DEFAULTS = Timing(0.001, 0.006, 30.0)  # as of a node at 1 kHz
+DT = 0.001
+
+
+def placed(name):
+    """A robot, its tool's frame, and a reference at a posture that is not singular."""
+    arm = Arm.of(name)
+    robot = rbd.Robot(arm.model)
+    begin = {"UR5": [0.0, -1.2, 1.3, -0.5, 0.8, 0.0], "Panda": [0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]}[name]
+    reference = ReachableReference(robot, arm.frame)
+    reference.reset(np.array(begin))
+    return robot, arm, reference
+
+
+def smooth(s):
+    """0 to 1, at rest at both ends."""
+    s = min(max(s, 0.0), 1.0)
+    return 10 * s**3 - 15 * s**4 + 6 * s**5
+
+
+@pytest.mark.parametrize("name", ["UR5", "Panda"])
+def test_a_target_that_the_arm_can_follow_is_followed_to_a_hair(name):
+    robot, arm, reference = placed(name)
+    begin = robot.pose(reference.q, arm.frame)
+    posture, poses = reference.q.copy(), []
+    for k in range(3500):
+        share = smooth(k * DT / 3.0)
+        target = begin.copy()
+        target[:3, 3] += share * np.array([-0.1, -0.05, 0.1])
+        target[:3, :3] = begin[:3, :3] @ exp_so3(share * np.array([0.3, -0.2, 0.4]))
+        step = reference.follow(target, DT, posture)
+        assert np.linalg.norm(step.pose[:3, 3] - target[:3, 3]) < 1e-5
+        assert np.linalg.norm(log_so3(step.pose[:3, :3].T @ target[:3, :3])) < 2e-5
+        np.testing.assert_allclose(step.pose, robot.pose(reference.q, arm.frame), atol=1e-12)
+        poses.append(step)
+    assert reference.behind < 1e-8 and np.abs(step.twist).max() < 1e-6
+    # twist and acceleration are the derivatives of the poses
+    for k in range(100, 2900, 100):
+        before, now, after = poses[k - 1 : k + 2]
+        np.testing.assert_allclose(now.twist[3:], (after.pose - before.pose)[:3, 3] / (2 * DT), atol=2e-3)
+        spin = log_so3(after.pose[:3, :3] @ before.pose[:3, :3].T) / (2 * DT)
+        np.testing.assert_allclose(now.twist[:3], spin, atol=5e-3)
+        np.testing.assert_allclose(now.acceleration, (after.twist - before.twist) / (2 * DT), atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["UR5", "Panda"])
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_the_target_joints_stay_within_their_limits(name, seed):
+    """Targets that jump anywhere, within reach and beyond."""
+    robot, arm, reference = placed(name)
+    rng, model = np.random.default_rng(seed), arm.model
+    most = SPEED_SHARE * arm.speeds
+    for _ in range(5):
+        target = robot.pose(model.random(rng), arm.frame)
+        target[:3, 3] *= rng.uniform(0.3, 2.0)
+        dt = rng.uniform(0.001, 0.005)
+        for _ in range(300):
+            before = reference.v
+            step = reference.follow(target, dt, reference.q)
+            assert np.isfinite(np.concatenate([step.pose.ravel(), step.twist, step.acceleration])).all()
+            assert (np.abs(reference.v) <= most + 1e-9).all()
+            braking = np.abs(reference.v) < np.abs(before)  # before a limit a joint may have to stop faster
+            assert (np.abs(reference.v - before) <= most / FULL_TIME * dt * (1 + braking) + 1e-9).all()
+            assert (model.lower <= reference.q).all() and (reference.q <= model.upper).all()
+
+
+def test_beyond_reach_the_target_waits_and_the_reason_is_said():
+    robot, arm, reference = placed("UR5")
+    begin = robot.pose(reference.q, arm.frame)
+    way = 0.0
+    for _ in range(15000):
+        way += 0.1 * DT * reference.pace
+        target = begin.copy()
+        target[:3, 3] *= 1.0 + way
+        step = reference.follow(target, DT, reference.q)
+    assert reference.pace < 0.1 and way < 1.0
+    assert np.linalg.norm(step.twist) < 0.01
+    assert "singular" in reference.obstacle() or "limit" in reference.obstacle()
+
+
+@pytest.mark.parametrize("law", ["impedance", "operational_space"])
+def test_a_joint_near_its_velocity_limit_is_braked(law):
+    """By Pinocchio: whatever pulls at the tool, a joint that is as fast as it may be is not driven, but slowed."""
+    robot, arm, reference = placed("UR5")
+    model = pin.buildModelFromUrdf(str(robots()["ur5_robot"]))
+    data, q, rng = model.createData(), reference.q, np.random.default_rng(0)
+    loose = CartesianController(robot, arm.frame, law=law, effort_limits=[1e6], velocity_limits=[1e3])
+    bound = CartesianController(robot, arm.frame, law=law, effort_limits=[1e6])
+    far = loose.pose(q)
+    far[:3, 3] += [0.3, 0.3, -0.3]
+    loose.base = bound.base = far[:3, :3]
+    theta = np.concatenate([np.zeros(3), far[:3, 3]])
+    driven = 0
+    for _ in range(50):
+        v = 0.8 * arm.speeds * rng.uniform(-1, 1, len(q))
+        np.testing.assert_array_equal(bound.step(q, v, theta).tau, loose.step(q, v, theta).tau)
+        k = rng.integers(len(q))
+        v[k] = 1.05 * arm.speeds[k] * rng.choice([-1, 1])
+        out = bound.step(q, v, theta)
+        assert out.braking[0] == 1.0
+        # impedance leaves to the robot what its velocities do by themselves
+        held = pin.computeGeneralizedGravity(model, data, q) if law == "impedance" else pin.nle(model, data, q, v)
+        coasts = pin.aba(model, data, q, v, held)[k]
+        assert (pin.aba(model, data, q, v, out.tau)[k] - coasts) * v[k] < 0.0
+        driven += (pin.aba(model, data, q, v, loose.step(q, v, theta).tau)[k] - coasts) * v[k] > 0.0
+    assert driven >= 3
+
+
+@pytest.mark.parametrize("name", [*ARMS])
+def test_the_usual_stiffness_is_stable_on_every_arm_or_softer(name):
+    arm = Arm.of(name)
+    controller = CartesianController(rbd.Robot(arm.model), arm.frame)
+    check, gains = StiffnessCheck(controller), CartesianGains()
+    usual = check.usual(gains, AT_DEFAULTS)
+    assert 0.0 < usual[0] <= STIFFNESS["impedance"][0] and 0.0 < usual[1] <= STIFFNESS["impedance"][1]
+    softer = softer_where_unstable(gains, usual)
+    # at other postures than those that were tried
+    tuning, rng = controller.tuning(gains=softer), np.random.default_rng(7)
+    lower, upper = np.maximum(arm.model.lower, -np.pi), np.minimum(arm.model.upper, np.pi)
+    for q in rng.uniform(lower, upper, (30, len(lower))):
+        loop = ToolLoop.of(controller, tuning, q)
+        K, D = loop.feedback(softer.stiffness_of("impedance"), softer)
+        np.testing.assert_allclose(K, K.T, atol=1e-9 * np.abs(K).max())
+        assert growth_rate(loop.M, K, D, AT_DEFAULTS) <= 1.0
+    full = gains.stiffness_of("impedance")
+    problem = check.problem(full, gains, AT_DEFAULTS)
+    assert bool(problem) == (usual != STIFFNESS["impedance"])
+    if problem:
+        assert f"a rotational stiffness of {usual[1]:g} N m/rad would be stable" in problem
+        assert repr(check.lightest) in problem
+    assert len(random_postures(arm.model, 3)) == 3
+
+
+@pytest.mark.parametrize(("share", "holds"), [(1.0, True), (20.0, False)])
+def test_what_is_called_stable_holds_in_another_simulator(share, holds):
+    """A UR10 without rotors, in MuJoCo, with torques that come late: at its usual stiffness, and at 20 times that."""
+    arm = Arm.of("UR10")
+    robot = rbd.Robot(arm.model)
+    q = np.array([0.3, -1.2, 1.3, -0.5, 0.8, 0.1])
+    plant = LatePlant("UR10", arm)
+    plant.stand(q, robot)
+    plant.model.dof_frictionloss[:] = 0.0
+    controller = CartesianController(robot, arm.frame, velocity_limits=[1e3])
+    late = Timing(0.001, 0.004, 1.0 / (2.0 * np.pi * 0.005))
+    along, about = StiffnessCheck(controller).usual(CartesianGains(), late)
+    gains = CartesianGains(stiffness=along, rotational_stiffness=share * about)
+    controller.use(controller.tuning(gains=gains, velocity_limits=[1e3]))
+    controller.reset()
+    theta = controller.chart(q)
+    fastest = 0.0
+    for k in range(1500):
+        at, moves = plant.measured()
+        plant.command(controller.step(at, moves, theta, posture=q, dt=DT).tau)
+        if k > 500:
+            fastest = max(fastest, float(np.abs(plant.state[1]).max()))
+        if k == 200:  # a knock
+            plant.data.qvel[:] += 0.05
+    assert (fastest < 0.2) if holds else (fastest > 1.0)  # the encoders' steps alone are 0.02 rad/s
+
+
+@pytest.mark.parametrize("seed", [1, 3, 7])
+@pytest.mark.parametrize("law", ["impedance", "operational_space"])
+def test_on_the_way_to_no_target_are_joints_too_fast(law, seed):
+    """A UR5 past singular postures and beyond its reach; a plain law drives them at several times their limits."""
+    outcome = Reach("UR5", law, seed).run()
+    assert outcome.fastest <= 1.0 and outcome.beyond < 0.0
+    assert outcome.moving < 0.05
