@@ -24,7 +24,7 @@ from campaigns.faults.situation import LATEST, Change, Settings, Situation
 Array = NDArray[np.float64]
 
 LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
-LARGEST_MASS, LARGEST_INERTIA = 200.0, 20.0  # kg, kg m^2: the node's defaults
+LARGEST_MASS, LARGEST_INERTIA = 100.0, 5.0  # kg, kg m^2: the node's defaults
 #: of the wanted motion, for the angular and for the linear part: rad/s and m/s, and per s; parameters of the campaign
 LARGEST_SPEEDS = np.repeat([1.0, 0.25], 3)
 LARGEST_ACCELERATIONS = np.repeat([5.0, 2.0], 3)

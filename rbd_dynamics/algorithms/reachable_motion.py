@@ -37,7 +37,7 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Vector) -> Placed:
-        """From 12 numbers, the rotation matrix by rows first."""
+        """The placement from 12 numbers, the rotation matrix by rows first."""
         return cls(tuple(numbers[:9]), tuple(numbers[9:]))
 
     def away(self, other: Placed) -> list[Scalar]:
@@ -142,7 +142,7 @@ def reachable_step(
 
 
 def weighted(six: Vector) -> list[Scalar]:
-    """With rotations in m."""
+    """The six numbers with the rotations multiplied by `LENGTH`, in m."""
     return [*(LENGTH * x for x in six[:3]), *six[3:]]
 
 

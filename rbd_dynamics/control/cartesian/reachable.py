@@ -31,7 +31,7 @@ DRIFT_RATE, DRIFT = 1.0, 0.5  # 1/s; rad/s, m/s: how fast what the tool leaves f
 
 
 class ToolStep(NamedTuple):
-    """Where the tool is wanted: pose (4, 4), twist (6) and acceleration (6) of its point in root axes."""
+    """The wanted motion of a tool: pose (4, 4), twist (6) and acceleration (6) of its point in root axes."""
 
     pose: Array
     twist: Array

@@ -35,7 +35,7 @@ class ToolLoop(NamedTuple):
 
     @classmethod
     def of(cls, controller: CartesianController, tuning: Tuning, q: Array, wanted: Array | None = None) -> ToolLoop:
-        """At q; wanted (3, 3): the orientation that is wanted, where it is another one."""
+        """The feedback at q (nv); wanted (3, 3): the orientation that is wanted, where it is another one."""
         robot = controller.robot
         turned = controller.pose(q)[:3, :3]
         carrier = {"root": np.eye(3), "tool": turned, "wanted": turned if wanted is None else wanted}

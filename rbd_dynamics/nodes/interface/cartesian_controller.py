@@ -221,7 +221,7 @@ class CartesianControllerParameters(ToolParameters):
 
     @property
     def reaction_time(self) -> float:
-        """From a state to the torque that answers it, s."""
+        """How long it takes from a state to the torque that answers it, s."""
         lag = 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
         return LEAST_REACTION_TIME + self.sensor_delay + lag
 
