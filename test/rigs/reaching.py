@@ -172,7 +172,7 @@ class Reach:
     def _law(self, q: Array, v: Array, wanted: Array) -> Array:
         """Of the controller, as `cartesian_controller` calls it."""
         chart, reference = self.motion.chart, self.reference
-        if reference.away(wanted) > 5.0 * BEHIND:
+        if self.motion.mode == "hold" and reference.away(wanted) > 5.0 * BEHIND:
             reference.reset(q)
         pose, twist, change = reference.follow(wanted, PERIOD, self.begin)
         theta = chart.coordinates(pose)

@@ -65,7 +65,7 @@ class Engine(ToolEfforts):
     posture_given: bool = False  # by the parameter
     wanted: Array = field(default_factory=lambda: np.eye(4))  # where the tool is wanted, as far as the arm can
     _chart: PoseChart | None = None  # that the last step was in
-    _stalled: float = 0.0  # s, for which the arm has not come nearer to its target
+    _stalled: float = 0.0  # s, for which the target has waited for the arm
 
     def measured(self) -> tuple[Array, Array]:
         """Coordinates and rates (6) of the tool in the motion's chart. Raises TrajectoryError before the first state.
@@ -123,14 +123,13 @@ class Engine(ToolEfforts):
         """Coordinates, rates and accelerations (6) of where the tool is wanted, as far as the arm can take it."""
         motion, reference = self.motion, self.reference
         chart, target = motion.chart, motion.chart.pose(motion.state()[0])
-        if reference.away(target) > FAR:  # it is held where it was pushed to
+        if motion.mode == "hold" and reference.away(target) > FAR:  # it is held where it was pushed to
             reference.reset(self.reader.q)
         self.wanted, twist, acceleration = reference.follow(target, elapsed, self.wanted_posture)
         theta = chart.coordinates(self.wanted)
         rate = chart.rates(theta, twist)
-        self._stalled = (
-            self._stalled + elapsed if reference.pace < STALLED and motion.mode in ("pose", "twist") else 0.0
-        )
+        waits = reference.pace < STALLED and motion.mode in ("pose", "twist")
+        self._stalled = self._stalled + elapsed if waits else 0.0
         if self._stalled > STALL_TIME:
             self._stalled = 0.0
             motion.end(theta, f"the tool does not reach its target: {reference.obstacle()}; it is held where it is")
@@ -160,7 +159,8 @@ class Engine(ToolEfforts):
     def feedback(self) -> tuple[Array, Array]:
         """Stiffness and damping (nv, nv) of the joints where the robot is, as `joints` orders them."""
         controller = self.controller
-        loop = ToolLoop.of(controller, controller.tuning(compliance=controller.compliance), self.reader.q)
+        tuning = controller.tuning(gains=controller.gains, compliance=controller.compliance)
+        loop = ToolLoop.of(controller, tuning, self.reader.q)
         K, D = loop.feedback(controller.wanted_stiffness, controller.gains)
         place = np.ix_(self.joints, self.joints)
         return K[place], D[place]
