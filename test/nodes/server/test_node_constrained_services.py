@@ -167,6 +167,22 @@ def test_inverse_dynamics_makes_the_motion(ask, robot, state):
         np.testing.assert_allclose(made, a, rtol=1e-7, atol=1e-7)
 
 
+def test_a_motion_is_possible_where_a_joint_without_actuator_makes_it_by_itself(ask):
+    """The wrist falls as it does by forward dynamics, or does not."""
+    common = {"positions": POSITIONS, "velocities": [0.1] * 6, "constraints": ["table"]}
+    fallen = ask("forward", efforts=[5.0, -3.0, 2.0, 1.0, -0.5, 0.0], **common)
+    assert fallen.success, fallen.message
+    accelerations = np.array(fallen.accelerations)
+    common["actuated"] = [True] * 5 + [False]
+    made = ask("inverse", accelerations=accelerations.tolist(), **common)
+    assert made.success, made.message
+    assert made.efforts[5] == 0.0
+    accelerations[5] += 0.1  # along the table still
+    refused = ask("inverse", accelerations=accelerations.tolist(), **common)
+    assert not refused.success
+    assert "cannot make this motion: joint 'wrist_3_joint', which has none, lacks" in refused.message
+
+
 @pytest.mark.parametrize(
     ("service", "fields", "reason"),
     [
