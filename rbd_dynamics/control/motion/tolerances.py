@@ -58,7 +58,7 @@ class MotionTolerances:
                 return problem
         if square <= self._least_path:
             return ""
-        off = self._beyond_path(state_of(motion, t)[0], q, "from where it is wanted")
+        off = self._beyond_path(state_of(motion, t)[0], q, "from where it is wanted, more than {:g}")
         return f"path tolerance violated: {off}; the motion is ended, the robot held where it is" if off else ""
 
     def hold_problem(self, held: Array, q: Array) -> str:
@@ -68,17 +68,17 @@ class MotionTolerances:
             square += (at - measured) * (at - measured)
         if square <= self._least_path:
             return ""
-        off = self._beyond_path(held, q, "from where it was held")
+        off = self._beyond_path(held, q, "from where it was held, more than path_tolerance ({:g})")
         return f"the robot was moved while it was held: {off}; it is held where it is now" if off else ""
 
-    def _beyond_path(self, wanted: Array, q: Array, where: str) -> str:
-        """Which joint at q is farther from `wanted` than its path tolerance, and by how much; empty: none."""
+    def _beyond_path(self, wanted: Array, q: Array, how: str) -> str:
+        """Which joint at q is farther from `wanted` than its path tolerance, and by how much, in words; empty: none."""
         error = np.abs(difference(wanted, q, self._continuous))
         over = error > self._path
         if not over.any():
             return ""
         k = int(over.argmax())
-        return f"joint {self._joints[k]!r} is {error[k]:.4g} {where}, more than path_tolerance ({self._path[k]:g})"
+        return f"joint {self._joints[k]!r} is {error[k]:.4g} {how.format(self._path[k])}"
 
     def _velocity_problem(self, difference: Array) -> str:
         over = np.abs(difference) > self._path_velocity
