@@ -165,7 +165,7 @@ class Judge:
             os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", OPENBLAS_NUM_THREADS="1")
             os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
             sys.dont_write_bytecode = False
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:rerunfailures", "-W", "ignore", "--tb=line"]
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=line"]
             code = int(pytest.main([*options, *tests]))
             sys.stdout.flush()
         except BaseException as error:

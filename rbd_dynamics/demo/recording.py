@@ -54,6 +54,11 @@ class Recording:
         ros_type = self.types[topic]
         return [deserialize_message(data, ros_type) for _, data in self.messages[topic][mark[topic] :]]
 
+    def discard(self, mark: dict[str, int]) -> None:
+        """Take out what came after a mark: a part that is no result."""
+        for topic, count in self.mark().items():
+            del self.messages[topic][mark.get(topic, 0) : count]
+
 
 def missing(times: Array, rate: float) -> int:
     """How many are missing between the first and the last of these times (N,), s, that come at this rate, per s."""

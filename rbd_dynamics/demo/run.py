@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.demo.client import Client
     from rbd_dynamics.demo.planner import Check, Plan
     from rbd_dynamics.demo.pressing import Pressing
+    from rbd_dynamics.demo.recording import Recording
     from rbd_dynamics.demo.tracking import Run
 
 T = TypeVar("T")
@@ -149,15 +150,21 @@ class Demo:
         client.record("/joint_states", JointState)
         client.record("/feedforward/effort", JointState)
         client.record("/feedforward/joint_trajectory", JointTrajectory)
-        return [self._patiently(partial(self._play_once, client, motion, name, terms)) for name, terms in panda.RUNS]
+        plays = (partial(self._play_once, client, motion, name, terms) for name, terms in panda.RUNS)
+        return [self._patiently(play, client.recording) for play in plays]
 
-    def _patiently(self, attempt: Callable[[float], T]) -> T:
-        """A busy machine may plan a motion, or record it, too late: then once more, with more time before it."""
+    def _patiently(self, attempt: Callable[[float], T], recording: Recording) -> T:
+        """A busy machine may plan a motion, or record it, too late: then once more, with more time before it.
+
+        What was recorded of an attempt that failed is discarded.
+        """
         for settle in SETTLES:
+            mark = recording.mark()
             try:
                 return attempt(settle)
             except ValueError as error:
                 problem = error
+                recording.discard(mark)
                 self._say(f"[dim]once more: {problem}[/]")
         raise problem
 
@@ -226,7 +233,7 @@ class Demo:
                 client.publish_description(self._description)
                 with self._step(f"press with {pressing.FORCE:g} N, draw a circle") as note:
                     pressing.press(client)
-                    result = self._patiently(partial(pressing.draw_circle, client))
+                    result = self._patiently(partial(pressing.draw_circle, client), client.recording)
                     note(str(result))
                 self._write_bag(client, "pressing_bag")
             for name, code in processes.stop().items():

@@ -68,7 +68,6 @@ def done(tmp_path_factory):
 class TestDemo:
     pytestmark = needs_ros
 
-    @pytest.mark.wide
     def test_feedforward_tracks_better_and_services_agree(self, done):
         folder, output = done
         assert processes_of(folder) == []
@@ -83,7 +82,6 @@ class TestDemo:
         for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner", "draw a circle"):
             assert name in output
 
-    @pytest.mark.wide
     def test_the_bag_has_the_whole_run(self, done):
         reader = pytest.importorskip("rosbags.highlevel").AnyReader
         with reader([done[0] / "bag"]) as bag:

@@ -150,7 +150,6 @@ def test_a_question_to_a_recording_is_a_file_and_its_place_in_the_list(copy, tmp
 
 @pytest.mark.ros
 @pytest.mark.skipif(needs_ros[1].args[0], reason="needs ROS 2")
-@pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"])
 def test_a_service_is_an_entry_and_a_function(copy, tmp_path):
     from rbd_dynamics_interfaces.srv import InverseDynamics
 

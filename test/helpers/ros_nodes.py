@@ -34,8 +34,6 @@ except ImportError:
 needs_ros = [
     pytest.mark.ros,
     pytest.mark.skipif(rclpy is None, reason="needs ROS 2: rclpy is not installed"),
-    # what came too late on a busy machine gets another chance; what was wrong does not
-    pytest.mark.flaky(reruns=2, reruns_delay=1, only_rerun=["waited .* in vain"]),
 ]
 
 OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
@@ -126,7 +124,7 @@ class Ros:
         wait_until(lambda: self.node.count_publishers(topic) > 0, f"a publisher of {topic}")
         time.sleep(OTHER_SIDE)
 
-    def client(self, kind: Any, name: str, again: float = PATIENCE) -> Callable[..., Any]:
+    def client(self, kind: Any, name: str, again: float = PATIENCE / 3.0) -> Callable[..., Any]:
         """A function that calls a service: fields of the request in, response out.
 
         again: s without a response after which the request is sent once more; where that does no harm.

@@ -19,7 +19,8 @@ LEARN = 50  # measurements in a row after which they are known to follow
 LOSE, RETURN = 10, 20  # measurements in a row that do not, or do again
 
 WINDOW = 100_000_000  # ns: over which motion is looked at
-EXCESS = 0.3  # of the effort limit, more than holds the robot: friction is less
+EXCESS = 0.4  # of the effort limit, more than holds the robot and its load: friction is less
+SETTLING = 1.0  # s: loads are known after a few times this
 LEAST_SPEED = 0.5  # rad/s, m/s that this should have given within a window
 NONE = 0.1  # share of it below which the efforts had no effect
 WINDOWS = 2  # in a row
@@ -77,7 +78,9 @@ class MotionEvidence:
     """Efforts far beyond those that hold the robot, under which it does not move as they should move it.
 
     Over a window its momentum changes by the impulse J of what exceeds the holding efforts: M dv = J. The share
-    J . dv / J . M^-1 J of that is one where they act, and none where they do not.
+    J . dv / J . M^-1 J of that is one where they act, and none where they do not. The model's gravity does not hold a
+    robot that carries an unknown load, stands at a stop or compensates gravity itself: what its momentum has lacked so
+    far, through a low-pass filter as in a momentum observer, counts as well.
 
     Parameters:
         joints: of the efforts, all of the robot's.
@@ -85,7 +88,7 @@ class MotionEvidence:
 
     def __init__(self, joints: Sequence[str]) -> None:
         self._joints, self._last = tuple(joints), np.zeros(len(joints))
-        self._impulse = np.zeros(len(joints))
+        self._impulse, self._load = np.zeros(len(joints)), np.zeros(len(joints))
         self.reset()
 
     def reset(self) -> None:
@@ -93,6 +96,7 @@ class MotionEvidence:
         self._known = False
         self._begin: tuple[int, Array] | None = None
         self._time = 0
+        self._load[:] = 0.0
         self._without = self._resting = 0  # windows in a row without effect, and at rest
         self._lost = ""
 
@@ -118,13 +122,14 @@ class MotionEvidence:
         passed = time - self._begin[0]
         if passed < WINDOW:
             return self._lost
-        excess = np.abs(self._impulse) / (1e-9 * passed * np.maximum(limits, 1e-9))
-        should = np.linalg.solve(mass(), self._impulse)
-        did = v - self._begin[1]
+        seconds, M, did = 1e-9 * passed, mass(), v - self._begin[1]
+        impulse = self._impulse + seconds * self._load
+        excess = np.abs(impulse) / (seconds * np.maximum(limits, 1e-9))
+        should = np.linalg.solve(M, impulse)
         self._resting += 1
         if excess.max(initial=0.0) > EXCESS and np.abs(should).max() > LEAST_SPEED:
             self._resting = 0
-            share = float(self._impulse @ did / (self._impulse @ should))
+            share = float(impulse @ did / (impulse @ should))
             self._without = self._without + 1 if share < NONE else 0
             if self._without >= WINDOWS:
                 joint = self._joints[int(excess.argmax())]
@@ -136,6 +141,7 @@ class MotionEvidence:
             self._resting = 0
         if self._resting >= REST:
             self._without, self._lost = 0, ""
+        self._load += min(seconds / SETTLING, 1.0) * ((M @ did - self._impulse) / seconds - self._load)
         self._start(time, v)
         return self._lost
 

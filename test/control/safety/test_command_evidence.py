@@ -20,10 +20,11 @@ KP, KD = np.array([400.0, 200.0, 400.0]), np.array([30.0, 12.0, 30.0])
 class Driven:
     """A PD with gravity on the arm, whose efforts reach the motors late, or not."""
 
-    def __init__(self, friction=0.0):
+    def __init__(self, friction=0.0, compensated=True):
         self.plant = Plant(mujoco.MjSpec.from_string(ARM), JOINTS, 5e-4)
         self.plant.model.dof_frictionloss[:] = friction * LIMITS
         self.robot = Robot(load_urdf(ARM))
+        self.gravity = self.robot.gravity if compensated else lambda q: np.zeros(3)  # the node's terms
         self.wanted, self.on, self.brakes = np.zeros(3), True, False
         self.time, self.late = 0, [np.zeros(3)] * 2
         self.plant.reset(np.zeros(3))
@@ -37,7 +38,7 @@ class Driven:
             if wanted is not None:
                 self.wanted = wanted(k * PERIOD)
             q, v = self.plant.state
-            held = self.robot.gravity(q)
+            held = self.gravity(q)
             tau = np.clip(held + KP * (self.wanted - q) - KD * v, -LIMITS, LIMITS)
             self.time += round(1e9 * PERIOD)
             self.late = [*self.late[1:], tau]
@@ -115,3 +116,26 @@ def test_a_push_that_the_robot_gives_way_to_is_no_sign():
     assert not arm.run(1.0)
     arm.plant.data.xfrc_applied[:] = 0.0
     assert not arm.run(1.0)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_a_load_that_the_model_lacks_is_no_sign(share):
+    """Lifted within half a second, carried to and fro, put down."""
+    arm = Driven()
+    arm.run(0.5)
+    weight = share * LIMITS[0] / 0.55  # of the shoulder's limit; it hangs on the centre of mass of the second link
+    force = arm.plant.data.xfrc_applied[arm.plant.model.body("fore").id, :3]
+    for part in np.linspace(0.0, 1.0, 50):
+        force[2] = -weight * part
+        assert not arm.run(0.01)
+    assert not arm.run(2.0)
+    assert not arm.run(2.0, lambda t: 0.3 * swing(t))
+    force[2] = 0.0
+    assert not arm.run(2.0)
+
+
+def test_a_robot_whose_terms_lack_gravity_is_in_command():
+    """It sinks, by its gains alone, and stays there."""
+    arm = Driven(compensated=False)
+    for wanted in (None, lambda t: 0.3 * swing(t)):
+        assert not arm.run(2.0, wanted)

@@ -316,10 +316,14 @@ def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state
 
     from rbd_dynamics.nodes.guard import GuardNode
 
+    stamp = time.time_ns()
     with in_this_process(ros, GuardNode, PATIENT | {"missing_velocity": "differentiate"}) as node:
 
         def refused(q):
-            node.on_joint_state(serialize_message(joint_state(JOINTS, q, [], stamp=time.time_ns())))
+            """Of states that are never farther apart than velocities are found from, even where this process stalls."""
+            nonlocal stamp
+            stamp = min(time.time_ns(), stamp + 500_000_000)
+            node.on_joint_state(serialize_message(joint_state(JOINTS, q, [], stamp=stamp)))
             return [reason for reason, _ in node.entities.refused.take()]
 
         def refused_until_it_has_another(text):

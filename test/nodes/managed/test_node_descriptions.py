@@ -131,6 +131,7 @@ def test_parameters_of_another_law_wait_for_it(ros):
     parameters = {
         "robot_description": described("chain", 7), "tool_frame": "l7", "stiffness": [300.0], "path_tolerance": [0.0],
         "plausible_velocity": 0.0, "effort_rate_limits": [0.0], "transition_time": 0.0,
+        "state_timeout": 10.0,  # after a gap of that it would be held where it is then, without a spring that pulls
     }  # fmt: skip
     joints, bent = [f"j{k}" for k in range(1, 8)], [0.3, 0.5, -0.4, 0.8, 0.2, 0.6, -0.3]
     with ros.start("cartesian_controller", parameters, name="two_laws") as node:

@@ -811,8 +811,6 @@ def test_wishes_that_must_be_refused_can_be_sent(seed):
 class TestCampaign:
     pytestmark = [*needs_ros, pytest.mark.wide]
 
-    # on a machine that is far too busy a thread stands still between its last look at the clock and the write
-    @pytest.mark.flaky(reruns=1, only_rerun=["its threads were kept waiting", "waited .* in vain"])
     def test_no_effort_is_wrong(self, tmp_path):
         report = tmp_path / "report.json"
         options = ["--seconds", str(SECONDS), "--rate", str(RATE), "--seed", "7", "--report", str(report)]
