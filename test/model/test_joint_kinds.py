@@ -25,7 +25,6 @@ from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
 from rbd_dynamics.analysis.sensitivity import AxisSensitivity
-from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.model import open_kinds
 from rbd_dynamics.model.joints import (
     Floating,
@@ -41,6 +40,7 @@ from rbd_dynamics.model.joints import (
 from rbd_dynamics.model.model import WORLD, Body, Joint, Mimic
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+from rbd_dynamics.theory.closed_forms.stacked import StackedOperators
 
 Array = NDArray[np.float64]
 

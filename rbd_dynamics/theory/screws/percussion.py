@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.screws.screw import Screw
+from rbd_dynamics.theory.screws.screw import Screw
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.screws import Screw, cylindroid
+from rbd_dynamics.theory.screws import Screw, cylindroid
 
 
 def random_twists(rng, count):

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
-from rbd_dynamics.closed_forms.arguments import configuration, velocity
-from rbd_dynamics.closed_forms.lagrange import mass_matrix_derivatives, structure_constants
 from rbd_dynamics.model.joints import Floating, JointKind, Planar, Spherical
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import hat, quaternion_attitude, rotation_from_quaternion
+from rbd_dynamics.theory.closed_forms.arguments import configuration, velocity
+from rbd_dynamics.theory.closed_forms.lagrange import mass_matrix_derivatives, structure_constants
 
 Array = NDArray[np.float64]
 

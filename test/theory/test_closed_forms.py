@@ -12,7 +12,11 @@ from helpers.oracles import assert_close, derivative
 from helpers.robots import ROBOTS, SAMPLE, load_robot, load_twin, needs_pinocchio, random_tree, sampled
 
 import rbd_dynamics as rbd
-from rbd_dynamics.closed_forms import (
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial import ad, adjoint, exp_se3, pose_inverse
+from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.theory.closed_forms import (
     PoeKinematics,
     StackedOperators,
     adjacency,
@@ -21,10 +25,6 @@ from rbd_dynamics.closed_forms import (
     lagrange,
     mass_matrix_derivatives,
 )
-from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical
-from rbd_dynamics.model.model import Model
-from rbd_dynamics.spatial import ad, adjoint, exp_se3, pose_inverse
-from rbd_dynamics.spatial.se3 import Transform
 
 TREES = some_trees()
 trees = pytest.mark.parametrize("model", TREES, ids=name_of)

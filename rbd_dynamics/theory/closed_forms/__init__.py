@@ -11,7 +11,7 @@ sources, over NumPy arrays, one sample at a time:
 - `floating_base`: quaternion kinematics, manipulator form, Hamel's equations.
 """
 
-from rbd_dynamics.closed_forms.floating_base import (
+from rbd_dynamics.theory.closed_forms.floating_base import (
     HamelTerms,
     ManipulatorForm,
     configuration_rate,
@@ -19,14 +19,14 @@ from rbd_dynamics.closed_forms.floating_base import (
     kinematics_jacobian,
     manipulator_form,
 )
-from rbd_dynamics.closed_forms.lagrange import (
+from rbd_dynamics.theory.closed_forms.lagrange import (
     christoffel_symbols,
     congruence_sum,
     mass_matrix_derivatives,
 )
-from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics
-from rbd_dynamics.closed_forms.quasi_velocities import QuasiVelocityDynamics, quasi_velocity_dynamics
-from rbd_dynamics.closed_forms.stacked import ArticulatedOperators, StackedOperators, adjacency
+from rbd_dynamics.theory.closed_forms.product_of_exponentials import PoeKinematics
+from rbd_dynamics.theory.closed_forms.quasi_velocities import QuasiVelocityDynamics, quasi_velocity_dynamics
+from rbd_dynamics.theory.closed_forms.stacked import ArticulatedOperators, StackedOperators, adjacency
 
 __all__ = [
     "ArticulatedOperators",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.screws.screw import Screw
+from rbd_dynamics.theory.screws.screw import Screw
 
 Array = NDArray[np.float64]
 #: sine of the angle between two axes, below which they count as parallel

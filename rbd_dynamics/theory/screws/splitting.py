@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.screws.articulated import ArticulatedTree
-from rbd_dynamics.screws.mobility import InboardMobility, mobility_before
-from rbd_dynamics.screws.tree import inverse_of_one_plus, joint_inverse, t, times
+from rbd_dynamics.theory.screws.articulated import ArticulatedTree
+from rbd_dynamics.theory.screws.mobility import InboardMobility, mobility_before
+from rbd_dynamics.theory.screws.tree import inverse_of_one_plus, joint_inverse, t, times
 
 Array = NDArray[np.float64]
 

@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import base_acceleration
-from rbd_dynamics.closed_forms.arguments import configuration, velocity
-from rbd_dynamics.closed_forms.matrices import as_columns, inertia_matrices, momentum_matrix, motion_of
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import ad, adjoint
 from rbd_dynamics.spatial.arrays import pose_array
+from rbd_dynamics.theory.closed_forms.arguments import configuration, velocity
+from rbd_dynamics.theory.closed_forms.matrices import as_columns, inertia_matrices, momentum_matrix, motion_of
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.kinematics import support
-from rbd_dynamics.closed_forms.arguments import configuration
-from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, motion_of
 from rbd_dynamics.model.model import WORLD, Body, Model
 from rbd_dynamics.spatial import adjoint, exp_se3, pose_inverse
 from rbd_dynamics.spatial.arrays import pose_array
+from rbd_dynamics.theory.closed_forms.arguments import configuration
+from rbd_dynamics.theory.closed_forms.matrices import add_columns, as_columns, motion_of
 
 Array = NDArray[np.float64]
 

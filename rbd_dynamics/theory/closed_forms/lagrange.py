@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
-from rbd_dynamics.closed_forms.arguments import configuration, velocity
-from rbd_dynamics.closed_forms.matrices import add_columns, as_columns, inertia_matrices, motion_of
-from rbd_dynamics.closed_forms.product_of_exponentials import PoeKinematics, joint_screws
 from rbd_dynamics.model.model import Body, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import ad, adjoint, pose_inverse
 from rbd_dynamics.spatial.rank import pseudoinverse, size_of
+from rbd_dynamics.theory.closed_forms.arguments import configuration, velocity
+from rbd_dynamics.theory.closed_forms.matrices import add_columns, as_columns, inertia_matrices, motion_of
+from rbd_dynamics.theory.closed_forms.product_of_exponentials import PoeKinematics, joint_screws
 
 Array = NDArray[np.float64]
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.model import WORLD, Model
-from rbd_dynamics.screws.subspaces import Subspaces, subspaces
-from rbd_dynamics.screws.tree import (
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.theory.screws.subspaces import Subspaces, subspaces
+from rbd_dynamics.theory.screws.tree import (
     BodyState,
     body_states,
     gravity_acceleration,
@@ -29,7 +30,6 @@ from rbd_dynamics.screws.tree import (
     times,
     torques,
 )
-from rbd_dynamics.spatial.inertia import RigidInertia
 
 Array = NDArray[np.float64]
 

@@ -14,13 +14,14 @@ from helpers.robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tre
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbd_dynamics import screws, spatial
+from rbd_dynamics import spatial
 from rbd_dynamics.algorithms.hybrid_dynamics import hybrid_dynamics
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.kinematics import accelerations, base_acceleration, velocities
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.screws import planar
-from rbd_dynamics.screws.mobility import mobility_before
+from rbd_dynamics.theory import screws
+from rbd_dynamics.theory.screws import planar
+from rbd_dynamics.theory.screws.mobility import mobility_before
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 

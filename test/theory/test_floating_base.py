@@ -14,11 +14,11 @@ from helpers.oracles import assert_close, derivative
 from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_tree, sampled
 
 import rbd_dynamics as rbd
-from rbd_dynamics.closed_forms import configuration_rate, hamel_equations, kinematics_jacobian, manipulator_form
 from rbd_dynamics.model.joints import Floating, JointKind, Revolute, Spherical
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial import rotation_from_quaternion
 from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.theory.closed_forms import configuration_rate, hamel_equations, kinematics_jacobian, manipulator_form
 
 TREES = some_trees()
 FLOATING = [random_tree(seed, 1 + seed % 6, base="floating", mimic=0.3 * (seed % 3 == 0)) for seed in range(9)]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.algorithms.kinematics import support
 from rbd_dynamics.model.model import WORLD, Model
-from rbd_dynamics.screws.articulated import ArticulatedTree
-from rbd_dynamics.screws.tree import inverse_of_one_plus, joint_inverse, t, times
+from rbd_dynamics.theory.screws.articulated import ArticulatedTree
+from rbd_dynamics.theory.screws.tree import inverse_of_one_plus, joint_inverse, t, times
 
 Array = NDArray[np.float64]
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.constraints.montana import (
+from rbd_dynamics.spatial import log_se3, pose, transform_twist
+from rbd_dynamics.theory.montana import (
     ContactCylinder,
     ContactPlane,
     ContactSphere,
     contact_pose,
     contact_rates,
 )
-from rbd_dynamics.spatial import log_se3, pose, transform_twist
 
 SURFACES = {"plane": ContactPlane(), "ball": ContactSphere(0.3), "cylinder": ContactCylinder(0.5)}
 AT = {"plane": [0.2, -0.1], "ball": [0.7, 0.5], "cylinder": [0.4, 0.3]}
