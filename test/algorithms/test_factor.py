@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.built import EVERY_KIND, name_of, robot_of, some_trees
-from helpers.oracles import assert_close, derivative
-from helpers.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
+from helpers.checks.oracles import assert_close, derivative
+from helpers.models.built import EVERY_KIND, name_of, robot_of, some_trees
+from helpers.models.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics.compiler.program import trace

@@ -9,8 +9,8 @@ import shutil
 import warnings
 
 import pytest
+from helpers.models.robots import load_robot, needs_pinocchio, robot_file
 from helpers.paths import ROOT
-from helpers.robots import load_robot, needs_pinocchio, robot_file
 
 import rbd_dynamics as rbd
 from rbd_dynamics.analysis import operational_space, sensitivity

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.built import moderate_state, name_of, robot_of, some_trees
-from helpers.oracles import assert_close, derivative, rotor_inertia
+from helpers.checks.oracles import assert_close, derivative, rotor_inertia
+from helpers.models.built import moderate_state, name_of, robot_of, some_trees
 
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.built import robot_of
-from helpers.oracles import assert_close, derivative
-from helpers.robots import random_tree
+from helpers.checks.oracles import assert_close, derivative
+from helpers.models.built import robot_of
+from helpers.models.robots import random_tree
 
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import CHAINS, MORE_KINDS, any_kind, mixed_tree, pinocchio_twin, random_screw
-from helpers.oracles import BACKENDS, assert_close, derivative, every_backend, random_states
-from helpers.robots import ALL_KINDS, needs_pinocchio, random_inertia, random_state, random_transform
+from helpers.checks.oracles import BACKENDS, assert_close, derivative, every_backend, random_states
+from helpers.models.mixed_trees import CHAINS, MORE_KINDS, any_kind, mixed_tree, pinocchio_twin, random_screw
+from helpers.models.robots import ALL_KINDS, needs_pinocchio, random_inertia, random_state, random_transform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

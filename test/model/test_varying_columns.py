@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import any_kind, mixed_tree
-from helpers.oracles import assert_close, derivative, error, every_backend, rotor_inertia
-from helpers.robots import random_inertia, random_state, random_transform
-from helpers.varying_kinds import (
+from helpers.checks.oracles import assert_close, derivative, error, every_backend, rotor_inertia
+from helpers.models.mixed_trees import any_kind, mixed_tree
+from helpers.models.robots import random_inertia, random_state, random_transform
+from helpers.models.varying_kinds import (
     VARYING,
     Eccentric,
     LooseBall,
@@ -907,7 +907,7 @@ def test_piston_of_a_crank():
 
 def test_spherical_coordinates_of_a_point():
     """The textbook's equations of a point mass: longitude, latitude, distance."""
-    from helpers.varying_kinds import SphericalCoordinates
+    from helpers.models.varying_kinds import SphericalCoordinates
 
     m, J, g = 2.0, 0.3, 9.81
     robot = under_gravity(SphericalCoordinates())

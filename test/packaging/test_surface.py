@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.node_table import NODES

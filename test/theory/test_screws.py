@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import mixed_tree
-from helpers.robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tree, robot_file, sampled
+from helpers.models.mixed_trees import mixed_tree
+from helpers.models.robots import ROBOTS, Twin, load_robot, needs_pinocchio, random_tree, robot_file, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
