@@ -79,7 +79,7 @@ class HeldOut:
         return np.asarray(np.where(self.samples > 0, weights, 0.0))
 
     def _gram(self, state: Indices, weights: Array) -> Array:
-        """Of everything, (n + 1, n + 1) of n parameters."""
+        """Gram matrix of all samples in some parameters (n,), with the torque, last: (n + 1, n + 1)."""
         inside, columns = self._places(state)
         return gram(columns, _of(self._whole, inside), weights, len(state))
 
