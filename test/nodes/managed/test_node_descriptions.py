@@ -70,7 +70,7 @@ def workers(node):
             command, status = (folder / "cmdline").read_bytes(), (folder / "stat").read_text()
         except OSError:
             continue  # it has ended meanwhile
-        if WORKER.encode() in command and command.split(b"\0")[-3] == str(node.process.pid).encode():
+        if WORKER.encode() in command and command.split(b"\0")[-2] == str(node.process.pid).encode():
             if status.rpartition(")")[2].split()[0] not in "ZX":
                 found.append(int(folder.name))
     return found
