@@ -20,15 +20,29 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import calls, pictures
-from benchmarks.results import FOLDER, Results, Table
+from benchmarks import pictures
+from benchmarks.dynamics import calls
+from benchmarks.measuring.results import FOLDER, Results, Table
 
 ROOT = Path(__file__).resolve().parent.parent
-#: modules of this package, in the order of the page
-BENCHMARKS = (
-    "calls", "peak", "start_up", "start_of_processes", "node_latency", "description_gaps", "long_descriptions",
-    "guard_latency", "torque_gaps", "library", "batches", "rollouts", "constrained", "optimal_control", "exported_code",
-)  # fmt: skip
+#: {module: its room}, in the order of the page
+BENCHMARKS = {
+    "calls": "dynamics",
+    "peak": "dynamics",
+    "start_up": "processes",
+    "start_of_processes": "processes",
+    "node_latency": "processes",
+    "description_gaps": "processes",
+    "long_descriptions": "processes",
+    "guard_latency": "processes",
+    "torque_gaps": "processes",
+    "library": "dynamics",
+    "batches": "dynamics",
+    "rollouts": "simulation",
+    "constrained": "dynamics",
+    "optimal_control": "dynamics",
+    "exported_code": "dynamics",
+}
 #: with tables of them
 PAGES = ("README.md", "docs/benchmarks.md", "docs/export.md", "docs/optimal_control.md")
 SECTION = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.S)
@@ -41,13 +55,13 @@ def main() -> int:
     parser.add_argument("--output", type=Path, metavar="DIR", help="write results, pages and pictures there instead")
     parser.add_argument("--write-only", action="store_true", help="run nothing: from the results that are kept")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(BENCHMARKS):
+    if unknown := set(options.names) - BENCHMARKS.keys():
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
     if options.quick and options.output is None:
         parser.error("figures of a trial do not belong into the documentation: give --output")
     folder = FOLDER if options.output is None else options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    failed = [] if options.write_only else run(options.names or BENCHMARKS, folder, quick=options.quick)
+    failed = [] if options.write_only else run(options.names or list(BENCHMARKS), folder, quick=options.quick)
     write(FOLDER if options.write_only else folder, ROOT if options.output is None else options.output)
     if failed:
         print(f"no results of {', '.join(failed)}: those of the last run stay", file=sys.stderr)
@@ -60,7 +74,8 @@ def run(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
     for name in names:
         print(f"\n{name}", flush=True)
         file = folder / f"{name}.new"
-        command = [sys.executable, "-m", f"benchmarks.{name}", "--json", str(file), *(["--quick"] if quick else [])]
+        module = f"benchmarks.{BENCHMARKS[name]}.{name}"
+        command = [sys.executable, "-m", module, "--json", str(file), *(["--quick"] if quick else [])]
         subprocess.run(command, cwd=ROOT)  # its status says that a figure is not as wanted, too
         if file.exists():
             file.replace(folder / f"{name}.json")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.results import Figure, Row, Table
+from benchmarks.measuring.results import Figure, Row, Table
 
 COLORS = ("#00798c", "#d1495b", "#edae49", "#6c757d")  # tell apart also without colour vision
 STYLE = {

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from picture import new_figure, output_path, save
 
-from rbd_dynamics.screws import planar
+from rbd_dynamics.theory.screws import planar
 
 Array = NDArray[np.float64]
 

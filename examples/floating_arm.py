@@ -20,9 +20,9 @@ from roll_out import Motion, roll_out
 from scipy.interpolate import CubicSpline
 
 import rbd_dynamics as rbd
-from rbd_dynamics.closed_forms import hamel_equations
 from rbd_dynamics.joints import Floating, Revolute
 from rbd_dynamics.spatial import rotation_from_quaternion
+from rbd_dynamics.theory.closed_forms import hamel_equations
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from roll_out import Motion, roll_out
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet, RollingBall, Sphere, SurfaceConstraint
-from rbd_dynamics.constraints.montana import ContactSphere, contact_pose, contact_rates
 from rbd_dynamics.joints import Floating
+from rbd_dynamics.theory.montana import ContactSphere, contact_pose, contact_rates
 
 Array = NDArray[np.float64]
 

@@ -18,11 +18,12 @@ from picture import front_side, new_figure, output_path, save
 from roll_out import roll_out
 
 import rbd_dynamics as rbd
-from rbd_dynamics import screws, spatial
+from rbd_dynamics import spatial
 from rbd_dynamics.joints import Spherical
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY
+from rbd_dynamics.theory import screws
 
 Array = NDArray[np.float64]
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from picture import new_figure, output_path, save
 
 import rbd_dynamics as rbd
-from rbd_dynamics.closed_forms import christoffel_symbols
 from rbd_dynamics.joints import Revolute
+from rbd_dynamics.theory.closed_forms import christoffel_symbols
 
 Array = NDArray[np.float64]
 

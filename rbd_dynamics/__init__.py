@@ -6,7 +6,7 @@ Names are imported when they are first used: importing the package costs next to
 `load`, of any format, `load_urdf`, `load_yaml` and `ModelBuilder` make a `Model`; `Robot` computes with it, under a
 `ConstraintSet` too. Beside them:
 
-- `spatial`, `screws`, `closed_forms`: the algebra, screws, and formulas to check against;
+- `spatial`: the algebra; `theory`: screws and other textbook forms to check against;
 - `analysis`: `operational_space`, `sensitivity`, `base_parameters`;
 - `actuators`: motors, elastic joints and rotors;
 - `collisions`: contact between bodies with shapes;
@@ -42,16 +42,15 @@ if TYPE_CHECKING:
     from rbd_dynamics import (
         actuators,
         analysis,
-        closed_forms,
         collisions,
         constraints,
         control,
         joint_states,
         joints,
         replay,
-        screws,
         simulation,
         spatial,
+        theory,
         trajectories,
         viewer,
     )
@@ -78,7 +77,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.robot import Robot
     from rbd_dynamics.viewer import show
 else:
-    __getattr__, __dir__ = on_demand(__name__)
+    __getattr__, __dir__ = on_demand(__name__, deprecated=("closed_forms", "screws"))
 
 __all__ = [
     "Constrained",
@@ -97,7 +96,6 @@ __all__ = [
     "actuators",
     "analysis",
     "base_parameters",
-    "closed_forms",
     "collisions",
     "constraints",
     "control",
@@ -113,11 +111,11 @@ __all__ = [
     "passive_forces",
     "replay",
     "save_yaml",
-    "screws",
     "sensitivity",
     "show",
     "simulation",
     "spatial",
+    "theory",
     "trajectories",
     "viewer",
     "write_urdf",

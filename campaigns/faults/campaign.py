@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.loopback import udp_on_this_machine
+from benchmarks.processes.loopback import udp_on_this_machine
 from campaigns.faults.cartesian_judge import LARGEST_ACCELERATIONS, LARGEST_FORCE, LARGEST_MOMENT, LARGEST_SPEEDS
 from campaigns.faults.faults import Client, Faults
 from campaigns.faults.hybrid_judge import TASK_INTEGRAL_LIMIT, TASK_KI, TASK_KP

@@ -11,7 +11,9 @@ from functools import cache
 from typing import Any
 
 
-def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def on_demand(
+    package: str, *, deprecated: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose imports stand under `if TYPE_CHECKING:` (PEP 562).
 
     There type checkers and editors read them; here each is done when its name is asked for:
@@ -20,6 +22,8 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             from package.module import Name
         else:
             __getattr__, __dir__ = on_demand(__name__)
+
+    Modules of the package that are `deprecated` are found too, though nothing lists them.
 
     A name must not be that of a module of the package, which importing that module would bind to the module.
     """
@@ -34,6 +38,8 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
         return {part.asname or part.name: (str(node.module), part.name) for node in imports for part in node.names}
 
     def get(name: str) -> Any:
+        if name in deprecated:
+            return importlib.import_module(f"{package}.{name}")
         if name.startswith("__") or name not in origins():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = origins()[name]

@@ -2,26 +2,21 @@
 """Byte layout of a serialised sensor_msgs/JointState.
 
 Messages of one sender differ in their stamp and their numbers only, so that what was found in one of them reads a
-whole block of them at once, as NumPy views and without a Python object for each message. Two encodings are known:
-
-- "cdr", of ROS 2: four bytes that say the byte order, then fields aligned to their size, counted from there (OMG CDR,
-  XCDR1). Padding holds anything. An empty sequence is its count alone, without padding for elements.
-- "ros1": little endian, no padding; the header starts with a sequence number.
+whole block of them at once, as NumPy views and without a Python object for each message. In ROS 1 the header starts
+with a sequence number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Encoding = Literal["cdr", "ros1"]
+from rbd_dynamics.common.cdr import SECOND, CdrReader, Encoding
+
 Bytes = NDArray[np.uint8]
 FIELDS = ("position", "velocity", "effort")
-SECOND = 1_000_000_000  # ns
-MOST_JOINTS = 10_000  # a larger count is no count
 CHUNK = 256  # messages that the processor's cache holds
 
 
@@ -75,16 +70,16 @@ def layout_of(message: bytes, encoding: Encoding = "cdr") -> JointStateLayout:
     """The layout of a message. Raises ValueError where the bytes are no JointState."""
     cursor = _Cursor(message, encoding)
     if encoding == "ros1":
-        cursor.skip(4)  # sequence number
-    stamp = cursor.skip(8)
-    cursor.text(fixed=False)  # frame
-    names = tuple(cursor.text() for _ in range(cursor.count()))
+        cursor.skip(4, 4)  # sequence number
+    stamp = cursor.skip(8, 4)
+    cursor.encoded()  # frame
+    names = tuple(cursor.name() for _ in range(cursor.count(4)))
     counts, starts = [], []
     for field in FIELDS:
-        count = cursor.count()
+        count = cursor.count(8)
         if count not in (0, len(names)):
             raise ValueError(f"joint state has {count} numbers as {field} of {len(names)} joints")
-        starts.append(cursor.skip(8 * count, alignment=8) if count else 0)
+        starts.append(cursor.skip(8 * count, 8))
         counts.append(count)
     used = [k for k in range(3) if counts[k]]
     order = cursor.order
@@ -101,46 +96,25 @@ def layout_of(message: bytes, encoding: Encoding = "cdr") -> JointStateLayout:
     return JointStateLayout(names, (counts[0], counts[1], counts[2]), record, significant, pattern)
 
 
-class _Cursor:
-    """Walks through a message and marks the bytes that must stay the same."""
+class _Cursor(CdrReader):
+    """Marks the bytes that must stay the same: byte order, counts, names."""
 
     def __init__(self, message: bytes, encoding: Encoding) -> None:
-        self.message = message
+        super().__init__(message, encoding)
         self.significant = bytearray(len(message))
         self.last_fixed = 0
-        self.position = self.origin = 0
-        self.aligned = encoding == "cdr"
-        self.order: Literal["<", ">"] = "<"
-        if self.aligned:
-            if message[:2] not in (b"\0\0", b"\0\1"):
-                raise ValueError(f"encoding {message[:2].hex()} is not plain CDR")
-            self.order = ">" if message[1] == 0 else "<"
+        if encoding == "cdr":
             self._fix(0, 2)
-            self.position = self.origin = 4
 
-    def skip(self, size: int, alignment: int = 4) -> int:
-        """Go past `size` bytes; where they start."""
-        if self.aligned:
-            self.position += -(self.position - self.origin) % alignment
-        start, self.position = self.position, self.position + size
-        if self.position > len(self.message):
-            raise ValueError(f"joint state of {len(self.message)} bytes is cut off")
-        return start
-
-    def count(self) -> int:
-        start = self.skip(4)
-        self._fix(start, start + 4)
-        value = int.from_bytes(self.message[start : start + 4], "little" if self.order == "<" else "big")
-        if value > max(MOST_JOINTS, len(self.message)):
-            raise ValueError(f"joint state has a count of {value}")
+    def count(self, size: int) -> int:
+        value = super().count(size)
+        self._fix(self.place - 4, self.place)
         return value
 
-    def text(self, fixed: bool = True) -> str:
-        size = self.count()
-        start = self.skip(size, alignment=1)
-        if fixed:
-            self._fix(start, start + size)
-        return self.message[start : start + size].rstrip(b"\0").decode(errors="replace")
+    def name(self) -> str:
+        found = self.encoded()
+        self._fix(self.place - len(found), self.place)
+        return found.rstrip(b"\0").decode(errors="replace")
 
     def _fix(self, start: int, stop: int) -> None:
         self.significant[start:stop] = b"\xff" * (stop - start)

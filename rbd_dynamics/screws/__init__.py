@@ -1,34 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Screws: lines with a pitch, and what they say about dynamics (theory.md section 4; source 003).
+"""Deprecated: `rbd_dynamics.theory.screws`."""
 
-Over NumPy arrays with leading axes. Twists are (w, v) and wrenches (m, f), angular part first; source
-003 writes the linear part first, so its matrices have their block rows and columns swapped.
-"""
+from rbd_dynamics.common.deprecated import moved
 
-from rbd_dynamics.screws.articulated import ArticulatedTree, ProjectedMotion, articulated_tree, projected_motion
-from rbd_dynamics.screws.cylindroid import Cylindroid, cylindroid
-from rbd_dynamics.screws.mobility import InboardMobility, inboard_mobility, tree_mobility
-from rbd_dynamics.screws.percussion import percussion_screw, percussion_wrench
-from rbd_dynamics.screws.screw import Screw, reciprocal_product
-from rbd_dynamics.screws.splitting import JointAnswer, split_chain
-from rbd_dynamics.screws.subspaces import Subspaces, subspaces
-
-__all__ = [
-    "ArticulatedTree",
-    "Cylindroid",
-    "InboardMobility",
-    "JointAnswer",
-    "ProjectedMotion",
-    "Screw",
-    "Subspaces",
-    "articulated_tree",
-    "cylindroid",
-    "inboard_mobility",
-    "percussion_screw",
-    "percussion_wrench",
-    "projected_motion",
-    "reciprocal_product",
-    "split_chain",
-    "subspaces",
-    "tree_mobility",
-]
+__getattr__ = moved(__name__, "rbd_dynamics.theory.screws")

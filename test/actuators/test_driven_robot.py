@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.driven import driven_tree
+from helpers.models.driven import driven_tree
 
 from rbd_dynamics import Drive, ModelBuilder, Robot, joints
 from rbd_dynamics.actuators import DrivenRobot

@@ -7,7 +7,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from helpers.driven import driven_tree
+from helpers.models.driven import driven_tree
 
 from rbd_dynamics import Drive, ModelBuilder, joints
 from rbd_dynamics.actuators import DrivenRobot

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.differences import along_tangent, along_velocity, relative
-from helpers.robots import (
+from helpers.checks.differences import along_tangent, along_velocity, relative
+from helpers.models.robots import (
     ROBOTS,
     SAMPLE,
     SINGULAR,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers.oracles import (
+from helpers.checks.oracles import (
     SAME_FILE,
     assert_close,
     derivative,
@@ -14,7 +14,7 @@ from helpers.oracles import (
     real_robot,
     trees,
 )
-from helpers.robots import load_twin, needs_pinocchio, random_state
+from helpers.models.robots import load_twin, needs_pinocchio, random_state
 
 from rbd_dynamics import Robot
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.built import EVERY_KIND, name_of, robot_of, some_trees
-from helpers.oracles import assert_close, derivative
-from helpers.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
+from helpers.checks.oracles import assert_close, derivative
+from helpers.models.built import EVERY_KIND, name_of, robot_of, some_trees
+from helpers.models.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
 
 import rbd_dynamics as rbd
-from rbd_dynamics.closed_forms import ArticulatedOperators, StackedOperators, quasi_velocity_dynamics
 from rbd_dynamics.compiler.program import trace
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.model.joints import Prismatic, Revolute
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.theory.closed_forms import ArticulatedOperators, StackedOperators, quasi_velocity_dynamics
 
 REGULAR = [name for name in ROBOTS if name not in SINGULAR]
 TREES = some_trees()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import (
+from helpers.checks.oracles import (
     SAME_FILE,
     assert_close,
     every_backend,
@@ -15,7 +15,7 @@ from helpers.oracles import (
     sample_of_regular_robots,
     trees,
 )
-from helpers.robots import ROBOTS, SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
+from helpers.models.robots import ROBOTS, SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
 
 
 @needs_pinocchio

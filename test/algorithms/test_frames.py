@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import (
+from helpers.checks.oracles import (
     SAME_FILE,
     assert_close,
     derivative,
@@ -15,7 +15,7 @@ from helpers.oracles import (
     real_robot,
     trees,
 )
-from helpers.robots import load_robot, load_twin, needs_pinocchio, random_state, tree_twin
+from helpers.models.robots import load_robot, load_twin, needs_pinocchio, random_state, tree_twin
 
 from rbd_dynamics import Robot
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from helpers.oracles import assert_close, every_backend, hybrid_by_partition, random_states, trees
-from helpers.robots import random_state
+from helpers.checks.oracles import assert_close, every_backend, hybrid_by_partition, random_states, trees
+from helpers.models.robots import random_state
 
 from rbd_dynamics import Robot
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.oracles import (
+from helpers.checks.oracles import (
     assert_close,
     every_backend,
     hybrid_by_partition,
@@ -16,7 +16,7 @@ from helpers.oracles import (
     sample_of_regular_robots,
     trees,
 )
-from helpers.robots import ROBOTS, SINGULAR, needs_pinocchio, random_state, random_tree
+from helpers.models.robots import ROBOTS, SINGULAR, needs_pinocchio, random_state, random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

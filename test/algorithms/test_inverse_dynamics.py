@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.oracles import (
+from helpers.checks.oracles import (
     SAME_FILE,
     assert_close,
     every_backend,
@@ -17,7 +17,7 @@ from helpers.oracles import (
     rotor_inertia,
     trees,
 )
-from helpers.robots import SAMPLE, load_twin, needs_pinocchio, random_state, tree_twin
+from helpers.models.robots import SAMPLE, load_twin, needs_pinocchio, random_state, tree_twin
 
 from rbd_dynamics import Robot
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers.oracles import (
+from helpers.checks.oracles import (
     SAME_FILE,
     assert_close,
     derivative,
@@ -16,7 +16,7 @@ from helpers.oracles import (
     rotor_inertia,
     trees,
 )
-from helpers.robots import SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
+from helpers.models.robots import SINGULAR, load_twin, needs_pinocchio, random_state, tree_twin
 
 
 @needs_pinocchio

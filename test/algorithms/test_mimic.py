@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import BACKENDS, assert_close, hybrid_by_partition
-from helpers.robots import random_inertia, random_state
+from helpers.checks.oracles import BACKENDS, assert_close, hybrid_by_partition
+from helpers.models.robots import random_inertia, random_state
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.model.checks import about_com

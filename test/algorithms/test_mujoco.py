@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close
-from helpers.robots import load_robot, needs_pinocchio, random_state, robot_file
+from helpers.checks.oracles import assert_close
+from helpers.models.robots import load_robot, needs_pinocchio, random_state, robot_file
 
 from rbd_dynamics import Robot
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from helpers.built import moderate_state, robot_of
-from helpers.mixed_trees import mixed_tree
-from helpers.oracles import assert_close, derivative, every_backend
-from helpers.robots import random_tree
+from helpers.checks.oracles import assert_close, derivative, every_backend
+from helpers.models.built import moderate_state, robot_of
+from helpers.models.mixed_trees import mixed_tree
+from helpers.models.robots import random_tree
 
 from rbd_dynamics import (
     Drive,

@@ -8,8 +8,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close, every_backend, trees
-from helpers.robots import load_robot, needs_pinocchio, random_state
+from helpers.checks.oracles import assert_close, every_backend, trees
+from helpers.models.robots import load_robot, needs_pinocchio, random_state
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.model.model import WORLD
@@ -63,7 +63,7 @@ def test_a_load_is_as_if_it_were_part_of_the_robot(backend):
 @needs_pinocchio
 def test_a_load_is_the_same_as_a_link_in_the_description():
     """Written into the URDF, as an own link on a fixed joint at the tool."""
-    from helpers.robots import robot_file
+    from helpers.models.robots import robot_file
 
     text = robot_file("ur5_robot").read_text()
     box = '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'

@@ -9,9 +9,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from helpers.built import moderate_state, name_of, robot_of, some_trees
-from helpers.oracles import assert_close, rotor_inertia
-from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_tree, sampled
+from helpers.checks.oracles import assert_close, rotor_inertia
+from helpers.models.built import moderate_state, name_of, robot_of, some_trees
+from helpers.models.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_tree, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.kinematics import joint_motion

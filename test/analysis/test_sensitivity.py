@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot, needs_pinocchio, random_state, random_tree
+from helpers.models.robots import load_robot, needs_pinocchio, random_state, random_tree
 
 import rbd_dynamics as rbd
 from rbd_dynamics.analysis.base_parameters import base_parameters

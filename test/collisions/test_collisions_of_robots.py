@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_twin, needs_pinocchio, robot_file
+from helpers.models.robots import load_twin, needs_pinocchio, robot_file
 
 from rbd_dynamics.scene.mesh_files import MeshFinder
 

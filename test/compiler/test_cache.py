@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.compiler import backends, cache, identity

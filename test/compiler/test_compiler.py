@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot, needs_pinocchio
+from helpers.models.robots import load_robot, needs_pinocchio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

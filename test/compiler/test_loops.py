@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 from numpy.typing import NDArray
 
 from rbd_dynamics import Robot, load_urdf

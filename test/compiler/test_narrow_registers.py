@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot, random_state, wide
+from helpers.models.robots import load_robot, random_state, wide
 
 from rbd_dynamics import Robot
 from rbd_dynamics.compiler import native

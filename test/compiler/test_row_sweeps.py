@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import random_tree
+from helpers.models.robots import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

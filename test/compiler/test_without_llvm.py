@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
 

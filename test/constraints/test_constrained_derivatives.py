@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.differences import along_tangent, along_velocity, relative
-from helpers.mixed_trees import mixed_tree
-from helpers.robots import load_robot, random_state
+from helpers.checks.differences import along_tangent, along_velocity, relative
+from helpers.models.mixed_trees import mixed_tree
+from helpers.models.robots import load_robot, random_state
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (

@@ -8,9 +8,9 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import mixed_tree
-from helpers.oracles import BACKENDS
-from helpers.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_state, sampled
+from helpers.checks.oracles import BACKENDS
+from helpers.models.mixed_trees import mixed_tree
+from helpers.models.robots import ROBOTS, SINGULAR, load_robot, load_twin, needs_pinocchio, random_state, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import yaml
-from helpers.oracles import assert_close
-from helpers.robots import load_robot, random_state
+from helpers.checks.oracles import assert_close
+from helpers.models.robots import load_robot, random_state
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.constrained_dynamics import Rows

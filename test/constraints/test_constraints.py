@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import MORE_KINDS, mixed_tree
-from helpers.oracles import BACKENDS
-from helpers.robots import ALL_KINDS, load_robot, random_state, robot_file
+from helpers.checks.oracles import BACKENDS
+from helpers.models.mixed_trees import MORE_KINDS, mixed_tree
+from helpers.models.robots import ALL_KINDS, load_robot, random_state, robot_file
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
+from helpers.models.robots import load_robot
 from helpers.paths import ROOT
-from helpers.robots import load_robot
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (
@@ -219,6 +219,6 @@ def test_the_file_of_config_loads():
 
 
 def _panda():
-    from helpers.robots import robot_file
+    from helpers.models.robots import robot_file
 
     return robot_file("panda")

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers.differences import along_tangent, along_velocity, relative
+from helpers.checks.differences import along_tangent, along_velocity, relative
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (

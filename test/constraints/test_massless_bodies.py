@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.oracles import derivative
+from helpers.checks.oracles import derivative
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, loop_constraints

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.differences import along_tangent, along_velocity, relative
+from helpers.checks.differences import along_tangent, along_velocity, relative
 
 import rbd_dynamics as rbd
 from rbd_dynamics.algorithms.constrained_dynamics import Rows, constrained_inverse_dynamics

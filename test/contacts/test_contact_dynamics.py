@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.touching import G, balls_in_a_row, block, on_slope, rod, rod_on_floor, slope
+from helpers.models.touching import G, balls_in_a_row, block, on_slope, rod, rod_on_floor, slope
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import Sphere

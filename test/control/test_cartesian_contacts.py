@@ -10,7 +10,7 @@ pytest.importorskip("mujoco")
 from rigs import cartesian
 from rigs.cartesian_plant import Surroundings
 
-from benchmarks import cartesian as benchmark
+from benchmarks.control import cartesian as benchmark
 
 pytestmark = pytest.mark.skipif("panda" not in cartesian.robots(), reason="needs the Panda of example-robot-data")
 

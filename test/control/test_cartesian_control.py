@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers.differences import along_tangent
-from helpers.oracles import assert_close
-from helpers.robots import needs_pinocchio, robot_file
+from helpers.checks.differences import along_tangent
+from helpers.checks.oracles import assert_close
+from helpers.models.robots import needs_pinocchio, robot_file
 from scipy.spatial.transform import Rotation
 
 import rbd_dynamics as rbd

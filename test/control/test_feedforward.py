@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, FLOATING_ARM, JOINTS
+from helpers.models.arms import ARM, FLOATING_ARM, JOINTS
 
 from rbd_dynamics.control.feedforward import Feedforward
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_terms

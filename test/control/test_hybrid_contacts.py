@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Approach and pressing on surfaces that give, with slow actuators, late sensors and a model that is wrong.
 
-A part of `python -m benchmarks.pressing --contacts`, which has all arms, contacts, actuators and sensors.
+A part of `python -m benchmarks.control.pressing --contacts`, which has all arms, contacts, actuators and sensors.
 """
 
 from __future__ import annotations

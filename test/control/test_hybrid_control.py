@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import robot_file
+from helpers.models.robots import robot_file
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (

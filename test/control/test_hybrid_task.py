@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.arms import FLOATING_ARM
+from helpers.models.arms import FLOATING_ARM
 
 from rbd_dynamics.constraints import Cylinder, Plane, Sphere
 from rbd_dynamics.control import HybridTask

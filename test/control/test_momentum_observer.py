@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot
+from helpers.models.robots import load_robot
 
 from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.robot import Robot

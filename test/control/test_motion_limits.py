@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import polynomial

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import FILES
+from helpers.models.robots import FILES
 
 pytest.importorskip("mujoco")
 if not FILES:

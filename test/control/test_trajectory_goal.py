@@ -7,8 +7,8 @@ import struct
 
 import numpy as np
 import pytest
-from helpers.following import needs_control_msgs
-from helpers.trajectory_bytes import serialised
+from helpers.nodes.following import needs_control_msgs
+from helpers.nodes.trajectory_bytes import serialised
 
 from rbd_dynamics.control.motion.goal import JointTolerance, MotionGoal, Wishes
 from rbd_dynamics.control.motion.options import MotionOptions
@@ -98,7 +98,7 @@ def test_goals_that_are_cut_off_or_damaged_are_refused_by_a_trajectory_error():
 def test_what_rclpy_writes_is_read(mark):
     from control_msgs.action import FollowJointTrajectory
     from control_msgs.msg import JointTolerance as Tolerance
-    from helpers.ros_nodes import joint_trajectory
+    from helpers.nodes.ros_nodes import joint_trajectory
     from rclpy.serialization import serialize_message
 
     request = FollowJointTrajectory.Impl.SendGoalService.Request()

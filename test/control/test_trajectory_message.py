@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.trajectory_bytes import serialised
+from helpers.nodes.trajectory_bytes import serialised
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

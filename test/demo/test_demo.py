@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.nodes.ros_nodes import needs_ros
 from helpers.paths import ROOT
-from helpers.ros_nodes import needs_ros
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main

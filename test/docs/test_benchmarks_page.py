@@ -12,14 +12,15 @@ import time
 
 import numpy as np
 import pytest
+from helpers.models.robots import needs_pinocchio
 from helpers.paths import ROOT
-from helpers.robots import needs_pinocchio
 
 import rbd_dynamics as rbd
-from benchmarks import page, peak, peers, pictures
-from benchmarks.quiet import Guard, NotMeasuredError, own_time
-from benchmarks.results import FOLDER, Figure, Results, Row, Table, number
-from benchmarks.turns import HEADS, ProcessTime, Timed, in_turns
+from benchmarks import page, pictures
+from benchmarks.dynamics import peak, peers
+from benchmarks.measuring.quiet import Guard, NotMeasuredError, own_time
+from benchmarks.measuring.results import FOLDER, Figure, Results, Row, Table, number
+from benchmarks.processes.turns import HEADS, ProcessTime, Timed, in_turns
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.compiler.llvm.machine import MachineImage, compile_text, loops_problem
 
@@ -97,7 +98,8 @@ def test_a_trial_gives_tables_like_those_that_are_kept(tmp_path):
     assert (ROOT / "docs/benchmarks.md").read_text() == TEXTS["docs/benchmarks.md"]
 
 
-def test_a_benchmark_that_fails_leaves_its_last_results(tmp_path):
+def test_a_benchmark_that_fails_leaves_its_last_results(tmp_path, monkeypatch):
+    monkeypatch.setitem(page.BENCHMARKS, "no_such_benchmark", "dynamics")
     kept = tmp_path / "no_such_benchmark.json"
     kept.write_text("of the last run")
     assert page.run(["no_such_benchmark"], tmp_path, quick=True) == ["no_such_benchmark"]
@@ -107,7 +109,7 @@ def test_a_benchmark_that_fails_leaves_its_last_results(tmp_path):
 
 @pytest.mark.parametrize("name", page.BENCHMARKS)
 def test_there_is_such_a_benchmark(name):
-    assert (ROOT / "benchmarks" / f"{name}.py").is_file()
+    assert (ROOT / "benchmarks" / page.BENCHMARKS[name] / f"{name}.py").is_file()
 
 
 def test_results_are_the_same_from_their_file(tmp_path):

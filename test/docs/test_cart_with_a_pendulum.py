@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close, every_backend
+from helpers.checks.oracles import assert_close, every_backend
 
 from rbd_dynamics import Robot, load_urdf
 

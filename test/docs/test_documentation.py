@@ -9,13 +9,13 @@ import shutil
 import warnings
 
 import pytest
+from helpers.models.robots import load_robot, needs_pinocchio, robot_file
 from helpers.paths import ROOT
-from helpers.robots import load_robot, needs_pinocchio, robot_file
 
 import rbd_dynamics as rbd
-from rbd_dynamics import closed_forms, screws
 from rbd_dynamics.analysis import operational_space, sensitivity
 from rbd_dynamics.compiler import backends
+from rbd_dynamics.theory import closed_forms, screws
 
 MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]
 # the first two need a recording; test_recipes.py puts the code of the last one where it says

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.built import moderate_state, name_of, robot_of, some_trees
-from helpers.oracles import assert_close, derivative, rotor_inertia
+from helpers.checks.oracles import assert_close, derivative, rotor_inertia
+from helpers.models.built import moderate_state, name_of, robot_of, some_trees
 
 import rbd_dynamics as rbd
 from rbd_dynamics import spatial
-from rbd_dynamics.closed_forms import StackedOperators
-from rbd_dynamics.closed_forms.matrices import inertia_matrices
 from rbd_dynamics.constraints import ConstraintSet, PfaffianRows
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.theory.closed_forms import StackedOperators
+from rbd_dynamics.theory.closed_forms.matrices import inertia_matrices
 
 # --- twists as matrices ---------------------------------------------------------------------------
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close, every_backend
+from helpers.checks.oracles import assert_close, every_backend
 
 from rbd_dynamics import Robot
 from rbd_dynamics.analysis.operational_space import effective_inertia, effective_mass
-from rbd_dynamics.closed_forms import christoffel_symbols, hamel_equations, lagrange, manipulator_form
 from rbd_dynamics.spatial import rotate_by_quaternion, rotation_from_quaternion
+from rbd_dynamics.theory.closed_forms import christoffel_symbols, hamel_equations, lagrange, manipulator_form
 
 
 def states(seed, *shape, count=20):

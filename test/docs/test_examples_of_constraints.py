@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close
+from helpers.checks.oracles import assert_close
 
 # --- particles ------------------------------------------------------------------------------------
 

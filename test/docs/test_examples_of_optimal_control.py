@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close
+from helpers.checks.oracles import assert_close
 from scipy.optimize import lsq_linear
 
 STEPS, STATES, CONTROLS = 6, 4, 2
@@ -175,5 +175,5 @@ def test_a_claim_that_does_not_hold_ends_the_script(example, monkeypatch, tmp_pa
 
 def test_the_benchmark_compares_the_same_problem(example):
     pytest.importorskip("pinocchio")
-    compared = pytest.importorskip("benchmarks.optimal_control")
+    compared = pytest.importorskip("benchmarks.dynamics.optimal_control")
     assert compared.difference(*compared.both()) < 1e-11

@@ -8,8 +8,8 @@ import json
 import re
 
 import pytest
+from helpers.models.robots import needs_pinocchio
 from helpers.paths import ROOT
-from helpers.robots import needs_pinocchio
 
 SPEC = importlib.util.spec_from_file_location("notebooks", ROOT / "scripts" / "notebooks.py")
 notebooks = importlib.util.module_from_spec(SPEC)

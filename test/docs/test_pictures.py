@@ -20,7 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from benchmarks import drift, pressing
+from benchmarks.control import pressing
+from benchmarks.simulation import drift
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.common.picture_style import COLORS, GREY, WIDTH

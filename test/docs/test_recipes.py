@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import recordings
-from helpers.arms import ARM, JOINTS
-from helpers.bags import needs_rosbags
-from helpers.oracles import assert_close, derivative
+from helpers.checks.oracles import assert_close, derivative
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import Ros, joint_state, needs_ros, wait_until
 from helpers.paths import ROOT
-from helpers.ros_nodes import Ros, joint_state, needs_ros, wait_until
+from helpers.recorded import recordings
+from helpers.recorded.bags import needs_rosbags
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, constraints_to_dict, load_constraints

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from helpers.arms import JOINTS
+from helpers.models.arms import JOINTS
 from helpers.paths import ROOT
 
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD

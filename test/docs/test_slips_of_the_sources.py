@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.built import robot_of
-from helpers.oracles import assert_close, derivative
-from helpers.robots import random_tree
+from helpers.checks.oracles import assert_close, derivative
+from helpers.models.built import robot_of
+from helpers.models.robots import random_tree
 
 import rbd_dynamics as rbd
-from rbd_dynamics import screws, spatial
-from rbd_dynamics.closed_forms import PoeKinematics, StackedOperators, manipulator_form, mass_matrix_derivatives
-from rbd_dynamics.closed_forms.matrices import inertia_matrices
+from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, PfaffianRows
 from rbd_dynamics.model.joints import Prismatic, Revolute
 from rbd_dynamics.simulation.integrators import ExplicitEuler
 from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.theory import screws
+from rbd_dynamics.theory.closed_forms import PoeKinematics, StackedOperators, manipulator_form, mass_matrix_derivatives
+from rbd_dynamics.theory.closed_forms.matrices import inertia_matrices
 
 AXES = [(0.6, 0.0, 0.8), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]
 

@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 import scipy.linalg
+from helpers.models.robots import needs_pinocchio
 from helpers.paths import ROOT
-from helpers.robots import needs_pinocchio
 
 import rbd_dynamics as rbd
 from rbd_dynamics.actuators import with_motors

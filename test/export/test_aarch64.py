@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.exported import needs, output_of
+from helpers.checks.exported import needs, output_of
+from helpers.models.arms import ARM
 from helpers.paths import ROOT
 
 import rbd_dynamics as rbd

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, FLOATING_ARM, JOINTS
-from helpers.exported import COMPILERS, STRICT, Library, needs, output_of, self_test
+from helpers.checks.exported import COMPILERS, STRICT, Library, needs, output_of, self_test
+from helpers.models.arms import ARM, FLOATING_ARM, JOINTS
 from helpers.paths import ROOT
 
 import rbd_dynamics as rbd
@@ -487,7 +487,7 @@ def test_an_empty_folder_is_taken_and_the_command_lists_what_it_wrote(tmp_path, 
 
 def test_the_benchmark_says_in_a_line_what_it_lacks(capsys):
     pytest.importorskip("pinocchio")
-    from benchmarks import exported_code
+    from benchmarks.dynamics import exported_code
 
     assert exported_code.main(["--compiler", "no-such-compiler"]) == 0
     assert capsys.readouterr().out == "not measured: there is no no-such-compiler\n"

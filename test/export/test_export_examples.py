@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.exported import STRICT, needs, output_of
+from helpers.checks.exported import STRICT, needs, output_of
+from helpers.models.arms import ARM
 from helpers.paths import EXAMPLES
 
 import rbd_dynamics as rbd

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, FLOATING_ARM
 from helpers.browser import needs_browser
-from helpers.exported import STRICT, needs, output_of, self_test
+from helpers.checks.exported import STRICT, needs, output_of, self_test
+from helpers.models.arms import ARM, FLOATING_ARM
 from helpers.paths import EXAMPLES
 
 import rbd_dynamics as rbd

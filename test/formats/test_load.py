@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.robots import needs_pinocchio
+from helpers.models.robots import needs_pinocchio
 
 import rbd_dynamics as rbd
 from rbd_dynamics.formats import check

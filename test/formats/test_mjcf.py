@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.mujoco_twin import MujocoTwin
+from helpers.checks.mujoco_twin import MujocoTwin
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, loop_constraints

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.bags import Message, needs_rosbags, serialised
+from helpers.recorded.bags import Message, needs_rosbags, serialised
 
 from rbd_dynamics.joint_states.layout import FIELDS, layout_of
 

@@ -13,7 +13,7 @@ import weakref
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.example_robots import robots

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.public_calls import calls, equal, state, world
-from helpers.touching import balls_in_a_row
+from helpers.checks.public_calls import calls, equal, state, world
+from helpers.models.touching import balls_in_a_row
 
 import rbd_dynamics as rbd
 from rbd_dynamics.collisions import CollisionShape

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 import rbd_dynamics
 from rbd_dynamics import Robot, joints, load_urdf

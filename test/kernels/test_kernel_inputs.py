@@ -2,7 +2,7 @@
 """Names of kernels' arguments: one table, and an error for a name that is not in it."""
 
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.compiler.program import Argument

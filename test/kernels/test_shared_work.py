@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.robots import load_robot
+from helpers.models.arms import ARM
+from helpers.models.robots import load_robot
 
 import rbd_dynamics as rbd
 from rbd_dynamics.kernels import shared_work

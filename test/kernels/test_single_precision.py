@@ -11,8 +11,8 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.robots import SAMPLE, load_robot, random_state, wide
+from helpers.models.arms import ARM
+from helpers.models.robots import SAMPLE, load_robot, random_state, wide
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Constrained, ConstraintSet, Robot

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that share a robot, sets of constraints, contacts and shapes get what one thread gets.
 
-All public calls are taken from the library's surface by `helpers.public_calls`.
+All public calls are taken from the library's surface by `helpers.checks.public_calls`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.public_calls import SIMULATED, calls, equal, simulated, state, world
+from helpers.checks.public_calls import SIMULATED, calls, equal, simulated, state, world
 
 import rbd_dynamics as rbd
 from rbd_dynamics.collisions import CollisionSet

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers.driven import driven_tree
+from helpers.models.driven import driven_tree
 
 from rbd_dynamics import (
     Drive,

@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.robots import random_tree
+from helpers.models.arms import ARM
+from helpers.models.robots import random_tree
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.by_name import ByName

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import CHAINS, MORE_KINDS, any_kind, mixed_tree, pinocchio_twin, random_screw
-from helpers.oracles import BACKENDS, assert_close, derivative, every_backend, random_states
-from helpers.robots import ALL_KINDS, needs_pinocchio, random_inertia, random_state, random_transform
+from helpers.checks.oracles import BACKENDS, assert_close, derivative, every_backend, random_states
+from helpers.models.mixed_trees import CHAINS, MORE_KINDS, any_kind, mixed_tree, pinocchio_twin, random_screw
+from helpers.models.robots import ALL_KINDS, needs_pinocchio, random_inertia, random_state, random_transform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.regressor import regressor
 from rbd_dynamics.analysis.sensitivity import AxisSensitivity
-from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.model import open_kinds
 from rbd_dynamics.model.joints import (
     Floating,
@@ -41,6 +40,7 @@ from rbd_dynamics.model.joints import (
 from rbd_dynamics.model.model import WORLD, Body, Joint, Mimic
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+from rbd_dynamics.theory.closed_forms.stacked import StackedOperators
 
 Array = NDArray[np.float64]
 

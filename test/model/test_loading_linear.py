@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.robots import random_tree
-from helpers.shapes import SHAPES, described
+from helpers.models.robots import random_tree
+from helpers.models.shapes import SHAPES, described
 
 from rbd_dynamics.model import load_urdf, model_from_dict, model_to_dict, preflight
 from rbd_dynamics.model.errors import ModelError

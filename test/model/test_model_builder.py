@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.oracles import assert_close
-from helpers.robots import needs_pinocchio, random_state
+from helpers.checks.oracles import assert_close
+from helpers.models.robots import needs_pinocchio, random_state
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Limits, Mimic, ModelBuilder, ModelError, Robot

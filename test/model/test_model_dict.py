@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
-from helpers.mixed_trees import mixed_tree
+from helpers.models.mixed_trees import mixed_tree
+from helpers.models.robots import ROBOTS, load_robot, needs_pinocchio, random_tree, robot_file, sampled
 from helpers.paths import ROOT
-from helpers.robots import ROBOTS, load_robot, needs_pinocchio, random_tree, robot_file, sampled
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Model, ModelError, Robot

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.arms import CHECKED_ARM as ARM
+from helpers.models.arms import CHECKED_ARM as ARM
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import ALL_KINDS, random_kind, random_tree, random_unit
+from helpers.models.robots import ALL_KINDS, random_kind, random_tree, random_unit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

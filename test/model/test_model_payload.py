@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import random_inertia, random_tree
+from helpers.models.robots import random_inertia, random_tree
 
 from rbd_dynamics.model import ModelError
 from rbd_dynamics.model.checks import about_com

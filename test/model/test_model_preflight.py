@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from helpers.arms import CHECKED_ARM as ARM
-from helpers.robots import random_tree
+from helpers.models.arms import CHECKED_ARM as ARM
+from helpers.models.robots import random_tree
 
 from rbd_dynamics.model import load_urdf, preflight
 from rbd_dynamics.model.checks import singular_joints

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from helpers.robots import FILES, ROBOTS, SAMPLE, needs_pinocchio, sampled
+from helpers.models.robots import FILES, ROBOTS, SAMPLE, needs_pinocchio, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from urdf_parser_py import urdf, xml_reflection

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.robots import (
+from helpers.models.robots import (
     EMPTY_FILE,
     FILES,
     ROBOTS,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.robots import ROBOTS, load_robot, needs_pinocchio
+from helpers.models.robots import ROBOTS, load_robot, needs_pinocchio
 
 import rbd_dynamics as rbd
 from rbd_dynamics.formats.urdf_writer import roll_pitch_yaw

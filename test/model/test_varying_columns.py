@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.mixed_trees import any_kind, mixed_tree
-from helpers.oracles import assert_close, derivative, error, every_backend, rotor_inertia
-from helpers.robots import random_inertia, random_state, random_transform
-from helpers.varying_kinds import (
+from helpers.checks.oracles import assert_close, derivative, error, every_backend, rotor_inertia
+from helpers.models.mixed_trees import any_kind, mixed_tree
+from helpers.models.robots import random_inertia, random_state, random_transform
+from helpers.models.varying_kinds import (
     VARYING,
     Eccentric,
     LooseBall,
@@ -35,8 +35,6 @@ from scipy.linalg import expm
 from rbd_dynamics import Model, ModelBuilder, ModelError, Robot, load_yaml, model_to_dict, save_yaml, spatial
 from rbd_dynamics.algorithms.world_frame import world_frame
 from rbd_dynamics.analysis.sensitivity import AxisSensitivity
-from rbd_dynamics.closed_forms import PoeKinematics, kinematics_jacobian, lagrange
-from rbd_dynamics.closed_forms.stacked import StackedOperators
 from rbd_dynamics.constraints import (
     Constraint,
     ConstraintSet,
@@ -51,12 +49,14 @@ from rbd_dynamics.model.joints import Cam, Helical, JointKind, Prismatic, Revolu
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import Elastic, Spring
 from rbd_dynamics.replay.identification.samples import torque_unit
-from rbd_dynamics.screws import articulated_tree, projected_motion
 from rbd_dynamics.simulation.integrators import RungeKutta4
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import sin, sqrt
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_about
+from rbd_dynamics.theory.closed_forms import PoeKinematics, kinematics_jacobian, lagrange
+from rbd_dynamics.theory.closed_forms.stacked import StackedOperators
+from rbd_dynamics.theory.screws import articulated_tree, projected_motion
 
 Array = NDArray[np.float64]
 
@@ -907,7 +907,7 @@ def test_piston_of_a_crank():
 
 def test_spherical_coordinates_of_a_point():
     """The textbook's equations of a point mass: longitude, latitude, distance."""
-    from helpers.varying_kinds import SphericalCoordinates
+    from helpers.models.varying_kinds import SphericalCoordinates
 
     m, J, g = 2.0, 0.3, 9.81
     robot = under_gravity(SphericalCoordinates())

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from helpers.arms import ARM
-from helpers.ros_nodes import Ros
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import Ros
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot

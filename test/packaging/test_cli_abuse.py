@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 from rbd_dynamics import ModelError, load
 from rbd_dynamics.cli import compile as compile_command

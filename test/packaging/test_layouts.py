@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import yaml
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
 
 from rbd_dynamics.cli import main
 from rbd_dynamics.cli.layouts.run import FILES

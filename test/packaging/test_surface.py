@@ -7,12 +7,13 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.common.node_table import NODES
@@ -22,22 +23,22 @@ ROOT = Path(rbd.__file__).parent
 ROOMS = ["rbd_dynamics"] + [
     f"rbd_dynamics.{name}"
     for name in sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
-    if name not in ("algorithms", "cli", "common", "compiler", "demo", "nodes")
+    if name not in ("algorithms", "cli", "common", "compiler", "demo", "nodes", "screws")
 ]
 PARTS = ["model.joints", "replay.fleet", "replay.identification", "replay.reading", "replay.report"]
+PARTS += ["theory.closed_forms", "theory.screws"]
 PARTS = [f"rbd_dynamics.{name}" for name in PARTS]
 HEAVY = ["scipy", "matplotlib", "plotly", "trimesh", "rosbags", "rclpy", "pyarrow", "dask", "rich", "llvmlite"]
 LATE = [
     "actuators",
     "analysis",
-    "closed_forms",
     "control",
     "demo",
     "joint_states",
     "nodes",
     "replay",
-    "screws",
     "simulation",
+    "theory",
 ]
 
 
@@ -223,12 +224,28 @@ def test_a_method_that_became_a_function_still_works_and_tells_the_caller(name, 
     assert name != "write_urdf" or path.read_text() == rbd.model_to_urdf(model)
 
 
-def test_a_module_that_moved_still_works_and_tells_the_caller():
-    with pytest.warns(DeprecationWarning, match=r"hybrid_stability is now rbd_dynamics\.control\.hybrid\.stability"):
-        from rbd_dynamics.control.hybrid_stability import Plant
-    from rbd_dynamics.control.hybrid import stability
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("control.hybrid_stability", "control.hybrid.stability", "Plant"),
+        ("constraints.montana", "theory.montana", "contact_rates"),
+        ("closed_forms", "theory.closed_forms", "PoeKinematics"),
+        ("screws", "theory.screws", "Screw"),
+        ("screws.planar", "theory.screws.planar", "inertia"),
+    ],
+)
+def test_a_module_that_moved_still_works_and_tells_the_caller(old, new, name):
+    old, new = importlib.import_module(f"rbd_dynamics.{old}"), importlib.import_module(f"rbd_dynamics.{new}")
+    with pytest.warns(DeprecationWarning, match=re.escape(f"{old.__name__} is now {new.__name__}")) as caught:
+        found = getattr(old, name)
+    assert found is getattr(new, name)
+    assert caught[0].filename == __file__
 
-    assert Plant is stability.Plant
+
+def test_rooms_that_moved_are_found_from_the_package_alone():
+    code = "import rbd_dynamics as rbd; rbd.screws.Screw, rbd.closed_forms.PoeKinematics"
+    assert not in_a_fresh_process(f"import warnings; warnings.simplefilter('ignore'); {code}")
+    assert not {"closed_forms", "screws"} & set(rbd.__all__)
 
 
 #: what may take any keyword: {name: why}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.exciting import LOW_PASS, RATE, segments_of, stamps_of
-from helpers.identified import arm
+from helpers.models.identified import arm
+from helpers.recorded.exciting import LOW_PASS, RATE, segments_of, stamps_of
 
 from rbd_dynamics import ModelBuilder, Robot, save_yaml
 from rbd_dynamics.cli import main

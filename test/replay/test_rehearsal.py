@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.bags import needs_rosbags
-from helpers.identified import arm
+from helpers.models.identified import arm
+from helpers.recorded.bags import needs_rosbags
 
 from rbd_dynamics import Robot
 from rbd_dynamics.control.motion.trajectory import Point, Trajectory, Waypoints

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers.bags import Content, needs_rosbags, write_ros2
 from helpers.paths import RECORDINGS
-from helpers.recordings import URDF, bag, messages
+from helpers.recorded.bags import Content, needs_rosbags, write_ros2
+from helpers.recorded.recordings import URDF, bag, messages
 
 from rbd_dynamics.cli import main
 from rbd_dynamics.common.page import number

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, Message, needs_rosbags, write_ros2, write_split
 from helpers.paths import RECORDINGS
+from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2, write_split
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.control.terms import TERMS, inverse_dynamics_by_term, inverse_dynamics_terms

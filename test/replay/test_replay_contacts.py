@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes on simulated arms with hard friction, found by a replay: `python -m benchmarks.contacts`, but smaller."""
+"""Pushes on simulated arms with hard friction, found by a replay: a small `benchmarks.recordings.contacts`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
-from helpers.recordings import NAMES, RATE, SETTINGS, URDF
-from helpers.robots import FILES
+from helpers.models.robots import FILES
+from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF
 from rigs.found_pushes import PERIODS, SIZES, replayed
 from rigs.pushed_arms import STEP, UR, description_of, simulate
 
@@ -46,7 +46,7 @@ def test_friction_holds_the_simulated_joints_at_rest(model):
 
 
 def pressing(path, press):
-    """A bag of `helpers.recordings`' arm: it stands, creeps to a table, is pressed on by it and moves on it to the end.
+    """A bag of `helpers.recorded.recordings`' arm: it stands, creeps to a table, is pressed on by it and moves on it.
 
     All motion worth the name is motion under the press, of `press` N m at each joint; Coulomb friction is 0.7 N m.
     """

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
-from helpers.exciting import LOW_PASS, measured, segments_of
-from helpers.identified import LOAD, arm, loaded, with_friction, without_friction
+from helpers.models.identified import LOAD, arm, loaded, with_friction, without_friction
+from helpers.models.robots import FILES
 from helpers.paths import RECORDINGS
-from helpers.recordings import SETTINGS, URDF, bag, messages
-from helpers.robots import FILES
+from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.exciting import LOW_PASS, measured, segments_of
+from helpers.recorded.recordings import SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.cli import main

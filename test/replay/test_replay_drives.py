@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.bags import Content, Message, needs_rosbags, write_ros2
-from helpers.exciting import LOW_PASS, RATE, fourier, measured, segments_of
-from helpers.identified import arm, with_friction, without_friction
-from helpers.robots import FILES
+from helpers.models.identified import arm, with_friction, without_friction
+from helpers.models.robots import FILES
+from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.exciting import LOW_PASS, RATE, fourier, measured, segments_of
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.model import Joint, Model

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.bags import bare, needs_rosbags
-from helpers.exciting import LOW_PASS, RATE, fourier, segments_of, stamps_of
+from helpers.models.robots import FILES
 from helpers.paths import RECORDINGS
-from helpers.recordings import URDF, bag
-from helpers.robots import FILES
+from helpers.recorded.bags import bare, needs_rosbags
+from helpers.recorded.exciting import LOW_PASS, RATE, fourier, segments_of, stamps_of
+from helpers.recorded.recordings import URDF, bag
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.control.contact.detector import BREAKAWAY

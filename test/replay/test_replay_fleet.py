@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, bare, motion, needs_rosbags, write_ros2, write_split
-from helpers.recordings import NAMES, SETTINGS, URDF, bag, messages
+from helpers.recorded.bags import START, Content, bare, motion, needs_rosbags, write_ros2, write_split
+from helpers.recorded.recordings import NAMES, SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Comparison, Recording, RecordingError, Settings, compare

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.bags import Content, Message, needs_rosbags, write_ros2
-from helpers.exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
-from helpers.identified import LOAD, arm, loaded, with_friction, without_friction
+from helpers.models.identified import LOAD, arm, loaded, with_friction, without_friction
+from helpers.models.robots import FILES
 from helpers.paths import RECORDINGS, ROOT
-from helpers.robots import FILES
+from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf, load_yaml, model_from_dict
 from rbd_dynamics.control.terms import inverse_dynamics_terms

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.signal
 import scipy.stats
-from helpers.robots import FILES
+from helpers.models.robots import FILES
 
 from rbd_dynamics import Mimic, ModelBuilder, Robot, load_urdf
 from rbd_dynamics.model import ModelWarning

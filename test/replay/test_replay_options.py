@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, needs_rosbags, write_ros2
-from helpers.recordings import SETTINGS, URDF, bag, messages
+from helpers.recorded.bags import START, Content, needs_rosbags, write_ros2
+from helpers.recorded.recordings import SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import Content, needs_rosbags, write_ros2
 from helpers.browser import needs_browser
-from helpers.recordings import NAMES, RATE, SETTINGS, URDF, bag, messages
-from helpers.summaries import summary_of
+from helpers.recorded.bags import Content, needs_rosbags, write_ros2
+from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF, bag, messages
+from helpers.recorded.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf, load_yaml
 from rbd_dynamics.common.page import beginning, folded, number

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bags import (
+from helpers.recorded.bags import (
     FORMATS,
     START,
     Content,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.signal
-from helpers.bags import START, Content, Message, bare, motion, needs_rosbags, write_ros2
+from helpers.recorded.bags import START, Content, Message, bare, motion, needs_rosbags, write_ros2
 
 from rbd_dynamics.model import Limits, Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bags import START, needs_rosbags
-from helpers.recordings import NAMES, SETTINGS, URDF, bag, messages
+from helpers.recorded.bags import START, needs_rosbags
+from helpers.recorded.recordings import NAMES, SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main

@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 import scipy.stats
-from helpers.bags import Content, Message, needs_rosbags, write_ros2
-from helpers.exciting import LOW_PASS, measured, segments_of
-from helpers.identified import LOAD, arm, loaded
+from helpers.models.identified import LOAD, arm, loaded
+from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.exciting import LOW_PASS, measured, segments_of
 
 from rbd_dynamics import Robot
 from rbd_dynamics.cli import main

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.browser import TEXTS, contrast, needs_browser, rgb
-from helpers.summaries import summary_of
+from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
+from helpers.recorded.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import robots, shares

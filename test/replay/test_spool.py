@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from helpers.recordings import SETTINGS, URDF, bag
+from helpers.recorded.recordings import SETTINGS, URDF, bag
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Recording, Segments, study

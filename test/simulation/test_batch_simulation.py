@@ -8,8 +8,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, FLOATING_ARM
-from helpers.built import robot_of
+from helpers.models.arms import ARM, FLOATING_ARM
+from helpers.models.built import robot_of
 
 import rbd_dynamics as rbd
 from rbd_dynamics.compiler.loops import Loops

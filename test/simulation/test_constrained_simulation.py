@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot
+from helpers.models.robots import load_robot
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.driven import driven_tree
+from helpers.models.driven import driven_tree
 
 from rbd_dynamics import Drive, ModelBuilder, Robot, joints
 from rbd_dynamics.actuators import DrivenRobot, Motor
@@ -325,7 +325,7 @@ def test_contacts_that_make_no_sense():
 
 
 def test_the_benchmark_of_actuators_runs(monkeypatch, capsys):
-    benchmark = pytest.importorskip("benchmarks.actuators")
+    benchmark = pytest.importorskip("benchmarks.simulation.actuators")
     from rbd_dynamics.common.example_robots import robots
 
     if "ur5" not in robots() and "ur5_robot" not in robots():

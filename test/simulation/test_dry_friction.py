@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.mixed_trees import mixed_tree
+from helpers.models.arms import ARM
+from helpers.models.mixed_trees import mixed_tree
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, CHECKED_ARM, FLOATING_ARM
-from helpers.built import robot_of
-from helpers.mixed_trees import mixed_tree
+from helpers.models.arms import ARM, CHECKED_ARM, FLOATING_ARM
+from helpers.models.built import robot_of
+from helpers.models.mixed_trees import mixed_tree
 
 import rbd_dynamics as rbd
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical, Universal

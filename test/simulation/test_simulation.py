@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot

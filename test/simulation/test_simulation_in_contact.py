@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.touching import G, balls_in_a_row, block, on_slope, rod, rod_on_floor, slope
+from helpers.models.touching import G, balls_in_a_row, block, on_slope, rod, rod_on_floor, slope
 from rigs import quadruped as quadrupeds
 
 import rbd_dynamics as rbd

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.touching import EDGE, G, block, on_slope, rod
+from helpers.models.touching import EDGE, G, block, on_slope, rod
 from rigs import quadruped as quadrupeds
 
 import rbd_dynamics as rbd

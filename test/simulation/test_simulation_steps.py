@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, DistanceConstraint, JointCoupling

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rbd_dynamics
-from rbd_dynamics.screws import subspaces
 from rbd_dynamics.spatial.rank import least_squares, measures_of, normal_solution, screws_rank
+from rbd_dynamics.theory.screws import subspaces
 
 RNG = np.random.default_rng(5)
 TINY = [0.0, 1e-17, 1e-15, 1e-13, 1e-12]

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.control.motion.trajectory import Trajectory, Waypoints

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
 
 from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
 from rbd_dynamics.model.builder import ModelBuilder

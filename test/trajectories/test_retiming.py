@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.robots import FILES, needs_pinocchio
+from helpers.models.arms import ARM, JOINTS
+from helpers.models.robots import FILES, needs_pinocchio
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, vstack

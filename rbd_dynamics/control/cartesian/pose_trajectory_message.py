@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 
+from rbd_dynamics.common.cdr import CdrError, CdrReader
 from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.motion.trajectory_message import CdrReader, TrajectoryMessage
+from rbd_dynamics.control.motion.trajectory_message import TrajectoryMessage
 
 #: fields of a point: name, numbers of each element
 FIELDS = (("transforms", 7), ("velocities", 6), ("accelerations", 6))
@@ -33,8 +33,8 @@ class PoseDecoder:
         """A message of at most `largest` points, which always have transforms. Raises TrajectoryError."""
         try:
             return _message(CdrReader(raw), largest, self.chart, self.frames, self.names)
-        except (struct.error, UnicodeDecodeError):
-            raise TrajectoryError(f"the message of {len(raw)} bytes is cut off or garbled") from None
+        except CdrError as error:
+            raise TrajectoryError(str(error)) from None
 
 
 def _message(

@@ -8,16 +8,15 @@ joints with several freedoms, tolerances of both. In the request (FollowJointTra
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
+from rbd_dynamics.common.cdr import ORIGIN, SECOND, CdrError
 from rbd_dynamics.control.motion.goal import JointTolerance, Wishes
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
-from rbd_dynamics.control.motion.trajectory_message import ORIGIN, TrajectoryReader
+from rbd_dynamics.control.motion.trajectory_message import TrajectoryReader
 
 IDENTITY = slice(ORIGIN, ORIGIN + 16)  # of the goal, in the bytes of a request
 SMALLEST_TOLERANCE = 32  # bytes: an empty name, three numbers
-SECOND = 1e9  # ns
 
 
 class GoalMessage(NamedTuple):
@@ -35,8 +34,8 @@ def decoded_goal(raw: bytes | bytearray, largest: int) -> GoalMessage:
     """
     try:
         return _read(TrajectoryReader(raw, begin=IDENTITY.stop), largest)
-    except (struct.error, UnicodeDecodeError):
-        raise TrajectoryError(f"the goal of {len(raw)} bytes is cut off or garbled") from None
+    except CdrError as error:
+        raise TrajectoryError(str(error)) from None
 
 
 def _read(reader: TrajectoryReader, largest: int) -> GoalMessage:

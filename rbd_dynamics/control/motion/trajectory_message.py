@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waypoints straight out of a serialised trajectory_msgs/JointTrajectory, without a Python object for each point.
 
-Fields of CDR (OMG CDR, XCDR1) are aligned to their size, counted from behind the four bytes that tell the byte order.
-Every count is compared with what there is before it is believed. Points that are alike, as nearly always, are read
-at once.
+Points that are alike, as nearly always, are read at once.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.cdr import ORIGIN, SECOND, CdrError, CdrReader
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints, wrong_count
 
 Array = NDArray[np.float64]
-SECOND = 1_000_000_000  # ns
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 SMALLEST_POINT = 24  # bytes: four counts and a duration
-ORIGIN = 4  # alignment counts from here
 
 
 class TrajectoryMessage(NamedTuple):
@@ -43,67 +39,15 @@ def decoded(raw: bytes | bytearray, largest: int, *, positions: bool = False) ->
     """
     try:
         return TrajectoryReader(raw).message(largest, positions)
-    except (struct.error, UnicodeDecodeError):
-        raise TrajectoryError(f"the message of {len(raw)} bytes is cut off or garbled") from None
-
-
-class CdrReader:
-    """Goes through the bytes of a message from `begin` on; every count is checked before it is believed.
-
-    Its methods raise struct.error where the bytes end.
-    """
-
-    def __init__(self, raw: bytes | bytearray, *, begin: int = ORIGIN) -> None:
-        if bytes(raw[:2]) not in (b"\0\0", b"\0\1"):
-            raise TrajectoryError(f"the message's encoding {bytes(raw[:2]).hex()} is not plain CDR")
-        self.order: Literal["<", ">"] = "<" if raw[1] else ">"
-        self.raw, self.place = raw, begin
-        self._count = struct.Struct(self.order + "I")
-        self._time = struct.Struct(self.order + "iI")
-
-    def time(self) -> int:
-        """A Time or Duration, ns."""
-        self.align(4)
-        seconds, rest = self._time.unpack_from(self.raw, self.place)
-        self.place += 8
-        return int(seconds * SECOND + rest)
-
-    def count(self, size: int) -> int:
-        """Number of elements that follow, each of at least so many bytes."""
-        self.align(4)
-        (value,) = self._count.unpack_from(self.raw, self.place)
-        self.place += 4
-        if value * size > len(self.raw) - self.place:
-            raise TrajectoryError(f"the message has a count of {value}, and {len(self.raw)} bytes")
-        return int(value)
-
-    def text(self) -> str:
-        """A string."""
-        size = self.count(1)
-        start, self.place = self.place, self.place + size
-        return bytes(self.raw[start : start + size]).rstrip(b"\0").decode()
-
-    def align(self, size: int) -> None:
-        """Go to where a number of so many bytes may be."""
-        self.place += -(self.place - ORIGIN) % size
-
-    def number(self) -> float:
-        """A double."""
-        return self.numbers(1)[0]
-
-    def numbers(self, count: int) -> tuple[float, ...]:
-        """So many doubles."""
-        self.align(8)
-        found = struct.unpack_from(f"{self.order}{count}d", self.raw, self.place)
-        self.place += 8 * count
-        return found
+    except CdrError as error:
+        raise TrajectoryError(str(error)) from None
 
 
 class TrajectoryReader(CdrReader):
     """Reads a JointTrajectory."""
 
     def message(self, largest: int, positions: bool) -> TrajectoryMessage:
-        """What `decoded` returns. Raises TrajectoryError."""
+        """What `decoded` returns. Raises TrajectoryError or CdrError."""
         stamp = self.time()
         self.text()
         names = tuple(self.text() for _ in range(self.count(4)))
@@ -165,10 +109,9 @@ class TrajectoryReader(CdrReader):
                 continue
             if count != joints:
                 raise wrong_count(k, count, what, joints)
-            self.align(8)
+            start = self.skip(8 * count, 8)
             if field < 3:
-                places[field] = self.place
-            self.place += 8 * count
+                places[field] = start
         return self.time()
 
     def alike(self, k: int, begin: int, places: NDArray[np.intp], times: NDArray[np.int64]) -> int:

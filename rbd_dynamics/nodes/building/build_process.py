@@ -14,7 +14,6 @@ import hashlib
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -26,11 +25,11 @@ from rbd_dynamics import __version__
 from rbd_dynamics.compiler import cache
 from rbd_dynamics.model.model import Body, Frame, Model
 from rbd_dynamics.nodes.managed.description import BuildError, P, Progress
+from rbd_dynamics.nodes.process.child import started
 
 E = TypeVar("E")
 
 WORKER = "rbd_dynamics.nodes.building.build_worker"
-LENGTH = struct.Struct("<Q")
 PIECE = 1 << 16  # characters or bytes of the text, sent at a time
 NICENESS = 5  # while a robot is being controlled
 PART = 8  # bodies or frames in one message
@@ -94,7 +93,9 @@ class BuildProcess(Generic[P, E]):
         with self._lock:
             if self._ended:
                 raise BuildError("abandoned")
-            self._process = process = _started(self._niceness)
+            self._process = process = started(
+                WORKER, os.getpid(), niceness=self._niceness, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
         assert process.stdin is not None and process.stdout is not None
         try:
             try:
@@ -129,24 +130,9 @@ class BuildProcess(Generic[P, E]):
     def _send(self, stream: IO[bytes]) -> None:
         work = self._work
         with stream:
-            request = pickle.dumps((work.module, work.name, work.params))
-            stream.write(LENGTH.pack(len(request)) + request)
+            pickle.dump((work.module, work.name, work.params), stream)
             for piece in work.pieces:
                 stream.write(piece)
-
-
-def _started(niceness: int) -> subprocess.Popen[bytes]:
-    """Start it with this process's module search path, in a session of its own: a terminal's Ctrl-C is not for it."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "PYTHONSAFEPATH": "1",  # and not the folder that it happens to run in
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    command = [sys.executable, "-m", WORKER, str(os.getpid()), str(niceness)]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-    )
 
 
 def _crash(code: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that reads a description and compiles for it: `python -m`, started by `build_process` alone."""
+"""The process that reads a description and compiles for it, started by `build_process` alone."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from os import _exit as end_at_once
 from typing import Any, BinaryIO
 
 from rbd_dynamics.compiler import notice
-from rbd_dynamics.nodes.building.build_process import LENGTH, Work, parts_of
+from rbd_dynamics.nodes.building.build_process import Work, parts_of
 from rbd_dynamics.nodes.managed.description import BuildError, built
 
 LEAST_MEMORY = 1 << 31  # bytes: what it may have on a small machine
 _PR_SET_PDEATHSIG = 1
 
 
-def main() -> None:
-    """Arguments: the parent's process id, and how nice to be."""
-    parent, niceness = map(int, sys.argv[1:])
+def main(parent: int) -> None:
+    """parent: its process id."""
     _end_with(parent)
-    _step_back(niceness)
+    _step_back()
     notice.turn_off()  # the node tells of the progress
     own = os.dup(1)
     os.dup2(2, 1)  # whatever libraries print is none of our messages
@@ -43,8 +42,7 @@ def _work(requests: BinaryIO, stream: Any) -> None:
         pickler.dump(message)
 
     try:
-        (length,) = LENGTH.unpack(requests.read(LENGTH.size))
-        module, name, params = pickle.loads(requests.read(length))
+        module, name, params = pickle.load(requests)
         make = operator.attrgetter(name)(importlib.import_module(module))
         text = requests.read()
         model, _ = built(
@@ -66,10 +64,8 @@ def _end_with(parent: int) -> None:
         end_at_once(1)
 
 
-def _step_back(niceness: int) -> None:
-    """Leave processor and memory to those who control robots, and nothing on the disk when it crashes."""
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # the parent may have real-time priority
-    os.nice(niceness)
+def _step_back() -> None:
+    """Leave memory to those who control robots, and nothing on the disk when it crashes."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     most = max(memory // 2, LEAST_MEMORY)
@@ -81,7 +77,3 @@ def _step_back(niceness: int) -> None:
             score.write("1000")  # who is ended first when memory runs out
     except OSError:
         pass
-
-
-if __name__ == "__main__":
-    main()

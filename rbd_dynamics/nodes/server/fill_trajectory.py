@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.common.cdr import ORIGIN
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
-from rbd_dynamics.control.motion.trajectory_message import FIELDS, ORIGIN, SMALLEST_POINT, TrajectoryReader
+from rbd_dynamics.control.motion.trajectory_message import FIELDS, SMALLEST_POINT, TrajectoryReader
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.nodes.managed.messages import SECOND
 from rbd_dynamics.nodes.server.held_joints import held_positions

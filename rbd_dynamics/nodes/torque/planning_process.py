@@ -17,7 +17,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -29,16 +28,9 @@ from rbd_dynamics.control.motion.planning import PlanRequest
 from rbd_dynamics.control.motion.trajectory import OverError, Trajectory, TrajectoryError, UnknownJointError
 from rbd_dynamics.control.motion.trajectory_goal import GoalMessage, decoded_goal
 from rbd_dynamics.control.motion.trajectory_message import Decoder, TrajectoryMessage, decoded
+from rbd_dynamics.nodes.process.child import started
 
-#: Imported by its name, not run as __main__: what is pickled there is to be known here. A loop under SCHED_FIFO would
-#: hand that down. Nicer than the loop, but not so nice that a busy machine lets it wait for ever.
-PROGRAM = """
-import os
-os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-os.nice(2)
-from rbd_dynamics.nodes.torque.planning_process import main
-main()
-"""
+NICENESS = 2  # nicer than the loop, but not so nice that a busy machine lets it wait for ever
 AT_ONCE = 0.2  # s: a goal of one point at time zero is one in this time
 HEAD = struct.Struct("=QQ")  # lengths of what follows: pickled, and raw
 ENDED = "the planning process ended: the trajectory is too large for this machine?"
@@ -154,14 +146,9 @@ class PlanningProcess:
         if self._socket is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                command = [sys.executable, "-c", PROGRAM, str(theirs.fileno())]
-                environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-                self._process = subprocess.Popen(
-                    command,
-                    pass_fds=[theirs.fileno()],
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    start_new_session=True,
+                number = theirs.fileno()
+                self._process = started(
+                    __name__, number, niceness=NICENESS, pass_fds=[number], stdin=subprocess.DEVNULL
                 )
             self._socket = ours
         return self._socket
@@ -180,10 +167,10 @@ class PlanningProcess:
 # --- the other process ----------------------------------------------------------------------------
 
 
-def main() -> None:
-    """Answer jobs until the socket ends."""
+def main(number: int) -> None:
+    """Answer jobs until the socket, of that file descriptor, ends."""
     importlib.import_module("scipy.linalg")  # now, not with the first job
-    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection = socket.socket(fileno=number)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     message: TrajectoryMessage | GoalMessage | TrajectoryError = TrajectoryError("there is no message")
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serialised requests of the parameter services: what they hold is looked at before Python objects are made of it.
 
-Source of the form: rcl_interfaces (Parameter, ParameterValue), the same in all distributions, in CDR: all numbers at
-multiples of their size, counted from behind the first four bytes.
+Source of the form: rcl_interfaces (Parameter, ParameterValue), the same in all distributions.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from rcl_interfaces.srv import (
 )
 from rclpy.serialization import deserialize_message, serialize_message
 
+from rbd_dynamics.common.cdr import ORIGIN, CdrError, CdrReader
 from rbd_dynamics.common.excerpt import excerpt
 
 KINDS = (DescribeParameters, GetParameters, GetParameterTypes, ListParameters, SetParameters, SetParametersAtomically)
@@ -31,7 +31,6 @@ MOST = 256  # parameters in a request: more than any of our nodes has
 MOST_PREFIXES = 16  # of names that are to be listed: each is compared with all
 MOST_VALUES = 2048  # in the lists of a request: more than those of any robot's joints have together
 SHORT = 1024  # bytes: a longer text is a description
-_HEAD = 4  # bytes that say how the others are written
 
 
 class Refused(ValueError):
@@ -40,7 +39,7 @@ class Refused(ValueError):
 
 def count_of(head: bytes) -> int:
     """How many parameters, names or prefixes a request has, by its first eight bytes. Raises Refused."""
-    count = int.from_bytes(head[_HEAD:], "little")
+    count = int.from_bytes(head[ORIGIN:], "little")
     if head[:2] != b"\0\1":
         raise Refused("the request cannot be read")
     return count
@@ -68,10 +67,13 @@ def read_setting(kind: Any, raw: bytes, largest: int) -> Any:
     largest: bytes, without the long texts. Step by step, between which other threads go on: rclpy makes Python objects
     of the whole at once.
     """
-    reader = _Reader(raw)
-    count = reader.count()
-    check_count(kind, count)
-    request = kind.Request(parameters=[reader.parameter() for _ in range(count)])
+    try:
+        reader = _Reader(raw)
+        count = reader.count(1)
+        check_count(kind, count)
+        request = kind.Request(parameters=[reader.parameter() for _ in range(count)])
+    except CdrError:
+        raise Refused("the request cannot be read") from None
     short = len(raw) - reader.long
     if short > largest:
         raise Refused(f"the request has {short} bytes, more than parameter 'largest_message' ({largest})")
@@ -109,7 +111,7 @@ def check_form(raw: Callable[[Any], bytes]) -> None:
     given = raw(request)
     answer = SetParameters.Response(results=[SetParametersResult(successful=False, reason="no.")] * 3)
     if (
-        count_of(given[: _HEAD + 4]) != 2
+        count_of(given[: ORIGIN + 4]) != 2
         or read_setting(SetParameters, given, len(given)) != request
         or deserialize_message(bytes(refusals(3, "no.")), SetParameters.Response) != answer
         or deserialize_message(raw(answer), SetParameters.Response) != answer
@@ -117,43 +119,39 @@ def check_form(raw: Callable[[Any], bytes]) -> None:
         raise OSError("parameters are serialised in another way here")
 
 
-class _Reader:
-    """Reads a serialised request from its beginning. Raises Refused.
+class _Reader(CdrReader):
+    """Reads a serialised request. Raises Refused or CdrError.
 
     Attributes:
         long: bytes of long texts so far.
     """
 
     def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-        self._place = _HEAD
+        super().__init__(raw)
         self._values = 0  # in lists
         self.long = 0
 
-    def count(self) -> int:
-        return int.from_bytes(self._numbers(1, 4), "little")
-
     def parameter(self) -> Parameter:
         name = self._text()
-        kind, truth = self._numbers(2, 1)
-        (integer,), (double,), text = array("q", self._numbers(1, 8)), array("d", self._numbers(1, 8)), self._encoded()
+        kind, truth = self._bytes(2, 1)
+        (integer,), (double,), text = array("q", self._bytes(1, 8)), array("d", self._bytes(1, 8)), self.encoded()[:-1]
         self.long += len(text) if len(text) > SHORT else 0
         value = ParameterValue(type=kind, bool_value=bool(truth), integer_value=integer, double_value=double)
         value.string_value = text.decode(errors="replace")
-        if numbers := self._numbers(self._few(name), 1):
+        if numbers := self._bytes(self._few(name), 1):
             value.byte_array_value = [bytes([number]) for number in numbers]
-        if numbers := self._numbers(self._few(name), 1):
+        if numbers := self._bytes(self._few(name), 1):
             value.bool_array_value = [bool(number) for number in numbers]
-        if numbers := self._numbers(self._few(name), 8):
+        if numbers := self._bytes(self._few(name), 8):
             value.integer_array_value = array("q", numbers)
-        if numbers := self._numbers(self._few(name), 8):
+        if numbers := self._bytes(self._few(name), 8):
             value.double_array_value = array("d", numbers)
         if count := self._few(name):
             value.string_array_value = [self._text() for _ in range(count)]
         return Parameter(name=name, value=value)
 
     def _few(self, name: str) -> int:
-        count = self.count()
+        count = self.count(1)
         self._values += count
         if self._values > MOST_VALUES:
             raise Refused(
@@ -162,20 +160,12 @@ class _Reader:
         return count
 
     def _text(self) -> str:
-        return self._encoded().decode(errors="replace")
+        return self.encoded()[:-1].decode(errors="replace")
 
-    def _encoded(self) -> bytes:
-        """A text."""
-        return self._numbers(self.count(), 1)[:-1]
-
-    def _numbers(self, count: int, size: int) -> bytes:
-        """The bytes of so many numbers of a size."""
-        if count:
-            self._place += -(self._place - _HEAD) % size
-        start, self._place = self._place, self._place + count * size
-        if self._place > len(self._raw):
-            raise Refused("the request cannot be read")
-        return self._raw[start : self._place]
+    def _bytes(self, count: int, size: int) -> bytes:
+        """Those of so many numbers of a size."""
+        start = self.skip(count * size, size)
+        return bytes(self.raw[start : self.place])
 
 
 def serialised(message: Any) -> bytes:

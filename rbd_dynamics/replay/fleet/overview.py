@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from rbd_dynamics import __version__
 from rbd_dynamics.common.page import number, table, template
-from rbd_dynamics.common.whole_files import write_whole
+from rbd_dynamics.common.whole_files import whole_file, write_whole
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
 from rbd_dynamics.replay.fleet.job import Result, merged
 
@@ -115,8 +115,7 @@ def _page(result: Result) -> str | None:
 
 def _write_csv(path: Path, results: Sequence[Result]) -> None:
     """A line for each joint of each recording."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("w", newline="", encoding="utf-8") as file:
+    with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         keys = ("samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms")
         writer.writerow(["recording", "robot", "start", "duration", "joint", *keys, "error"])
@@ -127,7 +126,6 @@ def _write_csv(path: Path, results: Sequence[Result]) -> None:
             for joint in result.summary.get("joints", ()):
                 duration = result.summary["recording"]["duration"]
                 writer.writerow([*place, duration, joint["name"], *(joint[key] for key in keys), ""])
-    part.replace(path)
 
 
 def _robot_table(robots: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from rbd_dynamics.replay.identification.leave_one_out import gram, residual_squares
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 
 Array = NDArray[np.float64]
@@ -85,7 +86,7 @@ def fit(equations: NormalEquations, scale: Array) -> Fit:
     variance, values = np.maximum(before, least), np.zeros(equations.count)
     for _ in range(ITERATIONS):
         weights = np.where(equations.samples > 0, 1.0 / variance, 0.0)
-        information, moment = _weighted(equations, totals, weights)
+        information, moment = _parts(gram(equations.columns, totals, weights, equations.count))
         strength, directions = np.linalg.eigh(scale[:, None] * information * scale)
         kept = strength > 1.0 / KEPT**2
         basis = scale[:, None] * directions[:, kept]
@@ -123,33 +124,16 @@ def solve(equations: NormalEquations, scale: Array) -> Solution:
 
 def mean_squares(equations: NormalEquations, values: Array) -> Array:
     """Mean squares of the residuals (joints,) with these parameters (p,)."""
-    found = np.zeros(len(equations.columns))
-    for joint, total in enumerate(equations.totals()):
-        x = np.append(-values[equations.columns[joint]], 1.0)
-        found[joint] = max(float(x @ total @ x), 0.0) / max(1, equations.samples[joint])
-    return found
+    return residual_squares(equations.columns, equations.totals(), values) / np.maximum(equations.samples, 1)
 
 
-def weighted_gram(equations: NormalEquations, weights: Array) -> Array:
-    """[X y]^T W [X y], (p + 1, p + 1), with these weights of the joints."""
-    found = np.zeros((equations.count + 1, equations.count + 1))
-    for indices, total, weight in zip(equations.columns, equations.totals(), weights):
-        place = np.append(indices, equations.count)
-        found[place[:, None], place] += weight * total
-    return found
+def _root(means: Array, samples: NDArray[np.int64]) -> Array:
+    return np.where(samples > 0, np.sqrt(means), np.nan)
 
 
-def _root(squares: Array, samples: NDArray[np.int64]) -> Array:
-    return np.where(samples > 0, np.sqrt(squares), np.nan)
-
-
-def _weighted(equations: NormalEquations, squares: list[Array], weights: Array) -> tuple[Array, Array]:
-    """X^T W X (p, p) and X^T W y (p,)."""
-    information, moment = np.zeros((equations.count, equations.count)), np.zeros(equations.count)
-    for indices, square, weight in zip(equations.columns, squares, weights):
-        information[indices[:, None], indices] += weight * square[:-1, :-1]
-        moment[indices] += weight * square[:-1, -1]
-    return information, moment
+def _parts(whole: Array) -> tuple[Array, Array]:
+    """X^T W X (p, p) and X^T W y (p,) of a Gram matrix."""
+    return whole[:-1, :-1], whole[:-1, -1]
 
 
 def _spread(equations: NormalEquations, found: Fit) -> tuple[Array, float, int]:
@@ -161,7 +145,7 @@ def _spread(equations: NormalEquations, found: Fit) -> tuple[Array, float, int]:
             break
         changes = np.zeros((len(blocks), size))
         for row, block in zip(changes, blocks):
-            information, moment = _weighted(equations, block, found.weights)
+            information, moment = _parts(gram(equations.columns, block, found.weights, equations.count))
             rest = np.diag(found.strength * (1.0 + 1e-9)) - found.basis.T @ information @ found.basis
             row[:] = np.linalg.solve(rest, found.basis.T @ (moment - information @ found.values))
         count = len(blocks)

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.least_squares import KNOWN as IDENTIFIABLE
-from rbd_dynamics.replay.identification.least_squares import Fit, Solution, fit, mean_squares, solve, weighted_gram
+from rbd_dynamics.replay.identification.least_squares import Fit, Solution, fit, mean_squares, solve
+from rbd_dynamics.replay.identification.leave_one_out import gram
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 
 Array = NDArray[np.float64]
@@ -42,8 +43,8 @@ def misfit_covariance(
         errors: (p, e), usual errors of the description, each a column.
         scale: large values of all parameters, (p,).
     """
-    gram = weighted_gram(equations, found.weights)
-    information, moment = gram[:-1, :-1], gram[:-1, -1]
+    whole = gram(equations.columns, equations.totals(), found.weights, equations.count)
+    information, moment = whole[:-1, :-1], whole[:-1, -1]
     inverse = found.basis @ np.diag(1.0 / found.strength) @ found.basis.T
     moved = inverse @ sought.T @ information @ errors  # of the sought ones, by each error
     onto = np.eye(len(moment)) - information @ sought @ inverse @ sought.T  # gradients beside what is sought

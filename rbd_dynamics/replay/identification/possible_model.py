@@ -16,7 +16,7 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from rbd_dynamics.analysis.base_parameters import BaseParameters
-from rbd_dynamics.replay.identification.least_squares import weighted_gram
+from rbd_dynamics.replay.identification.leave_one_out import gram
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.pseudo_inertia import LogCholesky, by_numbers, possible
 
@@ -77,7 +77,8 @@ class PossibleModel:
 
         Raises ArithmeticError where the search does not settle.
         """
-        strength, directions = np.linalg.eigh(weighted_gram(equations, weights) / max(colour, 1.0))
+        whole = gram(equations.columns, equations.totals(), weights, equations.count)
+        strength, directions = np.linalg.eigh(whole / max(colour, 1.0))
         root = np.sqrt(np.maximum(strength, 0.0))[:, None] * directions.T
         count, size = self._base.count, 10 * len(self._bodies)
         to_base, to_own, pull = root[:, :count] @ self._combination, root[:, count:-1], np.sqrt(self._weight)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.cdr import SECOND, CdrReader, Encoding
 from rbd_dynamics.common.extras import require
-from rbd_dynamics.joint_states.layout import FIELDS, SECOND, Encoding, JointStateLayout, layout_of
+from rbd_dynamics.joint_states.layout import FIELDS, JointStateLayout, layout_of
 from rbd_dynamics.replay.log import Log
 
 Array = NDArray[np.float64]
@@ -237,9 +238,7 @@ def _fields(store: Any, type_name: str) -> Any:
 
 def text_of(data: bytes, encoding: Encoding) -> str:
     """The text of a std_msgs/String. Raises ValueError where there is none."""
-    start = 4 if encoding == "cdr" else 0
-    order = "big" if encoding == "cdr" and data[:2] == b"\0\0" else "little"
-    end = start + 4 + int.from_bytes(data[start : start + 4], "big" if order == "big" else "little")
-    if end > len(data) or end == start + 4:
-        raise ValueError(f"a text of {len(data)} bytes is cut off")
-    return data[start + 4 : end].rstrip(b"\0").decode(errors="replace")
+    found = CdrReader(data, encoding).encoded()
+    if not found:
+        raise ValueError("a message without a text")
+    return found.rstrip(b"\0").decode(errors="replace")

@@ -11,7 +11,7 @@ from struct import Struct, error
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.joint_states.layout import Encoding
+from rbd_dynamics.common.cdr import Encoding
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.record_file import RecordFile
 from rbd_dynamics.replay.reading.storage import Gatherer, RawBlock, Topic, decompressed, ros2_type

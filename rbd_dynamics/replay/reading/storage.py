@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.cdr import Encoding
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.extras import needed
-from rbd_dynamics.joint_states.layout import Encoding
 from rbd_dynamics.replay.log import Log
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.common.extras import require
-from rbd_dynamics.common.whole_files import named
+from rbd_dynamics.common.whole_files import named, whole_file
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.results.joint_state_bag import JointStateBag
 from rbd_dynamics.replay.signals.segmentation import Segment
@@ -66,7 +66,8 @@ class _File(_Closing):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._part = path.with_name(f".{path.name}.part")
+        self._whole = whole_file(path)
+        self._part = self._whole.__enter__()
 
     def _end(self) -> None:
         """Write what is still in memory."""
@@ -75,12 +76,12 @@ class _File(_Closing):
     def close(self) -> None:
         with named(self._path):
             self._end()
-            self._part.replace(self._path)
+        self._whole.__exit__(None, None, None)
 
     def discard(self) -> None:
         with suppress(OSError):
             self._end()
-        self._part.unlink(missing_ok=True)
+        self._whole.__exit__(GeneratorExit, GeneratorExit(), None)
 
 
 class Columns:

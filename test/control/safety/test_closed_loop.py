@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot
+from helpers.models.robots import load_robot
 from scipy.linalg import expm
 
 from rbd_dynamics.control.safety.closed_loop import GROWTH, Timing, growth_rate, instability

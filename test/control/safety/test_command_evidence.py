@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
 
 from rbd_dynamics.control.safety.command_evidence import EffortEvidence, MotionEvidence
 from rbd_dynamics.model.urdf import load_urdf

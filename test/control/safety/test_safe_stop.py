@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

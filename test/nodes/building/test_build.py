@@ -9,9 +9,9 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.robots import random_tree
-from helpers.ros_nodes import needs_ros
+from helpers.models.arms import ARM
+from helpers.models.robots import random_tree
+from helpers.nodes.ros_nodes import needs_ros
 
 from rbd_dynamics.compiler.cached_only import NotCached, cached_only
 from rbd_dynamics.model.urdf import load_urdf

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
-from helpers.ros_nodes import change, in_this_process, joint_state, needs_ros, wait_until
-from helpers.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 pytest.importorskip("pinocchio")
 pytestmark = needs_ros

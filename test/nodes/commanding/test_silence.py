@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import needs_ros
+from helpers.nodes.silences import LIMITS, REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
-from helpers.ros_nodes import needs_ros
-from helpers.silences import LIMITS, REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 from campaigns.faults.waits import Waits
 

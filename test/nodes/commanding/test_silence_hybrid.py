@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.ros_nodes import needs_ros
-from helpers.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import needs_ros
+from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 pytest.importorskip("pinocchio")
 pytestmark = needs_ros

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.models.shapes import described
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
 from helpers.periodic import Periodic
-from helpers.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
-from helpers.shapes import described
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
@@ -70,7 +70,7 @@ def workers(node):
             command, status = (folder / "cmdline").read_bytes(), (folder / "stat").read_text()
         except OSError:
             continue  # it has ended meanwhile
-        if WORKER.encode() in command and command.split(b"\0")[-3] == str(node.process.pid).encode():
+        if WORKER.encode() in command and command.split(b"\0")[-2] == str(node.process.pid).encode():
             if status.rpartition(")")[2].split()[0] not in "ZX":
                 found.append(int(folder.name))
     return found

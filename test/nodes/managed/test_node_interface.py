@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from helpers.arms import ARM
-from helpers.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
 
 from rbd_dynamics.common.node_table import NODES
 from rbd_dynamics.nodes import reference

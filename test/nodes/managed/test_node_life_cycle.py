@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
 
 pytestmark = needs_ros
 CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4

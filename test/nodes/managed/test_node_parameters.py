@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import joint_state, needs_ros, wait_until
 from helpers.paths import ROOT
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
 
 from rbd_dynamics.nodes.interface import INTERFACES
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD

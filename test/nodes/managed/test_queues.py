@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib
 
 import pytest
-from helpers.arms import ARM
-from helpers.ros_nodes import needs_ros
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import needs_ros
 
 from rbd_dynamics.nodes.interface import INTERFACES
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
 from helpers.periodic import Periodic
-from helpers.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
 
 pytestmark = needs_ros
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from helpers.arms import ARM
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, needs_ros, wait_until
 from helpers.paths import ROOT
-from helpers.ros_nodes import PATIENCE, Conversation, needs_ros, wait_until
 
 from rbd_dynamics.nodes.interface import INTERFACES
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD

@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.following import Follower, needs_control_msgs, seconds, tolerance
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.following import Follower, needs_control_msgs, seconds, tolerance
+from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
 from helpers.paths import ROOT
-from helpers.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
 
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, inverse_dynamics_terms
 from rbd_dynamics.model.urdf import load_urdf

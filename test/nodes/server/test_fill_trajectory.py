@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import needs_ros
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import needs_ros
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control.motion.trajectory import TrajectoryError

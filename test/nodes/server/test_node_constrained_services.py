@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import robot_file
-from helpers.ros_nodes import needs_ros
+from helpers.models.robots import robot_file
+from helpers.nodes.ros_nodes import needs_ros
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
 from rbd_dynamics.model.urdf import load_urdf

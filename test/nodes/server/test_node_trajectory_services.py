@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import needs_ros, wait_until
 
 from rbd_dynamics.control.motion.trajectory import Waypoints
 from rbd_dynamics.trajectories import Limits, Path, check, retime

@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import needs_ros, wait_until
 
 from rbd_dynamics.constraints import load_constraints
 from rbd_dynamics.model.urdf import load_urdf

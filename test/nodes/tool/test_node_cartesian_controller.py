@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 import pytest
-from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
-from helpers.torque_talk import in_lockstep
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.nodes.torque_talk import in_lockstep
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")

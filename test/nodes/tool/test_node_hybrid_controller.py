@@ -8,12 +8,12 @@ import time
 
 import numpy as np
 import pytest
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.nodes.ros_nodes import needs_ros, wait_until
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.pressing_rig import PARAMETERS, TASK_ROWS, Rig, circle, smooth, start  # noqa: E402
+from helpers.nodes.pressing_rig import PARAMETERS, TASK_ROWS, Rig, circle, smooth, start  # noqa: E402
 
 pytestmark = [
     *needs_ros,

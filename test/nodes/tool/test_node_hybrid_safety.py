@@ -11,12 +11,12 @@ import time
 
 import numpy as np
 import pytest
-from helpers.robots import robot_file
-from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.models.robots import robot_file
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.pressing_rig import PARAMETERS, Rig, circle, start  # noqa: E402
+from helpers.nodes.pressing_rig import PARAMETERS, Rig, circle, start  # noqa: E402
 from rigs.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
 
 pytestmark = [

@@ -6,8 +6,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from helpers.arms import ARM
-from helpers.ros_nodes import needs_ros, wait_until
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import needs_ros, wait_until
 
 from rbd_dynamics.cli import main
 

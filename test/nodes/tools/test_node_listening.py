@@ -12,9 +12,9 @@ import threading
 import numpy as np
 import pytest
 import yaml
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
-from helpers.torque_talk import Talk
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk
 
 from rbd_dynamics.cli.listening import _print_rate, _without_nan
 

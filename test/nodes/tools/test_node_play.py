@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
-from helpers.torque_talk import Talk
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main

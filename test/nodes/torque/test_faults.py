@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.nodes.ros_nodes import needs_ros
 from helpers.paths import ROOT
-from helpers.ros_nodes import needs_ros
 
 from rbd_dynamics.common.example_robots import robots
 

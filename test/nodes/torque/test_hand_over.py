@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM
-from helpers.arms import JOINTS as ARM_JOINTS
-from helpers.ros_nodes import joint_state, needs_ros
+from helpers.models.arms import ARM
+from helpers.models.arms import JOINTS as ARM_JOINTS
+from helpers.nodes.ros_nodes import joint_state, needs_ros
 
 pytestmark = needs_ros
 JOINTS = ["one", "two"]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.ros_nodes import needs_ros
+from helpers.nodes.ros_nodes import needs_ros
 
 pytestmark = needs_ros
 MILLISECOND = 1_000_000

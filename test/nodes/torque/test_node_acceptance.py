@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import Conversation, joint_state, needs_ros, wait_until
-from helpers.shapes import described
-from helpers.torque_talk import answered
+from helpers.models.arms import ARM, JOINTS
+from helpers.models.shapes import described
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.nodes.torque_talk import answered
 
 pytestmark = needs_ros
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}

@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import PATIENCE, needs_ros, wait_until
-from helpers.torque_talk import Talk
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk
 
-from benchmarks.timing import processor_time
+from benchmarks.measuring.timing import processor_time
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 

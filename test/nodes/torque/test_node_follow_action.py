@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.following import Follower, needs_control_msgs, seconds, tolerance
-from helpers.motion_loop import SEES_WANTED, MotionLoop
-from helpers.ros_nodes import joint_trajectory, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.following import Follower, needs_control_msgs, seconds, tolerance
+from helpers.nodes.motion_loop import SEES_WANTED, MotionLoop
+from helpers.nodes.ros_nodes import joint_trajectory, wait_until
 
 pytestmark = needs_control_msgs
 REST = [0.0, 0.0, 0.0]

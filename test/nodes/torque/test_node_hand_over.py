@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from helpers.ros_nodes import joint_state, needs_ros
+from helpers.nodes.ros_nodes import joint_state, needs_ros
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.pressing_rig import MS, PARAMETERS, Rig, start  # noqa: E402
+from helpers.nodes.pressing_rig import MS, PARAMETERS, Rig, start  # noqa: E402
 
 pytestmark = [
     *needs_ros,

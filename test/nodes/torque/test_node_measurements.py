@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk
 from helpers.periodic import Periodic
-from helpers.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, wait_until
-from helpers.torque_talk import Talk
 
 pytestmark = needs_ros
 REST = np.zeros(3)

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.motion_loop import SEES_WANTED, MotionLoop
-from helpers.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
-from helpers.trajectory_bytes import serialised
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.motion_loop import SEES_WANTED, MotionLoop
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
+from helpers.nodes.trajectory_bytes import serialised
 
 pytestmark = needs_ros
 PARAMETERS = {"robot_description": ARM, **SEES_WANTED, "plausible_velocity": 0.0}

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import needs_ros, wait_until
-from helpers.torque_talk import Talk, in_lockstep
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk, in_lockstep
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.replay.results.export import Export

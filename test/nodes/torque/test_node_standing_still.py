@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.ros_nodes import joint_state, needs_ros, wait_until
-from helpers.torque_talk import Talk
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk
 
 pytestmark = needs_ros
 REST = np.zeros(3)

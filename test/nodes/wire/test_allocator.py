@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.arms import ARM
-from helpers.ros_nodes import joint_trajectory, needs_ros, wait_until
+from helpers.models.arms import ARM
+from helpers.nodes.ros_nodes import joint_trajectory, needs_ros, wait_until
 
 SIZE, COUNT = 5_000_000, 12
 MB = 1e6

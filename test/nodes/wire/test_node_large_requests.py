@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import ARM, JOINTS
-from helpers.motion_loop import KP, SEES_WANTED, MotionLoop
-from helpers.ros_nodes import needs_ros, rclpy, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.motion_loop import KP, SEES_WANTED, MotionLoop
+from helpers.nodes.ros_nodes import needs_ros, rclpy, wait_until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

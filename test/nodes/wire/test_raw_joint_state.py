@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.ros_nodes import needs_ros
+from helpers.nodes.ros_nodes import needs_ros
 
 pytestmark = needs_ros
 

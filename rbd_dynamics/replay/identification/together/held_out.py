@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.replay.identification.leave_one_out import without_each
 from rbd_dynamics.replay.identification.together.results import HeldOut, Recorded, Transfer
-from rbd_dynamics.replay.identification.together.sums import Sums, solved
+from rbd_dynamics.replay.identification.together.sums import Sums
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -43,10 +44,9 @@ def left_out(
     recorded: Sequence[Recorded], sums: Sequence[Sums], whole: Sequence[Array], groups: Groups, scale: Array
 ) -> Iterable[HeldOut]:
     """whole: weighted sums of each recording."""
-    total = np.sum(whole, axis=0)
-    for k, (one, part) in enumerate(zip(recorded, sums)):
+    fits = without_each(np.sum(whole, axis=0), whole, scale)
+    for k, (one, part, found) in enumerate(zip(recorded, sums, fits)):
         others = [other for j, other in enumerate(recorded) if j != k]
-        found = solved(total - whole[k], scale)
         carried = any(other.unknown == one.unknown for other in others)
         load = "none" if not one.frame else "known" if not one.unknown else "from others" if carried else "its own"
         free = groups.loads[one.unknown] if load == "its own" else None

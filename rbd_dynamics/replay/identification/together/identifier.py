@@ -22,11 +22,12 @@ from rbd_dynamics.replay.identification.friction import DRIVES
 from rbd_dynamics.replay.identification.inertial import UNITS
 from rbd_dynamics.replay.identification.joint_columns import JointColumns
 from rbd_dynamics.replay.identification.least_squares import KNOWN, LEAST_BLOCKS
+from rbd_dynamics.replay.identification.leave_one_out import gram, ridge, without_each
 from rbd_dynamics.replay.identification.payload import DISTANCE, LARGEST_SHARE, load_columns
 from rbd_dynamics.replay.identification.samples import Preparation, torque_unit
 from rbd_dynamics.replay.identification.together.held_out import Groups, left_out, transfers
 from rbd_dynamics.replay.identification.together.results import FoundLoad, Recorded, RobotFriction, TogetherResult
-from rbd_dynamics.replay.identification.together.sums import Sums, solved, weighted, weights_of
+from rbd_dynamics.replay.identification.together.sums import Sums, weights_of
 from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
@@ -84,9 +85,12 @@ class TogetherIdentifier:
         ]
         scale = self._scale(groups, recorded, sums)
         weights = weights_of(sums, scale)
-        whole = [weighted([(one, one.totals())], [row], groups.count) for one, row in zip(sums, weights)]
-        values = solved(np.sum(whole, axis=0), scale)
-        others = self._without_each(sums, weights, np.sum(whole, axis=0), scale)
+        whole = [gram(one.columns, one.totals(), row, groups.count) for one, row in zip(sums, weights)]
+        values = ridge(np.sum(whole, axis=0), scale)
+        stretches = [
+            gram(one.columns, part, row, groups.count) for one, row in zip(sums, weights) for part in one.stretches
+        ]
+        others = without_each(np.sum(whole, axis=0), stretches, scale)
         spread = _Spread(values, others, scale)
         held = tuple(left_out(recorded, sums, whole, groups, scale)) if len(recorded) > 1 else ()
         prior = base.of(self._robot.inertial_parameters)
@@ -135,11 +139,6 @@ class TogetherIdentifier:
             places = groups.friction[one.robot]
             found[places] = np.maximum(found[places], np.repeat(np.sqrt(part.torque), 3))
         return found
-
-    def _without_each(self, sums: Sequence[Sums], weights: Sequence[Array], whole: Array, scale: Array) -> Array:
-        """Values of fits that leave out one stretch each, (stretches, parameters)."""
-        parts = [((one, stretch), row) for one, row in zip(sums, weights) for stretch in one.stretches]
-        return np.array([solved(whole - weighted([part], [row], len(scale)), scale) for part, row in parts])
 
     def _friction(self, groups: Groups, spread: _Spread, columns: Sequence[JointColumns]) -> Iterable[RobotFriction]:
         prior = columns[0].friction_prior()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.joint_columns import JointColumns
 from rbd_dynamics.replay.identification.least_squares import ROUNDING
+from rbd_dynamics.replay.identification.leave_one_out import gram, residual_squares, ridge
 from rbd_dynamics.spatial.rank import normal_solution
 
 Array = NDArray[np.float64]
@@ -57,44 +58,22 @@ class Sums:
         totals = self.totals()
         if free is not None and len(free):
             values = self._refitted(totals, values, free)
-        found = np.zeros(len(totals))
-        for k, (columns, total) in enumerate(zip(self.columns, totals)):
-            x = np.append(-values[columns], 1.0)
-            found[k] = max(float(x @ total @ x), 0.0) / max(1, int(self.samples[k]))
-        return found
+        return residual_squares(self.columns, totals, values) / np.maximum(self.samples, 1)
 
     def _refitted(self, totals: list[Array], values: Array, free: Indices) -> Array:
         weights = 1.0 / np.maximum(self.squares(values), ROUNDING)
-        gram = weighted([(self, totals)], [weights], len(values))
-        rest = gram[:-1, -1] - gram[:-1, :-1] @ values
+        whole = gram(self.columns, totals, weights, len(values))
+        rest = whole[:-1, -1] - whole[:-1, :-1] @ values
         found = values.copy()
-        found[free] += normal_solution(gram[np.ix_(free, free)], rest[free])
+        found[free] += normal_solution(whole[np.ix_(free, free)], rest[free])
         return found
-
-
-def weighted(parts: list[tuple[Sums, list[Array]]], weights: list[Array], count: int) -> Array:
-    """[X y]^T W [X y] of some sums in all parameters, (count + 1, count + 1)."""
-    found = np.zeros((count + 1, count + 1))
-    for (sums, totals), row in zip(parts, weights):
-        for columns, total, weight, samples in zip(sums.columns, totals, row, sums.samples):
-            if samples:
-                place = np.append(columns, count)
-                found[place[:, None], place] += weight * total
-    return found
-
-
-def solved(gram: Array, scale: Array) -> Array:
-    """Solution with the prior that a parameter is hardly larger than its scale."""
-    size = np.maximum(scale, 1e-12)
-    scaled = size[:, None] * gram[:-1, :-1] * size + np.eye(len(size))
-    return np.asarray(size * np.linalg.solve(scaled, size * gram[:-1, -1]))
 
 
 def weights_of(sums: list[Sums], scale: Array) -> list[Array]:
     """One over the variance of what a fit to all leaves, for each recording and joint."""
     weights = [1.0 / np.maximum(one.squares(np.zeros(len(scale))), ROUNDING) for one in sums]
-    both = [(one, one.totals()) for one in sums]
     for _ in range(REWEIGHTED):
-        values = solved(weighted(both, weights, len(scale)), scale)
+        grams = [gram(one.columns, one.totals(), row, len(scale)) for one, row in zip(sums, weights)]
+        values = ridge(np.sum(grams, axis=0), scale)
         weights = [1.0 / np.maximum(one.squares(values), ROUNDING) for one in sums]
     return weights

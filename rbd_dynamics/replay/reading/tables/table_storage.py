@@ -10,7 +10,8 @@ from struct import pack
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.joint_states.layout import FIELDS, SECOND, layout_of
+from rbd_dynamics.common.cdr import SECOND
+from rbd_dynamics.joint_states.layout import FIELDS, layout_of
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RawBlock, RecordingError, Topic
 from rbd_dynamics.replay.reading.tables.column_names import EPOCHS, columns_of

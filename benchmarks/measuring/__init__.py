@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How all benchmarks measure: short calls, quiet machines, tables of results."""

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deprecated: `rbd_dynamics.theory.closed_forms`."""
+
+from rbd_dynamics.common.deprecated import moved
+
+__getattr__ = moved(__name__, "rbd_dynamics.theory.closed_forms")

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Panda of MuJoCo and a table in the test process, in lockstep with a `hybrid_controller` in one of its own."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+from rigs import pressing
+
+from helpers.nodes.ros_nodes import Conversation, joint_state
+from helpers.nodes.torque_talk import in_lockstep
+
+TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
+MS = 1_000_000
+AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then, on a busy machine too
+PARAMETERS = {
+    "robot_description": pressing.robots()["panda"].read_text() if "panda" in pressing.robots() else "",
+    "locked_joints": ["panda_finger_joint1"],
+    "tool_frame": pressing.TOOL,
+    "tool_orientation": [math.pi, 0.0, 0.0],
+    "contact_offset": pressing.BALL,
+    "desired_force": [10.0],
+    "kp": [900.0],
+    "kd": [60.0],
+    "posture_kp": 25.0,
+    "posture_kd": 10.0,
+    "contact_force": 0.5,
+    "state_timeout": 0.0,
+    "plausible_velocity": 0.0,  # tests put the robot elsewhere
+    "effort_rate_limits": [0.0],
+    "transition_time": 0.0,
+}
+
+
+class Rig(Conversation):
+    """The plant in this process, in lockstep with the node: states and wrench out, efforts in."""
+
+    recent = 5
+
+    def __init__(self, ros, node, plant, height):
+        from geometry_msgs.msg import WrenchStamped
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+        from std_srvs.srv import SetBool, Trigger
+        from trajectory_msgs.msg import JointTrajectory
+
+        from rbd_dynamics_interfaces.msg import TaskState
+
+        super().__init__(ros, node)
+        self.plant = plant
+        self.height = height  # of the surface
+        self.center = None  # of a sphere
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.wrenches = ros.publisher(WrenchStamped, "wrench", qos_profile_sensor_data)
+        self.desired = ros.publisher(WrenchStamped, f"{node.name}/desired_wrench")
+        self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
+        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
+        self.task = ros.collect(TaskState, f"{node.name}/task_state", 1000)
+        self._engage = ros.client(SetBool, f"{node.name}/engage")
+        self.tare = ros.client(Trigger, f"{node.name}/tare")
+        self.time = 1_000_000_000
+        self.forces = []
+        self.sensor_works = True
+        self.soft = None  # a plant whose surface gives, in the other's place
+        self.bias, self.noise = np.zeros(3), 0.0  # of the sensor, N
+        self._rng = np.random.default_rng(0)
+
+    def stamp(self, message):
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time, 1_000_000_000)
+        return message
+
+    def wrench(self, force, frame=pressing.TOOL, **parts):
+        """Of a force on the tool along the surface's normal, in the tool's axes."""
+        from geometry_msgs.msg import WrenchStamped
+
+        message = self.stamp(WrenchStamped())
+        message.header.frame_id = frame
+        if self.soft is None:
+            turned, direction = self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3), self.normal()
+        else:
+            turned, direction = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3], self.soft.normal
+        numbers = turned.T @ (float(force) * direction) if np.isfinite(force) else np.full(3, float(force))
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = numbers.tolist()
+        for name, value in parts.items():
+            setattr(message.wrench.force, name, value)
+        return message
+
+    def reading(self, force):
+        """What the sensor tells of it."""
+        message = self.wrench(force)
+        if self.soft is not None:  # with friction
+            felt = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3].T @ self.soft.force
+            message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = felt.tolist()
+        wrong = self.bias + self.noise * self._rng.standard_normal(3)
+        message.wrench.force.x += wrong[0]
+        message.wrench.force.y += wrong[1]
+        message.wrench.force.z += wrong[2]
+        return message
+
+    def normal(self):
+        """Of the surface where the tool is."""
+        if self.center is None:
+            return self.plant.data.geom("surface").xmat.reshape(3, 3)[:, 2]
+        away = self.plant.data.body(pressing.TOOL).xpos - self.center
+        return away / np.linalg.norm(away)
+
+    def step(self):
+        """One millisecond; the efforts that answered."""
+        plant = self.plant if self.soft is None else self.soft
+        q, v = self.plant.state if self.soft is None else (self.soft.q, self.soft.v)
+        force = plant.normal_force
+        self.forces.append(force)
+        if self.sensor_works:
+            self.wrenches.publish(self.reading(force))
+        state = joint_state(pressing.ARM, q, v, stamp=self.time)
+        tau = in_lockstep(self.states, state, self.efforts, self.node)
+        if self.soft is None:
+            self.plant.advance(tau, 1e-3)
+        else:
+            self.soft.advance(tau)
+        self.time += MS
+        return tau
+
+    def run(self, seconds):
+        for _ in range(round(1000 * seconds)):
+            self.step()
+        return self
+
+    def run_until_it_stops(self, seconds):
+        """As long as it takes until the controller has stopped by itself, and then a little; at most so long."""
+        stopped = f"[{self.node.name}]: hold: "
+        before = self.node.log.count(stopped)
+        for _ in range(round(10 * seconds)):
+            self.run(0.1)
+            if self.node.log.count(stopped) > before:
+                return self.run(0.02)
+        raise AssertionError(f"has not stopped within {seconds:g} s")
+
+    def engage(self, on=True):
+        return self._engage(data=on)
+
+    def move(self, *points, names=TASK_ROWS):
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        message = JointTrajectory(joint_names=names)
+        for t, x, y in points:
+            point = JointTrajectoryPoint(positions=[0.0, 0.0, 0.0, x, y][-len(names) :])
+            point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
+            message.points.append(point)
+        ahead = AHEAD if len(points) > 1 else 0.0
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
+        self.trajectories.publish(message)
+        time.sleep(0.1)
+        self.run(ahead)
+
+    def pressed(self, height=0.003):
+        """Pressing with 10 N, from above the surface, whatever was before; where it does already, nothing is done."""
+        if self.forces and self.sensor_works and self.engage().message == "press":
+            for _ in range(6):
+                if np.allclose(self.run(0.05).forces[-50:], 10.0, rtol=0.02):
+                    return self
+        self.sensor_works = True
+        self.engage(False)
+        self.plant.reset(start(height))
+        for _ in range(40):  # what the sensor felt before may have to fade
+            self.run(0.05)
+            answer = self.engage()
+            if answer.success:
+                break
+        assert answer.success, answer.message
+        self.run(1.6)
+        np.testing.assert_allclose(self.forces[-50:], 10.0, rtol=0.02)
+        return self
+
+    def robot_height(self):
+        """Of the tool, m."""
+        return float(self.plant.data.body(pressing.TOOL).xpos[2])
+
+
+def start(height):
+    """A configuration with the tool so far above the surface."""
+    robot, _, _, q, _ = pressing.scene(pressing.Case())
+    J, R = robot.jacobian(q, pressing.TOOL), robot.pose(q, pressing.TOOL)[:3, :3]
+    return q + np.linalg.pinv(J) @ np.concatenate([np.zeros(3), R.T @ [0.0, 0.0, height]])
+
+
+def smooth(s):
+    return 10 * s**3 - 15 * s**4 + 6 * s**5
+
+
+def circle(radius, seconds, points=60):
+    """Points of a circle, close enough together for a spline through them."""
+    for k in range(points + 1):
+        angle = 2 * math.pi * smooth(k / points)
+        yield seconds * k / points, radius * (1.0 - math.cos(angle)), radius * math.sin(angle)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Talking to a node that answers joint states by torques."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from helpers.models.arms import JOINTS
+from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
+
+AGAIN = 1.0  # s without an answer after which another state is sent
+
+
+def answer_to(stamp, efforts, timeout=5.0):
+    """What answers the state of that time, of messages that arrive; None if none does."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        for effort in reversed(efforts):
+            if effort.header.stamp == stamp:
+                return np.array(effort.effort)
+        time.sleep(0.002)
+    return None
+
+
+def answered(states, message, efforts):
+    """The effort that answers one of the states that `message()` makes, one after another until one is answered.
+
+    One alone may be lost (best effort), or be stale once a busy machine reads it.
+    """
+    found = None
+
+    def asked():
+        nonlocal found
+        state = message()
+        states.publish(state)
+        found = answer_to(state.header.stamp, efforts, AGAIN)
+        return found is not None
+
+    wait_until(asked, "an effort")
+    return found
+
+
+def in_lockstep(states, state, efforts, *nodes):
+    """The effort that answers a state, which is published until it comes; nodes: whose logs to show if it does not."""
+    states.publish(state)
+    begin = again = time.monotonic()
+    while not efforts or efforts[-1].header.stamp != state.header.stamp:
+        now = time.monotonic()
+        logs = "\n".join(node.log for node in nodes) if now > begin + 5.0 else ""
+        assert now < begin + 5.0, f"waited 5 s in vain for an effort\n{logs}"
+        if now > again + 0.3:  # best effort: it may be lost
+            states.publish(state)
+            again = now
+        time.sleep(5e-5)
+    return np.array(efforts[-1].effort)
+
+
+class Talk(Conversation):
+    """Joint states to a feedforward node, and its answers."""
+
+    def __init__(self, ros, node, joints=JOINTS):
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+        from trajectory_msgs.msg import JointTrajectory
+
+        super().__init__(ros, node)
+        self.joints = joints
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
+        self.commands = ros.collect(Float64MultiArray, f"{node.name}/commands", 1000)
+        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
+
+    def message(self, q, v, names=None, stamp=None):
+        return joint_state(names or self.joints, q, v, stamp=stamp or self.ros.node.get_clock().now().to_msg())
+
+    def ask(self, q, v, **options):
+        """The effort that answers a state."""
+        return answered(self.states, lambda: self.message(q, v, **options), self.efforts)
+
+    def answer(self, stamp, timeout=5.0):
+        return answer_to(stamp, self.efforts, timeout)
+
+    def silent_for(self, message, seconds=0.3):
+        """No answer to this message."""
+        before = len(self.commands), len(self.efforts)
+        self.states.publish(message)
+        time.sleep(seconds)
+        return (len(self.commands), len(self.efforts)) == before
+
+    def send(self, names, *points, stamp=None):
+        """Points are (s, positions, velocities, accelerations)."""
+        self.trajectories.publish(joint_trajectory(names, points, stamp))
+        time.sleep(0.1)
