@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import load_robot, random_state, wide
+from helpers.robots import load_robot, random_state
+from helpers.wide import wide
 
 from rbd_dynamics import Robot
 from rbd_dynamics.compiler import native
