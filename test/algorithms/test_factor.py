@@ -51,7 +51,7 @@ def test_products_with_the_factor_of_trees(model: Model) -> None:
     check_products(model)
 
 
-@pytest.mark.parametrize("model", [TREES[3], TREES[4], robot_of(EVERY_KIND[:3])], ids=name_of)
+@pytest.mark.parametrize("model", [TREES[4], robot_of(EVERY_KIND[:3])], ids=name_of)
 def test_backends_and_batches_agree(model: Model) -> None:
     rng = np.random.default_rng(2)
     states = [random_state(model, rng) for _ in range(5)]
