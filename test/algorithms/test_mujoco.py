@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers.checks.oracles import assert_close
 from helpers.models.robots import load_robot, needs_pinocchio, random_state, robot_file
+from helpers.wide import table
 
 from rbd_dynamics import Robot
 
@@ -93,8 +94,16 @@ def test_both_have_the_same_mass_and_joints(twin):
     assert twin.mujoco.nv == sum(body.joint.kind.nv for body in twin.model.bodies)
 
 
-@pytest.mark.parametrize("backend", ["reference", "llvm"])
-def test_dynamics_agree(twin, backend):
+def test_dynamics_agree(twin):
+    check_dynamics(twin, "reference")
+
+
+@pytest.mark.parametrize(("name", "base"), table(ROBOTS, [("panda", "fixed"), ("solo12", "floating")]))
+def test_machine_code_agrees(name, base):
+    check_dynamics(Twin(name, base), "llvm")
+
+
+def check_dynamics(twin, backend):
     robot = Robot(twin.model, backend=backend)
     rng = np.random.default_rng(11)
     for _ in range(5):

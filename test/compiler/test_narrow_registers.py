@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.models.robots import load_robot, random_state, wide
+from helpers.models.robots import load_robot, random_state
+from helpers.wide import table
 
 from rbd_dynamics import Robot
 from rbd_dynamics.compiler import native
@@ -40,17 +41,14 @@ def test_registers_have_four_doubles():
     assert "haswell" in native.target_name()
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
-    ("name", "base"),
-    [
-        ("double_pendulum", "fixed"),
-        ("panda", "fixed"),
-        *(pytest.param(*case, marks=wide) for case in [
-            ("ur5_robot", "fixed"), ("solo12", "floating"), ("talos_reduced", "floating"),
-        ]),
-    ],
-)  # fmt: skip
+ROBOTS = [
+    ("double_pendulum", "fixed"), ("panda", "fixed"), ("ur5_robot", "fixed"), ("solo12", "floating"),
+    ("talos_reduced", "floating"),
+]  # fmt: skip
+CASES = [(*robot, dtype) for robot in ROBOTS for dtype in (np.float64, np.float32)]
+
+
+@pytest.mark.parametrize(("name", "base", "dtype"), table(CASES, CASES[1:3]))
 def test_kernels_agree_with_the_algorithms(name, base, dtype):
     model = load_robot(name, base)
     rng = np.random.default_rng(4)

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.checks.differences import along_tangent, along_velocity, relative
+from helpers.wide import table
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import (
@@ -214,18 +215,18 @@ def agree(found, function, model, q, *vectors):
         assert relative(found[k + 1], along_velocity(vector, moved)) < 1e-5
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+PAIRS = list(itertools.combinations(EXAMPLES, 2))
+NEIGHBOURS = set(itertools.pairwise([*EXAMPLES][::2]))
+#: what none of the neighbours has
+SINGLE = [*EXAMPLES][1::2]
+
+
+@pytest.mark.parametrize("name", table(EXAMPLES, SINGLE))
 def test_a_kind_alone(robot, name):
     check(robot, [EXAMPLES[name]], 1)
 
 
-PAIRS = list(itertools.combinations(EXAMPLES, 2))
-NEIGHBOURS = set(itertools.pairwise([*EXAMPLES][::2]))
-
-
-@pytest.mark.parametrize(
-    "one, other", [pytest.param(*pair, marks=[pytest.mark.wide] * (pair not in NEIGHBOURS)) for pair in PAIRS]
-)
+@pytest.mark.parametrize("one, other", table(PAIRS, NEIGHBOURS))
 def test_two_kinds(robot, one, other):
     check(robot, [EXAMPLES[other], EXAMPLES[one]], 2)
 

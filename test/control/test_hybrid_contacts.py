@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.wide import table
 
 cell = pytest.importorskip("rigs.pressing_cell")
 from rigs.compliant_plant import Surroundings  # noqa: E402
@@ -19,12 +20,15 @@ LATE = {"bandwidth": 30.0, "sensor_delay": 0.005, "state_delay": 0.005}
 
 @pytest.mark.parametrize(
     ("arm", "law", "stiffness", "believed"),
-    [
-        ("panda", "geometric", 1e3, 1.0),
-        ("panda", "gauge_invariant", 1e6, -1.0),
-        ("ur5", "geometric", 1e6, 0.5),
-        ("ur5", "gauge_invariant", 1e4, -0.5),
-    ],
+    table(
+        [
+            ("panda", "geometric", 1e3, 1.0),
+            ("panda", "gauge_invariant", 1e6, -1.0),
+            ("ur5", "geometric", 1e6, 0.5),
+            ("ur5", "gauge_invariant", 1e4, -0.5),
+        ],
+        lambda case: case[2] == 1e6,
+    ),
 )
 def test_touches_at_the_wanted_speed_and_presses(arm, law, stiffness, believed):
     around = Surroundings(stiffness=stiffness, **LATE)
@@ -59,7 +63,7 @@ def test_a_tilted_surface_is_felt_through_friction():
     assert abs(float(found.supervisor.output.h[0])) < 6e-3
 
 
-@pytest.mark.parametrize("shape", ["sphere", "cylinder"])
+@pytest.mark.parametrize("shape", table(["sphere", "cylinder"], ["sphere"]))
 def test_the_normal_of_a_curved_surface_is_found_where_the_tool_is(shape):
     """The controller has it 20 mm beside where it is; the normal turns by some degrees on the way."""
     around = Surroundings(shape=shape, radius=0.3, friction=0.3)

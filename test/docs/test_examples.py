@@ -8,19 +8,18 @@ import sys
 
 import pytest
 from helpers.paths import EXAMPLES
+from helpers.wide import table
 
 import rbd_dynamics as rbd
 
 #: what an example needs that nothing else does; where it is missing its test is skipped
 NEEDED = {"learning_jax": "jax", "learning_torch": "torch"}
 #: run each time; what the others compute is tested without their pictures
-QUICK = ("box_inertia", "five_bar", "cornering_car")
+QUICK = ("box_inertia", "cornering_car")
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if "\ndef main(" in path.read_text())
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.wide) for name in SCRIPTS]
-)
+@pytest.mark.parametrize("name", table(SCRIPTS, QUICK))
 def test_the_example_runs_and_ends_in_a_picture(name, example, monkeypatch, tmp_path, capsys):
     for package in ("matplotlib", NEEDED.get(name)):
         if package is not None:

@@ -10,11 +10,14 @@ import re
 import pytest
 from helpers.models.robots import needs_pinocchio
 from helpers.paths import ROOT
+from helpers.wide import table
 
 SPEC = importlib.util.spec_from_file_location("notebooks", ROOT / "scripts" / "notebooks.py")
 notebooks = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(notebooks)
 PATHS = notebooks.paths()
+#: run each time
+QUICK = ("torque_of_a_motion",)
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
@@ -32,7 +35,7 @@ def pictures(notebook):
 
 
 @needs_pinocchio
-@every_notebook
+@pytest.mark.parametrize("path", table(PATHS, lambda path: path.stem in QUICK), ids=lambda path: path.stem)
 def test_the_notebook_runs_and_prints_what_is_stored(path):
     pytest.importorskip("matplotlib")
     stored, now = notebooks.read(path), notebooks.executed(path)

@@ -12,7 +12,8 @@ import pickle
 import numpy as np
 import pytest
 from helpers.models.arms import ARM
-from helpers.models.robots import SAMPLE, load_robot, random_state, wide
+from helpers.models.robots import SAMPLE, load_robot, random_state
+from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Constrained, ConstraintSet, Robot
@@ -59,11 +60,7 @@ FEW = {("double_pendulum_continuous", "fixed"), ("panda", "floating"), ("kinova"
 
 @pytest.mark.parametrize(
     ("name", "base"),
-    [
-        pytest.param(name, base, marks=() if (name, base) in FEW else wide)
-        for name in SAMPLE
-        for base in ("fixed", "floating")
-    ],
+    table([(name, base) for name in SAMPLE for base in ("fixed", "floating")], FEW),
 )
 def test_dynamics_of_real_robots(name, base):
     model = load_robot(name, base)

@@ -234,7 +234,7 @@ def test_coordinates_of_a_group_have_its_dynamics(group, kind, backend):
 
 
 def trees(backend: str) -> list[tuple[Robot, np.random.Generator]]:
-    seeds = range(2 if backend == "llvm" else 12)
+    seeds = range(12 if backend == "reference" else 2)
     return [(Robot(mixed_tree(seed, n=2 + seed % 4), backend=backend), np.random.default_rng(seed)) for seed in seeds]
 
 

@@ -8,6 +8,7 @@ import pytest
 from helpers.models.robots import FILES
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF
+from helpers.wide import table
 from rigs.found_pushes import PERIODS, SIZES, replayed
 from rigs.pushed_arms import STEP, UR, description_of, simulate
 
@@ -117,7 +118,7 @@ def test_a_joint_that_never_moves_has_no_threshold():
     assert np.isfinite(found[0]) and np.isinf(found[1])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", table(range(12), range(4)))
 def test_many_ticks_at_once_are_one_after_the_other(seed):
     """Also with pushes, rests, torques that are missing, friction at rest and joints nobody knows."""
     rng = np.random.default_rng(seed)

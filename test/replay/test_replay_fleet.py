@@ -37,6 +37,12 @@ def archive(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def alone(archive):
+    """Results of all of them, of one process."""
+    return run_jobs(jobs(archive), workers=1)
+
+
 def jobs(archive: Path, output: Path | None = None, formats=()) -> list[Job]:
     return [
         Job(one.path, None if output is None else output / one.name.replace("/", "__"), robot=one.name.split("/")[0],
@@ -145,8 +151,7 @@ def plain(results):
     return [(r.job.recording, r.error, r.comparison, {**r.summary, "created": ""}) for r in results]
 
 
-def test_workers_find_the_same_as_one_process(archive):
-    alone = run_jobs(jobs(archive), workers=1)
+def test_workers_find_the_same_as_one_process(archive, alone):
     seen = []
     together = run_jobs(jobs(archive), workers=2, report=seen.append)
     assert plain(alone) == plain(together)
@@ -207,8 +212,8 @@ def test_what_was_done_is_not_done_again(archive, tmp_path):
     assert not run_job(Job(tmp_path / "moved", tmp_path / "out", settings=Settings(cutoff=5.0))).resumed
 
 
-def test_merged_results_are_those_of_all_samples(archive):
-    results = [result for result in run_jobs(jobs(archive), workers=1) if not result.error]
+def test_merged_results_are_those_of_all_samples(alone):
+    results = [result for result in alone if not result.error]
     robot, total = Robot(load_urdf(URDF)), Comparison(NAMES, SETTINGS.terms)
     for result in results:
         total.merge(compare(result.job.recording, robot, settings=SETTINGS).comparison)

@@ -16,6 +16,7 @@ from helpers.models.robots import FILES
 from helpers.paths import RECORDINGS, ROOT
 from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
+from helpers.wide import table
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf, load_yaml, model_from_dict
 from rbd_dynamics.control.terms import inverse_dynamics_terms
@@ -36,7 +37,6 @@ from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_fr
 SEEDS = range(6)
 needs_data = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="needs the recording of a Panda")
 needs_files = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")
-both_robots = pytest.mark.parametrize("robot_name", ["ur5_robot", "panda"])
 
 
 def found_by(identifier, parts):
@@ -89,8 +89,13 @@ def note_friction(coverage: Coverage, joints, model: Model, offset: np.ndarray) 
 
 
 @needs_files
-@both_robots
-@pytest.mark.parametrize("colour", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("robot_name", "colour"),
+    table(
+        [(name, colour) for name in ("ur5_robot", "panda") for colour in (0.0, 0.1)],
+        [("ur5_robot", 0.1), ("panda", 0.0)],
+    ),
+)
 def test_friction_lies_in_its_intervals_and_they_are_narrow(robot_name, colour):
     given = without_friction(robot_name)
     model, offset = with_friction(given)
@@ -196,8 +201,13 @@ def starting(model: Model, count: int, *, stands: float, held: float) -> list[Se
     return found
 
 
-@pytest.mark.parametrize("held", [0.0, 2.0, -2.0])
-@pytest.mark.parametrize("stands", [0.0, 0.4, 0.8])
+@pytest.mark.parametrize(
+    ("stands", "held"),
+    table(
+        [(stands, held) for stands in (0.0, 0.4, 0.8) for held in (0.0, 2.0, -2.0)],
+        [(0.0, 0.0), (0.4, 2.0), (0.8, 0.0), (0.8, -2.0)],
+    ),
+)
 def test_what_holds_a_joint_before_it_moves_is_not_its_friction(stands, held):
     """Seen: standing that a segment's begin cuts short was taken for motion, and made friction anything."""
     model = arm()
@@ -243,7 +253,7 @@ def test_units_are_those_of_the_joint():
 
 
 @needs_files
-@both_robots
+@pytest.mark.parametrize("robot_name", table(["ur5_robot", "panda"], ["panda"]))
 def test_a_load_lies_in_its_intervals_and_they_are_narrow(robot_name):
     given = without_friction(robot_name)
     frame = {"ur5_robot": "tool0", "panda": "panda_link8"}[robot_name]
@@ -380,7 +390,7 @@ def test_a_load_of_the_size_of_the_misfit_is_refused():
 
 
 @needs_files
-@both_robots
+@pytest.mark.parametrize("robot_name", table(["ur5_robot", "panda"], ["ur5_robot"]))
 def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name):
     given = without_friction(robot_name)
     truth, offset = with_friction(given)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM
 from helpers.models.mixed_trees import mixed_tree
+from helpers.wide import table
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
@@ -206,7 +207,7 @@ def law_by_minimisation(M, right, v, h, level, lower, upper):
 
 
 @both_ways
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", table(range(6), range(3)))
 def test_a_step_of_an_arm_is_the_minimum_over_all_cases(seed, quick):
     """Four coupled joints, sliding, held, at and beyond their stops, with damping: 5^4 cases by themselves."""
     rng = np.random.default_rng(seed)

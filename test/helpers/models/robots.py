@@ -11,7 +11,7 @@ import importlib.util
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.wide import table
 from rbd_dynamics.compiler.backends import Backend
 from rbd_dynamics.model import Model, ModelWarning, load_urdf
 from rbd_dynamics.model.joints import (
@@ -85,17 +86,12 @@ SAMPLE = [
     )
     if name in FILES
 ]
-#: for pytest.mark.parametrize: left to `make test-all`
-wide = pytest.mark.wide
 
 
-def sampled(cases: Iterable[Any]) -> list[Any]:
-    """Cases for pytest.mark.parametrize, each a robot's name or begins with one: those outside of `SAMPLE` are wide."""
-    found = []
-    for case in cases:
-        values = case if isinstance(case, tuple) else (case,)
-        found.append(case if values[0] in SAMPLE else pytest.param(*values, marks=wide))
-    return found
+def sampled(cases: Iterable[Any], sample: Container[str] = SAMPLE) -> list[Any]:
+    """Cases for pytest.mark.parametrize, each a robot's name or begins with one: those outside of a sample are wide."""
+    cases = list(cases)
+    return table(cases, lambda case: (case[0] if isinstance(case, tuple) else case) in sample) if cases else []
 
 
 #: their mass matrix is singular: fingers without mass
