@@ -115,7 +115,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
         return held[engine.joints], engine.effort_limits
 
-    def feedback(self, engine: Engine) -> Feedback | None:
+    def feedback(self, engine: Engine, robot: Robot) -> Feedback | None:
         if engine.controller.law != "impedance":  # judged by `instability`, axis by axis
             return None
         params, names = self.params, ("stiffness", "damping")

@@ -67,6 +67,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(FEEDFORWARD, **options)
+        self._narrower = False  # the latest limits of motions, than those before
 
     @staticmethod
     def build(model: Model, params: FeedforwardParameters, progress: Progress) -> Engine:
@@ -110,8 +111,6 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             old.motion.release(why="the joints have changed")
         if old is not None and old.motion.joints == engine.motion.joints:
             engine.motion = old.motion  # the same joints: go on with what they do
-            if engine.limits.given.narrower_than(old.limits.given):
-                engine.motion.revoke(self.moved(old)[0], NARROWER)
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
         # they may have changed meanwhile
@@ -119,6 +118,8 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
         self._tune(engine, self.params)
         self.prepare(engine, engine.motion.joints)
+        if old is not None and old.motion is engine.motion and engine.limits.given.narrower_than(old.limits.given):
+            engine.motion.revoke(self.moved(old)[0], NARROWER)
 
     def activated(self) -> None:
         if self.engine is not None:
@@ -128,13 +129,15 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         options = engine.motion.options
         engine.motion.options = new.motion_options
         try:
-            narrower = engine.limits.tune(velocity=new.velocity_limits, acceleration=new.acceleration_limits)
+            self._narrower = engine.limits.tune(velocity=new.velocity_limits, acceleration=new.acceleration_limits)
             self._tune(engine, new)
         except (ValueError, ArithmeticError):
             engine.motion.options = options
             engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
             raise
-        if narrower:
+
+    def tuned(self, engine: Engine) -> None:
+        if self._narrower:
             engine.motion.revoke(self.moved(engine)[0], NARROWER)
 
     @staticmethod
@@ -152,11 +155,11 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
 
-    def feedback(self, engine: Engine) -> Feedback:
+    def feedback(self, engine: Engine, robot: Robot) -> Feedback:
         K, D = (np.diag(gains) for gains in engine.controller.gains)
         if engine.controller.law == "computed_torque":
             joints = np.ix_(engine.controller.index, engine.controller.index)
-            M = engine.robot.mass_matrix(engine.reader.q)[joints]
+            M = robot.mass_matrix(engine.reader.q)[joints]
             K, D = M @ K, M @ D
         return Feedback(K, D, engine.bandwidth)
 

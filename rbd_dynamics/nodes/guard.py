@@ -24,6 +24,7 @@ from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.commanding.watchdog import Watchdog
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
+from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -72,7 +73,8 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             self, on_state=self.on_joint_state, state_age=self.state_age, forget=lambda reason: None
         )
         self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
-        self.parts += [self.silence, self.clock, self.payload]
+        self.acceptance = Acceptance(self)
+        self.parts += [self.silence, self.clock, self.acceptance, self.payload]
         self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
@@ -105,9 +107,22 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         old = self.engine
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
+            self._check_step(old, engine)
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options
+
+    def _check_step(self, old: Engine, engine: Engine) -> None:
+        """Raise BuildError where it may be another robot: by what the same loads make of both."""
+        if not self.description.unasked:
+            return
+        q, names = engine.reader.q, engine.reader.names
+        limits = np.array([joint.limits.effort for joint in engine.model.joints])
+        robot = engine.robot
+        for frame, load in self.payload.payloads.loads:
+            robot = robot.carrying(frame, load[0], com=load[1], inertia=load[2])
+        if len(limits) == engine.model.nv:
+            self.acceptance.check_step(list(names), old.robot.gravity(q), robot.gravity(q), limits)
 
     def time_source_changed(self, simulated: bool) -> None:
         self.clock.simulated = simulated

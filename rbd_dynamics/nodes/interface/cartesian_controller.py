@@ -11,6 +11,7 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains
 from rbd_dynamics.control.cartesian.law import Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.nodes.interface.common import (
+    ACCEPT_DESCRIPTION,
     COMMANDS,
     DIAGNOSTICS,
     PAYLOADS,
@@ -289,7 +290,7 @@ CARTESIAN_CONTROLLER = Interface(
         PAYLOADS,
         DIAGNOSTICS,
     ),
-    (HAND_OVER, SET_PAYLOAD,),
+    (HAND_OVER, ACCEPT_DESCRIPTION, SET_PAYLOAD,),
     examples=(
         "--ros-args --params-file cartesian_controller.yaml",
         '--ros-args -p tool_frame:=tool0 -p stiffness:="[800.0, 800.0, 200.0]"',

@@ -133,3 +133,8 @@ PAYLOADS = Topic(
 SET_PAYLOAD = Service(
     "~/set_payload", "rbd_dynamics_interfaces/srv/SetPayload", "Attach a load to a frame, replace it, or detach it"
 )
+ACCEPT_DESCRIPTION = Service(
+    "~/accept_description",
+    "std_srvs/srv/Trigger",
+    "Take over a description of the topic that was refused because it may be of another robot",
+)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from rbd_dynamics.control.feedforward import EvaluateAt, Law
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
-from rbd_dynamics.nodes.interface.common import COMMANDS, DIAGNOSTICS, PAYLOADS, ROBOT_DESCRIPTION, SET_PAYLOAD
+from rbd_dynamics.nodes.interface.common import (
+    ACCEPT_DESCRIPTION,
+    COMMANDS,
+    DIAGNOSTICS,
+    PAYLOADS,
+    ROBOT_DESCRIPTION,
+    SET_PAYLOAD,
+)
 from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
 from rbd_dynamics.nodes.interface.torque import EFFORT, TorqueParameters
@@ -79,7 +86,7 @@ FEEDFORWARD = Interface(
         PAYLOADS,
         DIAGNOSTICS,
     ),
-    (SET_PAYLOAD,),
+    (ACCEPT_DESCRIPTION, SET_PAYLOAD,),
     actions=(
         Service("~/follow_joint_trajectory", "control_msgs/action/FollowJointTrajectory",
                 "The same with a result, feedback at 20 Hz and cancel, as in joint_trajectory_controller; only "

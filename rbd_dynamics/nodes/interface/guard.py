@@ -10,6 +10,7 @@ from rbd_dynamics.control.safety.safe_stop import OnSilence
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.joint_states.reader import MissingVelocity
 from rbd_dynamics.nodes.interface.common import (
+    ACCEPT_DESCRIPTION,
     COMMANDS,
     DIAGNOSTICS,
     PAYLOADS,
@@ -97,7 +98,7 @@ GUARD = Interface(
     (
         Service("~/resume", "std_srvs/srv/Trigger", "Pass commands on again after they have stopped too often, or "
                 "have come from a new process while there is a payload"),
-        SET_PAYLOAD,
+        ACCEPT_DESCRIPTION, SET_PAYLOAD,
     ),
     examples=(
         "--ros-args --params-file guard.yaml",

@@ -9,6 +9,7 @@ from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.hybrid.law import Law
 from rbd_dynamics.control.hybrid.task import SURFACES
 from rbd_dynamics.nodes.interface.common import (
+    ACCEPT_DESCRIPTION,
     COMMANDS,
     DIAGNOSTICS,
     PAYLOADS,
@@ -271,7 +272,7 @@ HYBRID_CONTROLLER = Interface(
         Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
         Service("~/tare", "std_srvs/srv/Trigger",
                 "Make the sensor's present reading its zero; not while engaged"),
-        HAND_OVER, SET_PAYLOAD,
+        HAND_OVER, ACCEPT_DESCRIPTION, SET_PAYLOAD,
     ),
     examples=(
         "--ros-args --params-file hybrid_controller.yaml",

@@ -12,7 +12,7 @@ from std_msgs.msg import String
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.building.build import Build
 from rbd_dynamics.nodes.building.build_queue import BuildQueue
-from rbd_dynamics.nodes.managed.description import BuildError, P, Progress, message_of
+from rbd_dynamics.nodes.managed.description import BuildError, Doubt, P, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.managed.entities import Entities
@@ -53,6 +53,9 @@ class AdoptedDescription(Generic[P, E]):
         engine: what the node works with: all of one model, never half of a new one; None until there is one.
         text: the latest description, in use or not.
         problem: why it is not in use; empty where it is.
+        doubt: of nodes that command a robot: raises BuildError where an engine may be of another one, and nobody has
+            agreed to it.
+        refused: what was refused for that; empty: nothing.
     """
 
     def __init__(self, node: LifecycleNode, adopter: Adopter) -> None:
@@ -60,6 +63,9 @@ class AdoptedDescription(Generic[P, E]):
         self.engine: E | None = None
         self.text: str | bytes = ""
         self.problem = NONE_YET
+        self.doubt: Callable[[E], None] = lambda engine: None
+        self.refused: str | bytes = ""
+        self._agreed: str | bytes = ""  # a text of the topic that somebody has agreed to
         self._builds: BuildQueue[P, E] = BuildQueue(self._build_of)
         self._adopted: str | bytes = ""  # what the engine was made of
         self._published: str | bytes = ""  # the topic's latest, whether it counted or not
@@ -101,6 +107,19 @@ class AdoptedDescription(Generic[P, E]):
         """Begin to use another description; the old one stays in use until the new one is ready."""
         self.text = text
         self._builds.take(text)
+
+    def agree(self) -> None:
+        """Take over what was refused."""
+        self._agreed = self._published = self.refused
+        self.refused = ""
+        self.take(self._agreed)
+
+    @property
+    def unasked(self) -> bool:
+        """What is being taken over came on the topic, while another robot is commanded, and nobody has agreed to it."""
+        in_use = self._adopter.active and self.engine is not None
+        from_topic = self.text is self._published and self.text is not self._agreed
+        return in_use and from_topic and self.text != self._adopted
 
     def return_to_topic(self) -> None:
         """The parameter is empty again: the topic's latest text counts, which came while it was not."""
@@ -153,7 +172,7 @@ class AdoptedDescription(Generic[P, E]):
         self.abandon()
         self._texts = None
         self.engine = None
-        self.text = self._adopted = self._published = ""
+        self.text = self._adopted = self._published = self.refused = self._agreed = ""
         self.problem = NONE_YET
 
     def report(self, status: Status, *, wanted: bool) -> None:
@@ -161,15 +180,21 @@ class AdoptedDescription(Generic[P, E]):
         if self.building:
             status.warn("compiling for a new robot_description or task")
         if self.problem and wanted:
-            (status.error if self.engine is None else status.warn)(self.problem)
+            (status.error if self.engine is None or self.refused else status.warn)(self.problem)
         if self.engine is not None:
             status.values["robot"] = self.engine.model.name
 
     def _adopt(self, engine: E) -> None:
-        self._adopter.adopt(engine)
+        try:
+            if self.unasked:
+                self.doubt(engine)
+            self._adopter.adopt(engine)
+        except Doubt:
+            self.refused = self.text
+            raise
         self.engine = engine
         self._adopted = self.text
-        self.problem = ""
+        self.problem = self.refused = self._agreed = ""
         for tell in self._tellers:
             tell()
         self._node.get_logger().info(f"ready for {engine.model.name!r}: {', '.join(engine.model.joint_names)}")

@@ -27,6 +27,10 @@ class BuildError(Exception):
     """A description that cannot be used; the message names the culprit."""
 
 
+class Doubt(BuildError):
+    """It may be of another robot than the one that is commanded: taken only where somebody agrees."""
+
+
 def built(
     text: str | bytes,
     params: P,

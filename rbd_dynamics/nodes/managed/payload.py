@@ -32,6 +32,7 @@ MOST_MASS = 1e6  # kg
 FARTHEST = 1e3  # m
 MOST_INERTIA = 1e9  # kg m^2
 MOST_EFFORT = 1e9  # N m, N: more is no load of a robot
+LONGEST_TRANSITION = 60.0  # s
 
 
 def attach(robot: Robot, frame: str, load: Load) -> None:
@@ -99,6 +100,7 @@ class PayloadService(Part, Generic[E]):
     Parameters:
         robots: those of an engine that shall carry the loads.
         attempt: raises ValueError or ArithmeticError for a robot whose new load the engine cannot work with.
+        changed: called when the load has changed: over how long commands shall change over, s; 0: as usual.
 
     Attributes:
         payloads: what the robot carries.
@@ -109,8 +111,9 @@ class PayloadService(Part, Generic[E]):
         node: ManagedNode[Any, E],
         robots: Callable[[E], Sequence[Robot]],
         attempt: Callable[[E, Robot], None] = lambda engine, robot: None,
+        changed: Callable[[float], None] = lambda takes: None,
     ) -> None:
-        self._node, self._robots, self._attempt = node, robots, attempt
+        self._node, self._robots, self._attempt, self._changed = node, robots, attempt, changed
         self.payloads = Payloads()
 
     def move_to(self, engine: E) -> None:
@@ -140,9 +143,13 @@ class PayloadService(Part, Generic[E]):
         try:
             if engine is None:
                 raise ValueError("there is no robot yet")
+            takes = request.transition_time
+            if not 0.0 <= takes <= LONGEST_TRANSITION:
+                raise ValueError(f"transition_time must be from 0 to {LONGEST_TRANSITION:g} s, got {takes:g}")
             frame, load = _load_of(request.payload, engine.prefix)
             robots = self._robots(engine)
             self.payloads.set(robots, frame, load, lambda robot: self._attempt(engine, robot))
+            self._changed(takes)
             response.success = True
             response.message = f"{frame}: {load[0]:g} kg" if load[0] else f"{frame}: no load"
             response.total_mass = _total_mass(robots[0])

@@ -21,6 +21,7 @@ from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
+from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description import BuildError
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -68,7 +69,10 @@ class TorqueNode(ManagedNode[P, T]):
         self.safeguards = Safeguards()
         self.output = EffortOutput(self.entities)
         self.trial = Trial(self, self, lambda: self.watching.period)
-        self.payload: PayloadService[T] = PayloadService(self, lambda engine: [engine.robot], self._try_load)
+        self.acceptance = Acceptance(self)
+        self.payload: PayloadService[T] = PayloadService(
+            self, lambda engine: [engine.robot], self._try_load, self.transition.changed
+        )
         self.hand_over: HandOver | None = None
         self.parts += [
             self.silence,
@@ -81,6 +85,7 @@ class TorqueNode(ManagedNode[P, T]):
             self.safeguards,
             self.output,
             self.trial,
+            self.acceptance,
             self.payload,
         ]
         self.entities.take_in_threads(self.silence.largest_text)
@@ -90,6 +95,9 @@ class TorqueNode(ManagedNode[P, T]):
     def tune(self, engine: T, new: P) -> None:
         """Apply dynamic parameters to the engine there is. Raises ValueError, and then changes nothing."""
         raise NotImplementedError
+
+    def tuned(self, engine: T) -> None:
+        """The parameters were tried and are in force: end what does not fit them."""
 
     def respond(self, engine: T, reader: JointStateReader, now: int, efforts: Array) -> None:
         """The wanted motion and the law: fill `efforts` for the state that was read.
@@ -108,8 +116,11 @@ class TorqueNode(ManagedNode[P, T]):
         """
         raise NotImplementedError
 
-    def feedback(self, engine: T) -> Feedback | None:
-        """Stiffness and damping of the joints under the law that is in use; None of a law that judges its own."""
+    def feedback(self, engine: T, robot: Robot) -> Feedback | None:
+        """Stiffness and damping of the joints under the law that is in use; None of a law that judges its own.
+
+        robot: the engine's, or one with another load.
+        """
         return None
 
     def silent(self, engine: T, reason: str) -> None:
@@ -173,6 +184,8 @@ class TorqueNode(ManagedNode[P, T]):
             measured = reader.arranged(state[4])[engine.commanded]
             if problem := self.safeguards.implausible(measured, stamp):
                 return self.states.refuse(f"joint state refused: {problem}", True)
+        if self.trial.pending and not self.lets_another_command and not self._begins(engine):
+            return None
         # in command? If not, the robot is held where it is
         self.in_command.look(engine, state[4], stamp)
         if self.in_command.reason:
@@ -210,6 +223,15 @@ class TorqueNode(ManagedNode[P, T]):
         self.answered(engine)
         for answered in self.answering:
             answered(now)
+
+    def _begins(self, engine: T) -> bool:
+        """Whether the robot can be held where it is; else control ends before it has begun."""
+        try:
+            self.trial.begin(engine)
+        except (ValueError, ArithmeticError) as error:
+            self._end_control(str(error))
+            return False
+        return True
 
     def _set_back(self, engine: T) -> None:
         """The clock of the states was."""
@@ -264,7 +286,10 @@ class TorqueNode(ManagedNode[P, T]):
         dropped = self.payload.payloads.apply_to([engine.robot])
         efforts, limits = self.holding(engine, engine.robot)
         if self.engine is not None and self.output.joints == list(joints):
-            check_holding(joints, self.holding(self.engine, self.engine.robot)[0], efforts, limits)
+            before, limits_before = self.holding(self.engine, self.engine.robot)
+            check_holding(joints, before, efforts, limits)
+            self.acceptance.check_step(list(joints), before, efforts, np.minimum(limits, limits_before))
+            self.trial.check(engine, self.trial.standing(self.engine))
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
         self.safeguards.use(bounds, engine.effort_limits)
@@ -297,6 +322,7 @@ class TorqueNode(ManagedNode[P, T]):
         except ValueError:
             self.tune(engine, self.params)
             raise
+        self.tuned(engine)
         self.transition.changed()
         self.safeguards.use(bounds, engine.effort_limits)
         if engine.reader.plausibility is not None:
@@ -304,10 +330,8 @@ class TorqueNode(ManagedNode[P, T]):
         engine.reader.longest_age = new.state_timeout
 
     def _try_load(self, engine: T, robot: Robot) -> None:
-        """Raise ValueError where the robot could hold itself before, but not with this load."""
-        before = self.holding(engine, engine.robot)[0].copy()
-        check_holding(self.output.joints, before, *self.holding(engine, robot))
-        self.transition.changed()
+        """Raise ValueError where the robot could hold itself before, but not with this load, or would swing with it."""
+        self.trial.check(engine, self.trial.standing(engine), robot)
 
     # --- motions, and taking over from another node -----------------------------------------------
 
@@ -336,6 +360,8 @@ class TorqueNode(ManagedNode[P, T]):
 
     def take_over(self, engine: T, last: Array, efforts: Array) -> Array:
         """Go on with another's last efforts, as `hand_over.Successor` says."""
+        if self.trial.pending:
+            self.trial.begin(engine)
         rest = self.continue_from(engine, last, efforts)
         self.safeguards.reset()
         self.transition.silent("")

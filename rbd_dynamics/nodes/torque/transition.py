@@ -31,6 +31,7 @@ class Transition(Part):
     def use(self, count: int) -> None:
         """Efforts of so many joints from now on; nothing of them has been commanded."""
         self._last, self._known, self._changed = np.zeros(count), False, False
+        self._takes = 0.0
         self._continuation = EffortContinuation(count)
         self.active = False
 
@@ -40,15 +41,16 @@ class Transition(Part):
     def silent(self, reason: str) -> None:
         self.use(len(self._last))
 
-    def changed(self) -> None:
-        """Change over, from the next effort on, to another law, load or robot."""
+    def changed(self, takes: float = 0.0) -> None:
+        """Change over, from the next effort on, to another law, load or robot. takes: s; 0: as long as usual."""
         self._changed = self.active = self._known
+        self._takes = takes
 
     def change_over(self, efforts: Array, now: int, limits: Array) -> None:
         """Add to the law's efforts (joints) what is left of the last command; `now` (ns): of the state they answer."""
         if self._changed:
             self._changed = False
-            self._continuation.begin(self._last - efforts, now, self._time())
+            self._continuation.begin(self._last - efforts, now, self._takes or self._time())
         self._continuation.add(efforts, now, limits)
         self.active = self._continuation.active
 

@@ -15,6 +15,7 @@ from rbd_dynamics.nodes.managed.engines import TorqueEngine
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.managed.payload import check_holding
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ class Judged(Protocol):
     def holding(self, engine: Any, robot: Any) -> tuple[Array, Array]:
         """Efforts that hold the robot still where it is, and their limits."""
 
-    def feedback(self, engine: Any) -> Feedback | None:
+    def feedback(self, engine: Any, robot: Any) -> Feedback | None:
         """Stiffness and damping of the joints; None of a law that judges itself."""
 
 
@@ -55,40 +56,59 @@ class Trial(Part):
 
     Parameters:
         period: of the states, s; 0: not known yet.
+
+    Attributes:
+        pending: the node has been activated, and has not yet been asked to command.
     """
 
     def __init__(self, node: ManagedNode[Any, Any], judged: Judged, period: Callable[[], float]) -> None:
         self._node, self._judged, self._period = node, judged, period
-        self._tried = False
+        self._tried = self.pending = False
         self._problem = ""  # of the gains in use
+        self._unheld = ""  # why it has not begun
 
     def activated(self) -> None:
-        self._tried, self._problem = False, ""
+        self._tried, self._problem, self._unheld, self.pending = False, "", "", True
+
+    def begin(self, engine: TorqueEngine) -> None:
+        """Raise ValueError where the robot cannot be held where it is: before the first command."""
+        self.pending = False
+        names, (efforts, limits) = self._joints_of(engine), self._judged.holding(engine, engine.robot)
+        try:
+            check_holding(names, np.zeros(len(names)), efforts, limits)
+        except ValueError as error:
+            self._unheld = f"not begun: {error}"
+            self._node.get_logger().error(self._unheld)
+            raise
 
     def standing(self, engine: TorqueEngine) -> Standing | None:
         """How the robot stands now; None where there is none yet."""
         if not engine.reader.stamp:
             return None
         efforts, limits = self._judged.holding(engine, engine.robot)
-        return Standing(efforts.copy(), limits.copy(), self._instability(engine))
+        return Standing(efforts.copy(), limits.copy(), self._instability(engine, engine.robot))
 
-    def check(self, engine: TorqueEngine, before: Standing | None) -> None:
-        """Raise ValueError where it could hold itself before and cannot now, or where its feedback is unstable now."""
+    def check(self, engine: TorqueEngine, before: Standing | None, robot: Robot | None = None) -> None:
+        """Raise ValueError where it could hold itself before and cannot now, or where its feedback is unstable now.
+
+        robot: the engine's with another load; default: the engine's.
+        """
         if before is None:
             return
-        names, now = self._joints_of(engine), self._judged.holding(engine, engine.robot)
+        robot = engine.robot if robot is None else robot
+        names, now = self._joints_of(engine), self._judged.holding(engine, robot)
         check_holding(names, before.efforts, *now, limits_before=before.limits)
-        unstable = self._instability(engine)
+        unstable = self._instability(engine, robot)
         if unstable is not None and (before.unstable is None or unstable.rate > before.unstable.rate):
             raise ValueError(self._say(engine, unstable))
         self._tried = False
 
-    def _instability(self, engine: TorqueEngine) -> Instability | None:
-        feedback, period = self._judged.feedback(engine), self._period()
+    def _instability(self, engine: TorqueEngine, robot: Robot) -> Instability | None:
+        feedback, period = self._judged.feedback(engine, robot), self._period()
         if feedback is None or not period:
             return None
         commanded = np.arange(engine.model.nv)[engine.commanded]
-        M = engine.robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)]
+        M = robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)]
         # a command acts with the next cycle of what takes it
         timing = Timing(period, period + feedback.delay, feedback.bandwidth)
         return instability(M, feedback.stiffness, feedback.damping, timing)
@@ -99,7 +119,7 @@ class Trial(Part):
 
     def _say(self, engine: TorqueEngine, unstable: Instability) -> str:
         joint = self._joints_of(engine)[unstable.joint]
-        feedback = self._judged.feedback(engine)
+        feedback = self._judged.feedback(engine, engine.robot)
         stiffness, damping = ("kp", "kd") if feedback is None else feedback.names
         too_small = f"{damping} is too small for {stiffness}"
         cure = f"{unstable.share:.2g} times of them would be stable" if unstable.share else too_small
@@ -109,12 +129,14 @@ class Trial(Part):
         )
 
     def report(self, status: Status) -> None:
+        if self._unheld:
+            status.error(self._unheld)
         engine = self._node.engine
         if engine is None or not self._node.active:
             return
         if not self._tried and self._period() and engine.reader.stamp:
             self._tried = True
-            unstable = self._instability(engine)
+            unstable = self._instability(engine, engine.robot)
             self._problem = "" if unstable is None else self._say(engine, unstable)
         if self._problem:
             status.error(self._problem)
