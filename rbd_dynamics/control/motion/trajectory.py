@@ -48,13 +48,17 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Waypoints:
-    """Checked points of named joints: (points, joints), a row of NaN where a quantity is not given."""
+    """Checked points of named joints: (points, joints), a row of NaN where a quantity is not given.
+
+    efforts_given: points had efforts as well, which nobody uses: the law finds its own.
+    """
 
     joint_names: tuple[str, ...]
     times: Array
     positions: Array
     velocities: Array
     accelerations: Array
+    efforts_given: bool = False
 
     @classmethod
     def of(cls, joint_names: Sequence[str], points: Iterable[Point], *, positions: bool = True) -> Waypoints:

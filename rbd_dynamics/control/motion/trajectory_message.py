@@ -56,6 +56,7 @@ class TrajectoryReader(CdrReader):
             raise TrajectoryError(f"the trajectory has {points} points: more than largest_trajectory ({largest})")
         if not points:
             return TrajectoryMessage(stamp, None)
+        self._efforts_given = False
         times, columns = self.points(points, len(names))
         required = positions or points > 1 or times[0] != 0
         arrays: list[Array] = []
@@ -67,7 +68,8 @@ class TrajectoryReader(CdrReader):
             if wrong.any() and names:
                 raise TrajectoryError(f"point {int(wrong.argmax())}: {what} of joint {names[0]!r} has the value nan")
             arrays.append(rows)
-        return TrajectoryMessage(stamp, Waypoints(names, (1e-9 * times).astype(float), *arrays).checked())
+        waypoints = Waypoints(names, (1e-9 * times).astype(float), *arrays, efforts_given=self._efforts_given)
+        return TrajectoryMessage(stamp, waypoints.checked())
 
     def points(self, points: int, joints: int) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.intp], Array]]]:
         """Times in ns, and for positions, velocities, accelerations where they are, -1: not given, with the numbers."""
@@ -112,6 +114,8 @@ class TrajectoryReader(CdrReader):
             start = self.skip(8 * count, 8)
             if field < 3:
                 places[field] = start
+            else:
+                self._efforts_given = True
         return self.time()
 
     def alike(self, k: int, begin: int, places: NDArray[np.intp], times: NDArray[np.int64]) -> int:

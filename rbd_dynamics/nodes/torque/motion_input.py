@@ -193,7 +193,8 @@ class MotionInput:
         if not answer.stamp and plan.at_any_time and scene.motion.mode == "hold":
             takes_over = start = scene.now + 1
         if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q, goal=goal):
-            self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s")
+            unused = "; the efforts of its points are not used: the law finds its own" if answer.efforts_given else ""
+            self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s{unused}")
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
             self._refuse_plan(plan, "the motion changed while it was being planned")
         else:

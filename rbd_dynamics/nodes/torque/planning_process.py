@@ -59,6 +59,7 @@ class Answer:
     outcome: Outcome = "refused"  # of a goal that has a problem
     wishes: Wishes = Wishes()  # of a goal, with the number of its points
     points: int = 0
+    efforts_given: bool = False  # with the points
     latest: float = 0.0  # s since its start, until which it may be put off: see `PlanRequest.latest`
     took: float = 0.0  # s, the planning alone
 
@@ -198,6 +199,7 @@ def _worked_out(
             raise message
         points, answer = message.waypoints, Answer(job.ticket, stamp=message.stamp)
         assert points is not None
+        answer = replace(answer, efforts_given=points.efforts_given)
         if isinstance(message, GoalMessage):
             answer = replace(answer, wishes=message.wishes, points=len(points.times))
             if points.times[-1] <= 0.0:  # a planner's way of saying that the robot is there already

@@ -68,6 +68,17 @@ def test_goal_is_followed_and_reached(standing):
     np.testing.assert_allclose(standing.wanted[-1][1], GOAL, atol=1e-6)
 
 
+def test_efforts_of_points_are_said_to_be_unused(standing):
+    """joint_trajectory_controller adds them to its own: here the law has them already."""
+    goal = standing.kind.Goal(trajectory=joint_trajectory(JOINTS, [(0.0, REST), (0.6, GOAL)]))
+    for point in goal.trajectory.points:
+        point.effort = [1.0, 2.0, 3.0]
+    future = standing.client.send_goal_async(goal)
+    wait_until(future.done, "an answer to the goal")
+    assert standing.result(future.result())[0] == "succeeded"
+    assert standing.node.log.count("efforts of its points are not used") == 1
+
+
 def test_feedback_tells_desired_actual_and_error_at_a_bounded_rate(standing):
     begin = time.monotonic()
     assert standing.run(JOINTS, (0.5, [0.05, 0.0, 0.0]), (1.0, GOAL))[0] == "succeeded"
