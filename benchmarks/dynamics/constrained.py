@@ -59,7 +59,7 @@ def constrained(robot: rbd.Robot, rows: int, guard: Guard, rounds: int, table: T
     shapes = {"a": np.empty(7), "l": np.empty(rows), "rank": np.empty(()), "r": np.empty(rows)}
     out = tuple(shapes.values())
     hybrid_out = (np.empty(7), *out)
-    inverse_out = (np.empty(7), np.empty(rows), np.empty(()), np.empty(7), np.empty(rows))
+    inverse_out = (np.empty(7), np.empty(rows), np.empty(()), np.empty(7), np.empty(rows), np.empty(7))
     prescribed = np.arange(7) % 4 == 0
     actuated = np.arange(7) > 1
     derivatives_out = (*np.empty((3, 7, 7)), *np.empty((3, rows, 7)))

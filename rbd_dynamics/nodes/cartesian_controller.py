@@ -17,6 +17,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from rbd_dynamics.control.cartesian.pose_trajectory_message import PoseDecoder
 from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
 from rbd_dynamics.joint_states.reader import JointStateReader
@@ -179,10 +180,10 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
             try:
                 if engine is None or not self.active:
                     raise ValueError("target ignored: the node is not active or has no robot")
-                if self.lets_another_command:
-                    raise ValueError("target refused: another node commands")
-                if self.silence.reason:
-                    raise ValueError(f"target refused: the node is silent: {self.silence.reason}")
+                try:
+                    self.may_move()
+                except TrajectoryError as error:
+                    raise ValueError(f"target refused: {error}") from None
                 take(engine, message, engine.reader.stamp)
             except (ValueError, ArithmeticError) as error:
                 self.refuse(message_of(error))

@@ -189,6 +189,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             if self.lets_another_command:
                 raise ValueError("another node commands: call ~/hand_over")
             if request.data:
+                if self.in_command.reason:
+                    raise ValueError(f"cannot engage: not in command: {self.in_command.reason}")
                 now = engine.reader.stamp
                 if abs(self.clock.now() - now) > 1e9 * self.params.state_timeout > 0.0:
                     raise ValueError("cannot engage: joint states are silent")

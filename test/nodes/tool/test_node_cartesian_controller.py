@@ -65,14 +65,19 @@ class Rig(Conversation):
         self.current = ros.collect(PoseStamped, f"{NAME}/current_pose", 1000)
         self.wanted = ros.collect(PoseStamped, f"{NAME}/wanted_pose", 1000)
         self.time = time.time_ns()
+        self.drives = True
+        self.measured = ()  # efforts, where the driver reports them
 
     def step(self):
-        """One millisecond; the efforts that answered."""
+        """One millisecond; the efforts that answered. While the drives are off the brakes hold the robot."""
         q, v = self.plant.state
         self.time += MS
-        state = joint_state(ARM, q, v, stamp=self.time)
+        state = joint_state(ARM, q, v, self.measured, stamp=self.time)
         tau = in_lockstep(self.states, state, self.efforts, self.node)
-        self.plant.advance(tau, 1e-3)
+        if len(self.measured):
+            self.measured = tau if self.drives else np.zeros(len(ARM))
+        if self.drives:
+            self.plant.advance(tau, 1e-3)
         return tau
 
     def run(self, seconds):
@@ -316,6 +321,34 @@ def test_a_target_beyond_reach_is_not_reached_and_said(rig):
     rig.run(2.0)
     assert np.abs(rig.plant.state[1]).max() < 0.01
     rig.diagnosed(said)
+    rig.goes(lambda: rig.poses.publish(rig.pose(*HOME)), HOME[0], 1e-3)
+
+
+def test_drives_that_are_off_are_no_command_and_taken_over_without_a_step(rig):
+    """Meanwhile the tool is moved by hand, by 0.2 m, and a target is refused."""
+    rig.home()
+    rig.measured = np.zeros(len(ARM))
+    try:
+        rig.run(1.0)
+        rig.is_well()
+        rig.drives = False
+        rig.run(0.3)
+        rig.diagnosed("not in command: measured efforts no longer follow")
+        before = rig.tip
+        rig.plant.reset(rig.plant.state[0] + [0.1, 0.2, 0.0, 0.2, 0.0, 0.0, 0.0])
+        assert np.linalg.norm(rig.tip - before) > 0.2
+        rig.poses.publish(rig.pose(*HOME))
+        rig.run(0.1)
+        rig.diagnosed("target refused: not in command")
+        rig.drives, here = True, rig.tip.copy()
+        fastest = 0.0
+        for _ in range(1000):
+            rig.step()
+            fastest = max(fastest, float(np.abs(rig.plant.state[1]).max()))
+        assert "in command again" in rig.node.log
+        assert fastest < 0.02 and np.linalg.norm(rig.tip - here) < 2e-3
+    finally:
+        rig.drives, rig.measured = True, ()
     rig.goes(lambda: rig.poses.publish(rig.pose(*HOME)), HOME[0], 1e-3)
 
 
