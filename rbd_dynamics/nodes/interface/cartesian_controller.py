@@ -38,10 +38,12 @@ class CartesianControllerParameters(ToolParameters):
 
     tool_frame: str = parameter("", "Link or joint that the tool is on")
     tool_position: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "The tool's point in that frame, m. Only while it holds", dynamic=True
+        (0.0, 0.0, 0.0), "The tool's point in `tool_frame`, m. Changes only while it holds", dynamic=True
     )
     tool_orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "The tool's axes in that frame: roll, pitch, yaw, rad. Only while it holds", dynamic=True
+        (0.0, 0.0, 0.0),
+        "The tool's axes in `tool_frame`: roll, pitch, yaw, rad. Changes only while it holds",
+        dynamic=True,
     )
     law: Law = parameter(
         "impedance",
@@ -57,27 +59,41 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     stiffness: tuple[float, ...] = _axes(
-        "Along the axes of stiffness, N/m: one for all or one for each of x, y, z. Empty: 500, or 400 1/s^2", 1e5
+        "Stiffness along its axes, N/m (impedance) or 1/s^2 (operational_space): one for all or one for each of x, "
+        "y, z. Empty: 500 N/m, or 400 1/s^2",
+        1e5,
     )
-    rotational_stiffness: tuple[float, ...] = _axes("About them, N m/rad. Empty: 30, or 400 1/s^2", 1e5)
+    rotational_stiffness: tuple[float, ...] = _axes(
+        "Stiffness about the axes of stiffness, N m/rad or 1/s^2: one for all or one for each. Empty: 30 N m/rad, or "
+        "400 1/s^2",
+        1e5,
+    )
     damping: tuple[float, ...] = _axes(
-        "Along them, N s/m. Empty: by `damping_ratio`, of the mass that a force along the axis moves", 1e4
+        "Damping along the axes of stiffness, N s/m or 1/s. Empty: by `damping_ratio`, of the mass that a force "
+        "along the axis moves",
+        1e4,
     )
-    rotational_damping: tuple[float, ...] = _axes("About them, N m s/rad. Empty: likewise", 1e4)
+    rotational_damping: tuple[float, ...] = _axes(
+        "Damping about the axes of stiffness, N m s/rad or 1/s. Empty: by `damping_ratio`, of the inertia that a "
+        "moment about the axis moves",
+        1e4,
+    )
     damping_ratio: float = parameter(DEFAULTS.damping_ratio, "1 is critical", minimum=0.0, maximum=10.0, dynamic=True)
     stiffness_axes: Carrier = parameter(
         "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the desired tool)",
         dynamic=True,
     )  # fmt: skip
     stiffness_orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Their angles to that: roll, pitch, yaw, rad", dynamic=True
+        (0.0, 0.0, 0.0),
+        "Angles of the axes of stiffness to what they turn with (`stiffness_axes`): roll, pitch, yaw, rad",
+        dynamic=True,
     )
     stiffness_time: float = parameter(
         DEFAULTS.stiffness_time, "Time constant of a change of stiffness, s", minimum=0.0, maximum=10.0, dynamic=True
     )
     largest_stiffness: tuple[float, ...] = parameter(
         (5000.0, 500.0),
-        "Allowed on ~/target_stiffness: N/m and N m/rad, or 1/s^2. More is refused",
+        "Largest stiffness accepted on ~/target_stiffness: N/m and N m/rad, or 1/s^2. More is refused",
         minimum=0.0,
         dynamic=True,
     )
@@ -90,7 +106,11 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     tank_share: float = parameter(
-        DEFAULTS.tank_share, "Of the damped energy, for the tank", minimum=0.0, maximum=1.0, dynamic=True
+        DEFAULTS.tank_share,
+        "Fraction of the energy that damping takes out that fills the tank",
+        minimum=0.0,
+        maximum=1.0,
+        dynamic=True,
     )
     posture: tuple[float, ...] = parameter(
         (),
@@ -98,15 +118,24 @@ class CartesianControllerParameters(ToolParameters):
         " `joints`. Empty: that when it began to hold, or as ~/target_joint says",
         dynamic=True,
     )
-    posture_kp: float = parameter(DEFAULTS.posture_kp, "Its stiffness, 1/s^2", minimum=0.0, maximum=1e4, dynamic=True)
-    posture_kd: float = parameter(DEFAULTS.posture_kd, "Its damping, 1/s", minimum=0.0, maximum=1e3, dynamic=True)
+    posture_kp: float = parameter(
+        DEFAULTS.posture_kp, "Stiffness of the pull towards the posture, 1/s^2", minimum=0.0, maximum=1e4, dynamic=True
+    )
+    posture_kd: float = parameter(
+        DEFAULTS.posture_kd, "Damping of the pull towards the posture, 1/s", minimum=0.0, maximum=1e3, dynamic=True
+    )
     largest_force: float = parameter(
         DEFAULTS.largest_force,
         "Largest force of spring and desired wrench together, N; a ~/target_wrench beyond it is refused",
         minimum=0.0,
         dynamic=True,
     )
-    largest_moment: float = parameter(DEFAULTS.largest_moment, "Likewise, N m", minimum=0.0, dynamic=True)
+    largest_moment: float = parameter(
+        DEFAULTS.largest_moment,
+        "Largest moment of spring and desired wrench together, N m; a ~/target_wrench beyond it is refused",
+        minimum=0.0,
+        dynamic=True,
+    )
     wrench_rate: float = parameter(
         100.0, "How fast the desired wrench is approached, N/s and N m/s", minimum=0.0, dynamic=True
     )
@@ -125,7 +154,11 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     largest_inertia: float = parameter(
-        DEFAULTS.largest_inertia, "Likewise for rotation, kg m^2", minimum=1e-6, maximum=1e6, dynamic=True
+        DEFAULTS.largest_inertia,
+        "Largest effective inertia assumed about any direction, kg m^2: it bounds the efforts near singular postures",
+        minimum=1e-6,
+        maximum=1e6,
+        dynamic=True,
     )
     joint_limit_margin: float = parameter(
         DEFAULTS.joint_limit_margin,
@@ -148,7 +181,11 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     singularity_stiffness: float = parameter(
-        DEFAULTS.singularity_stiffness, "Of that, J", minimum=0.0, maximum=1e4, dynamic=True
+        DEFAULTS.singularity_stiffness,
+        "Energy of the repulsion from singular postures, J",
+        minimum=0.0,
+        maximum=1e4,
+        dynamic=True,
     )
     follow_rate: float = parameter(
         20.0,
@@ -158,19 +195,25 @@ class CartesianControllerParameters(ToolParameters):
         dynamic=True,
     )
     workspace_lower: tuple[float, ...] = parameter(
-        (), "Bounds of the tool's targets, m in the root frame: x, y, z. Empty: none", dynamic=True
+        (), "Lower bounds of the tool's targets, m in the root frame: x, y, z. Empty: none", dynamic=True
     )
-    workspace_upper: tuple[float, ...] = parameter((), "Likewise", dynamic=True)
+    workspace_upper: tuple[float, ...] = parameter(
+        (), "Upper bounds of the tool's targets, m in the root frame: x, y, z. Empty: none", dynamic=True
+    )
     actuator_bandwidth: float = parameter(
         30.0,
-        "Of the slowest actuator's torque, as a first-order lag, Hz: operational-space gains that it makes unstable"
-        " are refused. 0: no lag",
+        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: operational-space gains that it makes "
+        "unstable are refused. 0: no lag",
         minimum=0.0,
         maximum=1e4,
         dynamic=True,
     )
     sensor_delay: float = parameter(
-        0.005, "Delay of joint states, s: likewise", minimum=0.0, maximum=0.05, dynamic=True
+        0.005,
+        "Delay of joint states, s: gains that it makes unstable are refused",
+        minimum=0.0,
+        maximum=0.05,
+        dynamic=True,
     )
     start_tolerance: float = parameter(
         0.05, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
@@ -188,19 +231,23 @@ class CartesianControllerParameters(ToolParameters):
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (1.0, 1.0, 1.0, 0.5, 0.5, 0.5),
-        "Of the desired motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, y, z; 0: none",
+        "Velocity limits of the tool's desired motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, "
+        "y, z; 0: none",
         minimum=0.0,
         dynamic=True,
     )
     joint_velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and joints that near them"
-        " are braked. One for all or one for each joint. Empty: the description's",
+        "Velocity limits of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and "
+        "joints that near them are braked. One for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
     acceleration_limits: tuple[float, ...] = parameter(
-        (10.0, 10.0, 10.0, 5.0, 5.0, 5.0), "Likewise, rad/s^2 and m/s^2", minimum=0.0, dynamic=True
+        (10.0, 10.0, 10.0, 5.0, 5.0, 5.0),
+        "Acceleration limits of the tool's desired motion, rad/s^2 and m/s^2: as `velocity_limits`",
+        minimum=0.0,
+        dynamic=True,
     )
     path_tolerance: tuple[float, ...] = parameter(
         (0.2,),
@@ -283,7 +330,7 @@ CARTESIAN_CONTROLLER = Interface(
         EFFORT,
         Topic("~/current_pose", "geometry_msgs/msg/PoseStamped", True, "Where the tool is, in the root frame"),
         Topic("~/wanted_pose", "geometry_msgs/msg/PoseStamped", True,
-              "Its present desired pose, on the way to the target, in the root frame"),
+              "The tool's present desired pose, on the way to the target, in the root frame"),
         Topic("~/current_twist", "geometry_msgs/msg/TwistStamped", True, "How its point moves, in root axes"),
         Topic("~/current_wrench", "geometry_msgs/msg/WrenchStamped", True,
               "The wrench of spring, damper and desired wrench together, in root axes"),

@@ -32,7 +32,7 @@ class CommonParameters(ParameterSet):
     )
     gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "Gravity in the root frame, m/s^2")
     locked_joints: tuple[str, ...] = parameter((), "Joints that do not move, by name")
-    locked_positions: tuple[float, ...] = parameter((), "Their positions, rad or m. Empty: zero")
+    locked_positions: tuple[float, ...] = parameter((), "Positions of `locked_joints`, rad or m. Empty: zero")
     tf_prefix: str = parameter("", "Prefix of joint and frame names in messages, unless the description already has it")
     autostart: bool = parameter(True, "Configure and activate at once; false: a lifecycle manager does")
     executor: Executor = parameter(
@@ -104,8 +104,8 @@ def silence_duration_parameter() -> float:
 def silence_damping_parameter() -> tuple[float, ...]:
     return parameter(
         (),
-        "Damping then, N m s/rad or N s/m: one for all or one for each joint. Empty: from the mass matrix, all "
-        "velocities decay at 10 1/s",
+        "Damping while a silent node holds the robot, N m s/rad or N s/m: one for all or one for each joint. Empty: "
+        "from the mass matrix, all velocities decay at 10 1/s",
         minimum=0.0,
         dynamic=True,
     )

@@ -45,8 +45,8 @@ class FeedforwardParameters(TorqueParameters):
     )
     actuator_bandwidth: float = parameter(
         0.0,
-        "Of the slowest actuator's torque, as a first-order lag, Hz: gains that are unstable with it, at the rate of "
-        "the joint states and the present posture, are refused. 0: no lag",
+        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: gains that are unstable with it, at "
+        "the rate of the joint states and the present posture, are refused. 0: no lag",
         minimum=0.0,
         maximum=100_000.0,
         dynamic=True,

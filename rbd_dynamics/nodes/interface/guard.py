@@ -34,7 +34,7 @@ class GuardParameters(Silencing, CommonParameters):
     joints: tuple[str, ...] = parameter((), "Commanded joints, as in the torque node. Empty: all")
     terms: tuple[str, ...] = parameter(
         WITHOUT_FRICTION,
-        "As in the torque node: gravity and spring hold the robot; leave out what it compensates itself",
+        "Terms of the model that hold the robot, as in the torque node: leave out what it compensates itself",
         choices=TERMS,
         dynamic=True,
     )

@@ -28,13 +28,15 @@ class HybridControllerParameters(ToolParameters):
     """Parameters of node `hybrid_controller`."""
 
     tool_frame: str = parameter("", "Link or joint of the tool")
-    tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in that frame, m", dynamic=True)
+    tool_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "The tool's point in `tool_frame`, m", dynamic=True)
     tool_orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "The tool's axes in that frame: roll, pitch, yaw, rad", dynamic=True
+        (0.0, 0.0, 0.0), "The tool's axes in `tool_frame`: roll, pitch, yaw, rad", dynamic=True
     )
     task_position: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Task frame in the root frame, m", dynamic=True)
     task_orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Its axes: roll, pitch, yaw, rad. The tool's are moved relative to these", dynamic=True
+        (0.0, 0.0, 0.0),
+        "Axes of the task frame in the root frame: roll, pitch, yaw, rad. The tool moves relative to these",
+        dynamic=True,
     )
     surface: str = parameter(
         "plane",
@@ -43,7 +45,7 @@ class HybridControllerParameters(ToolParameters):
         choices=SURFACES,
         dynamic=True,
     )
-    surface_radius: float = parameter(1.0, "Of sphere or cylinder, m", minimum=1e-6, maximum=1e6, dynamic=True)
+    surface_radius: float = parameter(1.0, "Radius of a sphere or cylinder, m", minimum=1e-6, maximum=1e6, dynamic=True)
     contact_offset: float = parameter(
         0.0, "Distance of the tool's point from the surface, m: the radius of a ball", dynamic=True
     )
@@ -112,8 +114,8 @@ class HybridControllerParameters(ToolParameters):
     )
     actuator_bandwidth: float = parameter(
         30.0,
-        "Of the slowest actuator's torque, as a first-order lag, Hz: gains that it makes unstable are refused. 0: "
-        "no lag",
+        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: gains that it makes unstable are "
+        "refused. 0: no lag",
         minimum=0.0,
         maximum=1e4,
         dynamic=True,
@@ -132,7 +134,9 @@ class HybridControllerParameters(ToolParameters):
         maximum=1e5,
         dynamic=True,
     )
-    posture_kd: float = parameter(5.0, "Its damping, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    posture_kd: float = parameter(
+        5.0, "Damping of the joints' free motion, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
+    )
     state_timeout: float = parameter(
         0.1,
         "A joint state whose stamp is off by more (s) is stale; none for longer: stop. 0: never",
@@ -167,7 +171,8 @@ class HybridControllerParameters(ToolParameters):
     )
     press_tolerance: float = parameter(
         0.03,
-        "The same for the surface while pressed, m: it may yield, tilt or curve by this much",
+        "Farther than this (m) from its place while it is pressed, the surface is not where it should be: stop. It "
+        "may yield, tilt or curve by as much",
         minimum=0.0,
         maximum=10.0,
         dynamic=True,
@@ -177,7 +182,9 @@ class HybridControllerParameters(ToolParameters):
         "Estimate the surface normal from force and motion while the tool moves, and turn the task frame with it",
         dynamic=True,
     )
-    largest_tilt: float = parameter(0.35, "By how much it may turn, rad", minimum=0.0, maximum=1.0, dynamic=True)
+    largest_tilt: float = parameter(
+        0.35, "By how much an estimated normal may turn the task frame, rad", minimum=0.0, maximum=1.0, dynamic=True
+    )
     reach: float = parameter(
         0.5, "A controlled direction farther from the task frame (m, rad) stops", minimum=0.0, dynamic=True
     )
@@ -198,8 +205,12 @@ class HybridControllerParameters(ToolParameters):
     approach_timeout: float = parameter(
         30.0, "Longest time without contact, s", minimum=0.0, maximum=3600.0, dynamic=True
     )
-    hold_stiffness: float = parameter(400.0, "Of holding, 1/s^2", minimum=0.0, maximum=1e5, dynamic=True)
-    hold_damping: float = parameter(40.0, "Of holding, 1/s", minimum=0.0, maximum=1000.0, dynamic=True)
+    hold_stiffness: float = parameter(
+        400.0, "Stiffness with which the tool is held while not engaged, 1/s^2", minimum=0.0, maximum=1e5, dynamic=True
+    )
+    hold_damping: float = parameter(
+        40.0, "Damping with which the tool is held while not engaged, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
+    )
     start_tolerance: float = parameter(
         0.01, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
     )
@@ -217,12 +228,17 @@ class HybridControllerParameters(ToolParameters):
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (1.0,),
-        "For the desired motion, also between points, m/s or rad/s: one for all or one for each of `controlled`; 0 "
-        "or empty: none",
+        "Velocity limits of the desired motion, also between points, m/s or rad/s: one for all or one for each of "
+        "`controlled`; 0 or empty: none",
         minimum=0.0,
         dynamic=True,
     )
-    acceleration_limits: tuple[float, ...] = parameter((10.0,), "Likewise, m/s^2 or rad/s^2", minimum=0.0, dynamic=True)
+    acceleration_limits: tuple[float, ...] = parameter(
+        (10.0,),
+        "Acceleration limits of the desired motion, also between points, m/s^2 or rad/s^2: as `velocity_limits`",
+        minimum=0.0,
+        dynamic=True,
+    )
     path_tolerance: tuple[float, ...] = parameter(
         (0.1,),
         "A tool farther than this (m, rad) from its desired pose ends the motion and is held where it is: one for "

@@ -31,11 +31,15 @@ class MonitorParameters(CommonParameters):
         dynamic=True,
     )
     cutoff: float = parameter(
-        5.0, "Of the residual's filter, Hz; its delay is 1 / (pi cutoff)", minimum=0.01, maximum=1000.0, dynamic=True
+        5.0,
+        "Cutoff frequency of the residual's filter, Hz; its delay is 1 / (pi cutoff)",
+        minimum=0.01,
+        maximum=1000.0,
+        dynamic=True,
     )
     observer_rate: float = parameter(
         30.0,
-        "Of the external torque, which lags by 1 / observer_rate, 1/s",
+        "Rate of the observer of external torques, which lag by 1 / observer_rate, 1/s",
         minimum=0.1,
         maximum=1000.0,
         dynamic=True,
@@ -58,7 +62,11 @@ class MonitorParameters(CommonParameters):
         0.02, "How long a threshold must be exceeded, s", minimum=0.0, maximum=10.0, dynamic=True
     )
     longest_gap: float = parameter(
-        0.1, "In joint states (s); a longer one restarts everything", minimum=1e-3, maximum=10.0, dynamic=True
+        0.1,
+        "Longest gap in joint states (s); a longer one restarts filter and observer",
+        minimum=1e-3,
+        maximum=10.0,
+        dynamic=True,
     )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
 

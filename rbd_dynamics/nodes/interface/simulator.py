@@ -47,15 +47,17 @@ class SimulatorParameters(CommonParameters):
     wrench_noise: float = parameter(0.0, "Standard deviation of its forces, N; for torques a tenth, N m", minimum=0.0)
     publish_clock: bool = parameter(False, "Publish /clock; joint states are then stamped with simulated time")
     initial_joints: tuple[str, ...] = parameter((), "Joints that do not start at zero, by name")
-    initial_positions: tuple[float, ...] = parameter((), "Where those start, rad or m")
+    initial_positions: tuple[float, ...] = parameter((), "Initial positions of `initial_joints`, rad or m")
     friction: bool = parameter(
         True, "Joint damping and Coulomb friction act, the latter with semi_implicit_euler alone"
     )
     joint_damping: tuple[float, ...] = parameter(
-        (), "Instead of the description's damping, N m s/rad or N s/m: one for all or one for each joint", minimum=0.0
+        (),
+        "Joint damping in place of the description's, N m s/rad or N s/m: one for all or one for each joint",
+        minimum=0.0,
     )
     joint_friction: tuple[float, ...] = parameter(
-        (), "Instead of the description's Coulomb friction, N m or N: one for all or one for each joint", minimum=0.0
+        (), "Coulomb friction in place of the description's, N m or N: one for all or one for each joint", minimum=0.0
     )
     effort_limits: bool = parameter(True, "Commands are clipped at the description's effort limits")
     position_limits: bool = parameter(True, "Joints stop at the description's position limits, without rebound")
@@ -79,8 +81,10 @@ class SimulatorParameters(CommonParameters):
     )
     inertia_seed: int = parameter(0, "Seed of the errors", minimum=0)
     payload_frame: str = parameter("", "Link or joint that carries a load. Empty: none")
-    payload_mass: float = parameter(0.0, "Mass of that load, kg", minimum=0.0)
-    payload_com: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Its centre of mass in that frame, m")
+    payload_mass: float = parameter(0.0, "Mass of the load on `payload_frame`, kg", minimum=0.0)
+    payload_com: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "Centre of mass of the load in the frame `payload_frame`, m"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -112,14 +112,15 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     velocity_limits: tuple[float, ...] = parameter(
         (),
-        "For the desired motion, also between points, rad/s or m/s: one for all or one for each joint; 0: none. "
-        "Empty: the description's",
+        "Velocity limits of the desired motion, also between points, rad/s or m/s: one for all or one for each joint; "
+        "0: none. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
     acceleration_limits: tuple[float, ...] = parameter(
         (),
-        "Likewise, rad/s^2 or m/s^2. Empty: what the motors can do at the present posture, twice |M^-1| tau_max",
+        "Acceleration limits of the desired motion, also between points, rad/s^2 or m/s^2: one for all or one for "
+        "each joint; 0: none. Empty: what the motors can do at the present posture, twice |M^-1| tau_max",
         minimum=0.0,
         dynamic=True,
     )
@@ -133,7 +134,8 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     goal_tolerance: tuple[float, ...] = parameter(
         (),
-        "Likewise, `goal_time` after the end of a trajectory. 0 or empty: any",
+        "A robot farther than this (rad, m) from the end of a trajectory, `goal_time` after it, has missed it: one "
+        "for all or one for each joint. 0 or empty: any",
         minimum=0.0,
         dynamic=True,
     )

@@ -62,16 +62,24 @@ class TrajectoryProxyParameters(CommonParameters):
     )  # fmt: skip
     velocity_limits: tuple[float, ...] = parameter(
         (),
-        "For trajectories, also between points, rad/s or m/s: one for all or one for each joint of the robot; 0: "
-        "none. Empty: the description's",
+        "Velocity limits of trajectories, also between points, rad/s or m/s: one for all or one for each joint of the "
+        "robot; 0: none. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
     acceleration_limits: tuple[float, ...] = parameter(
-        (), "Likewise, rad/s^2 or m/s^2. Empty: only those that efforts imply", minimum=0.0, dynamic=True
+        (),
+        "Acceleration limits of trajectories, also between points, rad/s^2 or m/s^2: one for all or one for each "
+        "joint of the robot; 0: none. Empty: only those that efforts imply",
+        minimum=0.0,
+        dynamic=True,
     )
     effort_limits: tuple[float, ...] = parameter(
-        (), "Likewise, N m or N, for what the motors supply. Empty: the description's", minimum=0.0, dynamic=True
+        (),
+        "Limits of what the motors supply, N m or N: one for all or one for each joint of the robot; 0: none. Empty: "
+        "the description's",
+        minimum=0.0,
+        dynamic=True,
     )
     largest_trajectory: int = parameter(
         20_000, "A trajectory of more points is refused", minimum=1, maximum=1_000_000, dynamic=True

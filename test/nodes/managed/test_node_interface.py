@@ -64,6 +64,13 @@ def test_parameter_file_has_every_parameter_with_its_default(interface):
 
 
 @each_node
+def test_what_a_parameter_is_stands_alone(interface):
+    """`ros2 param describe` shows one at a time: nothing before it says what "likewise" or "of that" is."""
+    leans = re.compile(r"(Likewise|The same|Their|Its|Of|For|Along|About|In|With|As|Instead|Those|Where those|That)\b")
+    assert [each.name for each in interface.parameters if leans.match(each.description)] == []
+
+
+@each_node
 def test_defaults_are_within_their_own_ranges(interface):
     for parameter in interface.parameters:
         assert parameter.checked(parameter.default) == parameter.default
