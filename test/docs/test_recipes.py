@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.ros_nodes import Ros, joint_state, needs_ros, wait_until
 from helpers.paths import ROOT
 from helpers.recorded import recordings
-from helpers.recorded.bags import needs_rosbags
+from helpers.recorded.bags import Content, needs_rosbags, write_ros2
 
 import rbd_dynamics as rbd
 from rbd_dynamics.constraints import ConstraintSet, constraints_to_dict, load_constraints
@@ -124,6 +126,18 @@ def copy(tmp_path):
     return package
 
 
+def replayed(copy: Path, run: Path, *options: str) -> tuple[dict[str, Any], str]:
+    """(summary.json, the terminal's lines) of a replay by a copy of the package, which leaves out/ beside the run."""
+    (run.parent / "arm.urdf").write_text(recordings.URDF)
+    command = ["replay", str(run), "--urdf", "arm.urdf", "-o", "out", "--formats", "html", "--no-external-torque"]
+    done = subprocess.run(
+        [sys.executable, "-m", "rbd_dynamics", *command, *options],
+        cwd=run.parent, env={**os.environ, "PYTHONPATH": str(copy.parent)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads((run.parent / "out" / "summary.json").read_text()), done.stdout
+
+
 @needs_rosbags
 def test_a_question_to_a_recording_is_a_file_and_its_place_in_the_list(copy, tmp_path):
     """Asked on the command line."""
@@ -134,18 +148,31 @@ def test_a_question_to_a_recording_is_a_file_and_its_place_in_the_list(copy, tmp
         "from rbd_dynamics.replay.questions.reach import ReachQuestion\n"
     )
     put_before(copy / "replay" / "questions" / "__init__.py", places)
-    (tmp_path / "arm.urdf").write_text(recordings.URDF)
-    run = recordings.bag(tmp_path / "run")
-    command = ["replay", str(run), "--urdf", "arm.urdf", "--reach", "-o", "out", "--formats", "html"]
-    done = subprocess.run(
-        [sys.executable, "-m", "rbd_dynamics", *command, "--no-external-torque"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(copy.parent)}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    summary, said = replayed(copy, recordings.bag(tmp_path / "run"), "--reach")
     assert summary["questions"]["reach"] is True and list(summary["reach"]["span"]) == summary["robot"]["joints"]
     assert list(summary["reach"]["span"].values()) == pytest.approx([2.0, 2.0], rel=0.01), "sines of 1 rad"
-    assert "Moved: " in done.stdout and "<h2>Reach</h2>" in (tmp_path / "out" / "report.html").read_text()
+    assert "Moved: " in said and "<h2>Reach</h2>" in (tmp_path / "out" / "report.html").read_text()
+
+
+@needs_rosbags
+def test_a_cause_in_the_diagnosis_is_a_file_and_its_place_in_the_list(copy, tmp_path):
+    """Found where the recorded elbow has a spring of 4 N m/rad, and nowhere else."""
+    cause, entry = code_of("A cause in the diagnosis")
+    causes = copy / "replay" / "diagnosis" / "causes"
+    (causes / "spring.py").write_text(cause)
+    imported = "from rbd_dynamics.replay.diagnosis.causes.spring import Spring\n"
+    put_before(causes / "__init__.py", {"    Delay(),\n": entry, "\n__all__": imported})
+    sprung = [replace(one, effort=one.effort + one.position * (0.0, 4.0)) for one in recordings.messages()]
+    content = Content({"/joint_states": sprung}, {"/robot_description": recordings.URDF})
+    summary, said = replayed(copy, write_ros2(tmp_path / "run", content))
+    shoulder, elbow = summary["diagnosis"]["joints"]
+    assert shoulder["causes"] == []
+    assert elbow["causes"][0]["name"] == "spring" and elbow["causes"][0]["share"] > 0.9
+    (stiffness,) = elbow["causes"][0]["estimates"]
+    assert (stiffness["name"], stiffness["unit"]) == ("stiffness", "N m/rad")
+    assert stiffness["value"] == pytest.approx(4.0, rel=0.02)
+    assert "a spring that the description lacks" in " ".join(said.split())
+    assert "spring 100 %, stiffness 4" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.ros

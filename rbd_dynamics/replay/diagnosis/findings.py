@@ -35,7 +35,7 @@ class Cause(Plain):
     """What explains some of a joint's residual.
 
     Attributes:
-        name: "scale", "sign", "offset", "friction", "delay", "load" or "contact".
+        name: of the list in `causes`; of a scale that is negative, "sign".
         share: of the residual's squares, on stretches that were not fitted, after the causes before it.
         estimates: of the numbers that describe it.
     """

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.diagnosis.causes import interval
 from rbd_dynamics.replay.diagnosis.findings import Finding
+from rbd_dynamics.replay.diagnosis.intervals import estimate_of, interval
 from rbd_dynamics.replay.diagnosis.lags import Lags
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
@@ -96,8 +96,8 @@ class VelocityCheck:
         most = gained > OF_REST * (1.0 - match.share_here) and abs(match.delay) > NOTABLE
         if (gained > MATERIAL or most) and low * high > 0.0 and abs(match.delay) > EARLIEST:
             found.append(_delay("velocity", name, match.delay, low, high, "its position"))
-        low, high = interval(np.array([other.scale for other in others]), match.scale)
-        estimate = Estimate("scale", match.scale, (high - low) / 4.0, low, high, "", True)
+        estimate = estimate_of("scale", match.scale, np.array([other.scale for other in others]), "")
+        low, high = estimate.lower, estimate.upper
         if match.scale < 0.0:
             text = f"velocity of {name} has the sign turned against its position (scale {match.scale:.3g})"
             found.append(Finding("velocity sign", (name,), text, remedy="--velocity differentiated", estimate=estimate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rbd_dynamics.replay.diagnosis.causes import CAUSES
 from rbd_dynamics.replay.diagnosis.findings import Cause, DiagnosisResult, JointDiagnosis
 from rbd_dynamics.replay.torques.comparison import JointComparison
 
@@ -13,15 +14,7 @@ MAIN = 0.3  # share of the residual that a cause must explain to be named for a 
 NOISE = 1.5  # times that of the torque: a residual that is not larger has nothing in it to be explained
 SPEAKS = 0.03  # of the joint's torque: a smaller residual needs no words
 
-WORDS = {
-    "offset": "an offset",
-    "friction": "friction",
-    "scale": "a scale: another unit, or a model that is too heavy or too light",
-    "sign": "a sign that is turned",
-    "delay": "a delay",
-    "load": "a load, or inertias other than described",
-    "contact": "contact, or another thing that does not last",
-}
+WORDS = {name: words for cause in CAUSES for name, words in cause.words.items()}
 
 
 def sayings(
@@ -65,7 +58,8 @@ def _rest(found: JointDiagnosis | None) -> str:
     if not found.left <= 1.0:
         return "; why cannot be told: it moves for too little of the recording"
     if not found.causes:
-        return "; none of offset, scale, friction, delay, load or contact explains the rest"
+        *most, last = (cause.name for cause in CAUSES)
+        return f"; none of {', '.join(most)} or {last} explains the rest"
     parts = [f"{WORDS[cause.name]} ({100 * cause.share:.0f} %)" for cause in found.causes if cause.share >= 0.05]
     how = "most of the rest is" if found.causes[0].share > 0.5 else "of the rest, part is"
     unexplained = f", {100 * found.left:.0f} % unexplained" if found.left >= 0.05 else ""

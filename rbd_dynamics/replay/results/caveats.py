@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbd_dynamics.control.terms import GRAVITY
+from rbd_dynamics.replay.diagnosis.causes import CAUSES
 
 MAIN = 0.3  # share of a joint's residual from which a cause is named
 HELPED = 0.9  # of the RMSE without the load: where more is left the load explains little
@@ -33,7 +34,7 @@ def caveats_of_load(summary: Mapping[str, Any]) -> list[str]:
         for cause in joint["causes"]:
             if joint["joint"] in joints and cause["share"] >= MAIN:
                 by_cause.setdefault(cause["name"], []).append(joint["joint"])
-    for name, words in _CAUSES.items():
+    for name, words in ((name, words) for cause in CAUSES for name, words in cause.caveats.items()):
         if name in by_cause:
             said.append(f"{words} ({', '.join(by_cause[name])})")
     events = (summary.get("external_torque") or {}).get("events", ())
@@ -42,12 +43,3 @@ def caveats_of_load(summary: Mapping[str, Any]) -> list[str]:
         count = f"{len(pushed)} contacts were" if len(pushed) > 1 else "a contact was"
         said.append(f"{count} found: what pushes while the load is carried counts as load")
     return said
-
-
-#: what looks like a load, or hides one, if it is the cause of a joint's residual
-_CAUSES = {
-    "offset": "an offset of the torque feels like a load where postures differ little",
-    "scale": "a scale of the efforts, or a model that is too heavy or too light, feels like a load",
-    "delay": "efforts that are late make inertias up",
-    "contact": "the residual is mostly what does not last, as a contact",
-}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact, or another thing that does not last: a few short blocks of time that stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.replay.diagnosis.causes.base import Case, CauseKind
+
+Array = NDArray[np.float64]
+
+MOST = 0.3  # of the blocks; what is everywhere is no contact
+CONTRAST = 10.0  # at least, of the mean square in contact, to that elsewhere
+
+
+class Contact(CauseKind):
+    name = "contact"
+    words = {"contact": "contact, or another thing that does not last"}
+    caveats = {"contact": "the residual is mostly what does not last, as a contact"}
+    fitted = False
+
+    def left(self, case: Case, chosen: Sequence[CauseKind], current: Array) -> Array | None:
+        """As if all blocks were like those without contact; None where no few blocks stand out."""
+        seen = case.samples > 0
+        blocks, samples = case.blocks[seen], case.samples[seen]
+        apart = np.zeros(len(blocks), dtype=bool)
+        for _ in range(4):  # what touched the robot is no part of the fit either
+            fit = case.fit(chosen, blocks[~apart].sum(axis=0))
+            if fit is None:
+                return None
+            power = np.maximum(case.squares(fit, blocks), 0.0) / samples
+            again = power > CONTRAST * float(np.median(power))
+            if again.mean() > MOST:
+                return None
+            if (again == apart).all():
+                break
+            apart = again
+        if not apart.any():
+            return None
+        return np.asarray(
+            current * (power[~apart] @ samples[~apart] / samples[~apart].sum()) / (power @ samples / samples.sum())
+        )
