@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ class Waypoints:
     positions: Array
     velocities: Array
     accelerations: Array
-    efforts_given: bool = False
+    efforts_given: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(cls, joint_names: Sequence[str], points: Iterable[Point], *, positions: bool = True) -> Waypoints:

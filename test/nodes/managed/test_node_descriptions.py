@@ -109,14 +109,20 @@ def test_a_newer_description_overtakes_a_heavy_one(talk):
 @pytest.mark.parametrize("executable", ["feedforward", "hybrid_controller", "cartesian_controller"])
 def test_parameters_are_in_force_at_once_while_another_robot_is_built(ros, executable):
     """A build may take minutes: nobody who changes the limits in the meantime waits for it."""
-    parameters = {"robot_description": described("chain", 7), "tool_frame": "l7", "effort_limits": [4.0]}
+    parameters = {
+        "robot_description": described("chain", 7),
+        "tool_frame": "l7",
+        "effort_limits": [4.0],
+        "plausible_velocity": 0.0,
+    }
     if executable == "feedforward":
         del parameters["tool_frame"]
     joints, bent = [f"j{k}" for k in range(1, 8)], [0.3, 0.5, -0.4, 0.8, 0.2, 0.6, -0.3]
     with ros.start(executable, parameters, name=f"lowered_{executable}") as node:
         node.is_active()
-        with Talk(ros, node, joints, bent) as talk:
-            assert np.abs(talk.efforts[-1].effort).max() == 4.0
+        with Talk(ros, node, joints, [0.0] * 7) as talk:  # where these limits can hold it, at first
+            talk.stands_at(bent)
+            wait_until(lambda: np.abs(talk.efforts[-1].effort).max() == 4.0, "efforts at their limits")
             talk.describe(HEAVY)
             worker = at_work(node)
             (done,) = ros.set_parameters(node.name, effort_limits=[6.0])

@@ -34,9 +34,10 @@ def test_offsets_that_replay_wrote_are_in_the_torques(ros, tmp_path):
         talk = Talk(ros, node)
         q, still = np.array([0.3, -0.4, 0.05]), np.zeros(3)
 
-        def answered():
+        def answered(q=q):
             return in_lockstep(talk.states, talk.message(q, still), talk.efforts, node)
 
+        answered(np.array([-1.0, 0.0, 0.0]))  # where these limits can hold it
         gravity = Robot(load_urdf(ARM)).gravity(q)
         more = np.array([OFFSETS.get(name, 0.0) for name in JOINTS])
         # limits are those of the sum; limits that an offset is beyond are refused, with the joint's name
