@@ -47,6 +47,10 @@ def parameters(kind: str) -> dict[str, Any]:
     common: dict[str, Any] = {"locked_joints": [FINGERS[0]], "state_timeout": 0.1}
     if kind == "guard":
         return common
+    common |= {
+        "transition_time": 0.0,  # what is in force is told from one effort to the next
+        "check_in_command": False,  # the robot of a campaign moves whatever is commanded
+    }
     if kind == "feedforward":
         return {**common, "kp": [50.0], "kd": [5.0], "interpolation": "as_given", "missing_velocity": "refuse"}
     if kind == "cartesian_controller":

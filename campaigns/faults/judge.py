@@ -36,6 +36,8 @@ FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0
 #: efforts that answered since, too, before a motion is forgotten: a node that gets no processor takes it up later
 ANSWERED = {"desired": 2500, "points": 2500}
 SEARCHED = 2000  # states among which is the one where a hold began
+RECENT = 0.25  # s: the effort before is no older
+FULL_TIME, USUAL_RATE = 0.1, 1000.0  # s from nothing to the limit, N m/s: effort_rate_limits by default
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 LOST = 0.3  # s during which efforts may not have come here
@@ -82,6 +84,7 @@ class Judge:
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
+        self._before: tuple[int, Array] | None = None  # the last effort, and the state that it answers
         self._last_time = 0.0  # of the last effort, s
         self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
         # until when (s) settings were in force, and what was to come then
@@ -150,6 +153,7 @@ class Judge:
         else:
             counts.wrong += 1
             self._violation("wrong", stamp, tau, published)
+        self._before = stamp, tau
 
     def _may_come(self, change: Change, time: float) -> bool:
         """Still. Of a silence all may have come unseen, but for motions: what is silent takes none."""
@@ -194,7 +198,18 @@ class Judge:
         settings = situation.settings
         expected, scale = settings.torque(oracle(situation.robot, situation.payload), q, v, situation.desired, stamp)
         expected = np.clip(expected, -settings.limits, settings.limits)
-        return float(np.abs(tau - expected).max()) <= TOLERANCE * scale
+        return any(
+            float(np.abs(tau - each).max()) <= TOLERANCE * scale
+            for each in self._within_reach(expected, stamp, settings)
+        )
+
+    def _within_reach(self, expected: Array, stamp: int, settings: Settings) -> Iterator[Array]:
+        """The efforts, where none came before or another one was lost, and as far as they may change since the last."""
+        yield expected
+        if self._before is not None and abs(stamp - self._before[0]) < RECENT * 1e9:
+            before = np.clip(self._before[1], -settings.limits, settings.limits)
+            reach = np.minimum(settings.limits / FULL_TIME, USUAL_RATE) * 1e-9 * max(0, stamp - self._before[0])
+            yield np.clip(expected, before - reach, before + reach)
 
     def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
         """What may be in force, the likeliest first."""
