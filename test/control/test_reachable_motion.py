@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from helpers.models.robots import FILES
+from helpers.wide import table
 
 pytest.importorskip("mujoco")
 if not FILES:
@@ -135,7 +138,7 @@ def test_a_joint_near_its_velocity_limit_is_braked(law):
     assert driven >= 3
 
 
-@pytest.mark.parametrize("name", [*ARMS])
+@pytest.mark.parametrize("name", table(ARMS, ["UR5", "Panda", "Z1"]))
 def test_the_usual_stiffness_is_stable_on_every_arm_or_softer(name):
     arm = Arm.of(name)
     controller = CartesianController(rbd.Robot(arm.model), arm.frame)
@@ -187,8 +190,13 @@ def test_what_is_called_stable_holds_in_another_simulator(share, holds):
     assert (fastest < 0.2) if holds else (fastest > 1.0)  # the encoders' steps alone are 0.02 rad/s
 
 
-@pytest.mark.parametrize("seed", [1, 3, 7])
-@pytest.mark.parametrize("law", ["impedance", "operational_space"])
+@pytest.mark.parametrize(
+    ("law", "seed"),
+    table(
+        product(("impedance", "operational_space"), (1, 3, 7)),
+        [("impedance", 3), ("operational_space", 7)],
+    ),
+)
 def test_on_the_way_to_no_target_are_joints_too_fast(law, seed):
     """A UR5 past singular postures and beyond its reach; a plain law drives them at several times their limits."""
     outcome = Reach("UR5", law, seed).run()

@@ -55,7 +55,7 @@ def error(found, exact):
 
 
 #: compiled twice each; with small, mimicking and branched ones, and both bases
-FEW = {("double_pendulum_continuous", "fixed"), ("panda", "floating"), ("kinova", "fixed"), ("solo12", "floating")}
+FEW = {("double_pendulum_continuous", "fixed"), ("panda", "floating"), ("kinova", "fixed")}
 
 
 @pytest.mark.parametrize(

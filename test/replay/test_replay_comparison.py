@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.models.robots import shared_robot
 from helpers.paths import RECORDINGS
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2, write_split
 
@@ -50,7 +51,9 @@ def recorded(model: Model, terms=("inertia", "coriolis", "gravity"), count=3000,
     rng = np.random.default_rng(3)
     t = np.arange(count) / RATE
     q, v, a = trajectory(t)
-    effort = gain * inverse_dynamics_terms(Robot(model), q, v, a, terms) + error + noise * rng.normal(size=q.shape)
+    effort = (
+        gain * inverse_dynamics_terms(shared_robot(model), q, v, a, terms) + error + noise * rng.normal(size=q.shape)
+    )
     stamps = START + np.rint(t * 1e9).astype(np.int64)
     return [Message(int(s), NAMES, *numbers) for s, *numbers in zip(stamps, q, v, effort)]
 
@@ -65,7 +68,7 @@ def model() -> Model:
 
 
 def test_a_perfect_model_leaves_nothing(tmp_path, model):
-    found = compare(bag(tmp_path / "bag", recorded(model)), Robot(model), settings=SETTINGS)
+    found = compare(bag(tmp_path / "bag", recorded(model)), shared_robot(model), settings=SETTINGS)
     for result in found.comparison.results():
         assert result.rmse < 1e-4 * result.measured_rms
         assert result.correlation == pytest.approx(1.0, abs=1e-6)
@@ -77,12 +80,12 @@ def test_known_errors_are_found(tmp_path, model):
     """An offset is bias and RMSE; the figures are those of NumPy on all samples."""
     error = np.array([0.5, -2.0, 0.0])
     messages = recorded(model, error=error, noise=0.3, gain=1.1)
-    found = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
+    found = compare(bag(tmp_path / "bag", messages), shared_robot(model), settings=SETTINGS)
     parts = list(found.segments)
     tau = np.concatenate([part.tau for part in parts])
-    predicted = np.concatenate([predict(Robot(model), part, terms=SETTINGS.terms).tau for part in parts])
+    predicted = np.concatenate([predict(shared_robot(model), part, terms=SETTINGS.terms).tau for part in parts])
     motion = (np.concatenate([getattr(part, name) for part in parts]) for name in "qva")
-    _, by_term = inverse_dynamics_by_term(Robot(model), *motion, SETTINGS.terms)
+    _, by_term = inverse_dynamics_by_term(shared_robot(model), *motion, SETTINGS.terms)
     for k, result in enumerate(found.comparison.results()):
         residual = tau[:, k] - predicted[:, k]
         assert result.rmse == pytest.approx(np.sqrt(np.mean(residual**2)), rel=1e-12)
@@ -106,8 +109,8 @@ def test_known_errors_are_found(tmp_path, model):
 def test_robots_that_compensate_terms_themselves(tmp_path, model, terms):
     path = bag(tmp_path / "bag", recorded(model, terms))
     settings = Settings(cutoff=25.0, terms=terms)
-    matching = compare(path, Robot(model), settings=settings).comparison
-    other = compare(path, Robot(model), settings=SETTINGS).comparison
+    matching = compare(path, shared_robot(model), settings=settings).comparison
+    other = compare(path, shared_robot(model), settings=SETTINGS).comparison
     assert matching.terms == terms
     for right, wrong in zip(matching.results(), other.results()):
         # Coulomb friction jumps where a joint turns round, which no filter passes
@@ -117,7 +120,7 @@ def test_robots_that_compensate_terms_themselves(tmp_path, model, terms):
 
 @pytest.mark.parametrize("terms", [TERMS, TERMS[:3], TERMS[:2], TERMS[2:], ()])
 def test_terms_add_up_to_the_torque(model, terms):
-    robot = Robot(model)
+    robot = shared_robot(model)
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 50, 3))
     tau, parts = inverse_dynamics_by_term(robot, q, v, a, terms)
@@ -130,7 +133,7 @@ def test_terms_add_up_to_the_torque(model, terms):
 
 def test_dropped_messages_are_not_compared(tmp_path, model):
     messages = [message for k, message in enumerate(recorded(model)) if k % 100 != 50]
-    found = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
+    found = compare(bag(tmp_path / "bag", messages), shared_robot(model), settings=SETTINGS)
     assert found.log.events == {"dropped messages": 30}
     assert {result.samples for result in found.comparison.results()} == {found.log.samples - 30}
 
@@ -140,14 +143,16 @@ def test_constant_torque_has_no_correlation(tmp_path, model, efforts):
     """Whatever rounding leaves of its variance; what varies by a thousandth has one."""
     recording = recorded(model)
     messages = [Message(m.stamp, m.names, m.position, m.velocity, efforts) for m in recording]
-    for result in compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS).comparison.results():
+    for result in compare(bag(tmp_path / "bag", messages), shared_robot(model), settings=SETTINGS).comparison.results():
         assert np.isnan(result.nrmse) and np.isnan(result.correlation)
         assert np.isfinite(result.rmse)
     messages = [
         Message(m.stamp, m.names, m.position, m.velocity, [87.3 * (1.0 + 1e-3 * np.sin(0.02 * k))] * 3)
         for k, m in enumerate(recording)
     ]
-    for result in compare(bag(tmp_path / "other", messages), Robot(model), settings=SETTINGS).comparison.results():
+    for result in compare(
+        bag(tmp_path / "other", messages), shared_robot(model), settings=SETTINGS
+    ).comparison.results():
         assert result.nrmse > 1.0 and abs(result.correlation) <= 1.0
 
 
@@ -155,7 +160,7 @@ def test_merging_is_exact_in_any_order_and_grouping(tmp_path, model):
     """Parts of a run merged in any way, also by way of JSON and pickle, give the same bits."""
     path = bag(tmp_path / "bag", recorded(model, noise=0.5))
     settings = Settings(cutoff=25.0, block=100)
-    robot = Robot(model)
+    robot = shared_robot(model)
     whole = compare(path, robot, settings=settings).comparison
     parts = []
     for segment in compare(path, robot, settings=settings).segments:
@@ -176,9 +181,9 @@ def test_merging_is_exact_in_any_order_and_grouping(tmp_path, model):
 def test_many_recordings_merge_into_one(tmp_path, model):
     messages = recorded(model, noise=0.2)
     split = compare(
-        write_split(tmp_path / "split", Content({"/joint_states": messages})), Robot(model), settings=SETTINGS
+        write_split(tmp_path / "split", Content({"/joint_states": messages})), shared_robot(model), settings=SETTINGS
     )
-    one = compare(bag(tmp_path / "bag", messages), Robot(model), settings=SETTINGS)
+    one = compare(bag(tmp_path / "bag", messages), shared_robot(model), settings=SETTINGS)
     assert split.comparison.to_dict() == one.comparison.to_dict()
     one.comparison.merge(split.comparison)
     one.log.merge(split.log)
@@ -205,14 +210,16 @@ def test_what_cannot_be_compared_is_refused(tmp_path, model):
     silent = [Message(m.stamp, m.names, m.position, m.velocity) for m in recorded(model, count=100)]
     path = bag(tmp_path / "bag", silent)
     with pytest.raises(RecordingError, match="no efforts on topic /joint_states"):
-        compare(path, Robot(model), settings=SETTINGS)
+        compare(path, shared_robot(model), settings=SETTINGS)
     with pytest.raises(ValueError, match="without friction"):
         compare(path, Robot(model, friction=True), settings=SETTINGS)
 
 
 def test_progress_is_told(tmp_path, model):
     told: list[float] = []
-    compare(bag(tmp_path / "bag", recorded(model)), Robot(model), settings=Settings(block=500), progress=told.append)
+    compare(
+        bag(tmp_path / "bag", recorded(model)), shared_robot(model), settings=Settings(block=500), progress=told.append
+    )
     assert told == sorted(told) and len(told) > 3 and told[-1] == 1.0
 
 
@@ -257,8 +264,8 @@ def test_friction_explains_more_of_a_real_panda():
 def test_a_missing_load_shows_in_the_joints_that_carry_it(tmp_path, model):
     """As with the real robot's hand, where everything is known: half a kilogram that the model does not have."""
     path = bag(tmp_path / "bag", recorded(arm(payload=0.5), noise=0.05))
-    right = compare(path, Robot(arm(payload=0.5)), settings=SETTINGS).comparison.results()
-    wrong = compare(path, Robot(model), settings=SETTINGS).comparison.results()
+    right = compare(path, shared_robot(arm(payload=0.5)), settings=SETTINGS).comparison.results()
+    wrong = compare(path, shared_robot(model), settings=SETTINGS).comparison.results()
     for joint, (with_load, without) in enumerate(zip(right, wrong)):
         assert with_load.rmse < 0.05
         assert without.rmse > (10 if joint else 1.5) * with_load.rmse

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.models.robots import FILES
+from helpers.models.robots import FILES, shared_robot
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF
 from helpers.wide import table
 from rigs.found_pushes import PERIODS, SIZES, replayed
 from rigs.pushed_arms import STEP, UR, description_of, simulate
 
-from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics import load_urdf
 from rbd_dynamics.control.contact.detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse
 from rbd_dynamics.replay.torques.contacts import TICK, Ticks, calibrated, contacts, in_motion
@@ -57,7 +57,7 @@ def pressing(path, press):
     v = np.column_stack([v, 0.8 * v])
     q, a = 0.5 + np.cumsum(v, axis=0) / RATE, np.gradient(v, 1.0 / RATE, axis=0)
     touch = np.clip((t - 2.0) / 0.5, 0.0, 1.0) * (1.0 + 0.1 * np.sin(2.0 * np.pi * circle))
-    tau = Robot(load_urdf(URDF)).inverse_dynamics(q, v, a) + 0.7 * np.tanh(v / 0.01) - press * touch[:, None]
+    tau = shared_robot(load_urdf(URDF)).inverse_dynamics(q, v, a) + 0.7 * np.tanh(v / 0.01) - press * touch[:, None]
     tau += 0.02 * np.random.default_rng(0).normal(size=tau.shape)
     stamps = START + np.rint(t * 1e9).astype(np.int64)
     states = [Message(int(s), NAMES, *numbers) for s, *numbers in zip(stamps, q, v, tau)]
@@ -68,7 +68,7 @@ def pressing(path, press):
 def test_a_press_under_which_all_motion_is_is_no_friction(tmp_path, press):
     """Seen in the demo's: the fit took the press for friction, which then may have held it at rest."""
     told, bag = [], pressing(tmp_path / "bag", press)
-    found = analyse(bag, Robot(load_urdf(URDF)), settings=SETTINGS, progress=told.append)
+    found = analyse(bag, shared_robot(load_urdf(URDF)), settings=SETTINGS, progress=told.append)
     assert told == sorted(told) and told[-1] == 1.0
     if not press:
         assert found.external_torque.events == ()

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.models.identified import LOAD, arm, loaded, with_friction, without_friction
-from helpers.models.robots import FILES
+from helpers.models.robots import FILES, shared_robot
 from helpers.paths import RECORDINGS
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, measured, segments_of
@@ -362,7 +362,7 @@ def changed_bag(path, change):
 def test_from_efforts_in_another_unit_no_load_and_no_inertia_follows(tmp_path, capsys):
     path = changed_bag(tmp_path / "run", times(2, 0.08))
     questions = Questions(payload="lower", inertias=True)
-    found = analyse(path, Robot(load_urdf(URDF)), settings=SETTINGS, questions=questions)
+    found = analyse(path, shared_robot(load_urdf(URDF)), settings=SETTINGS, questions=questions)
     said = sayings(found.diagnosis, found.comparison.results())
     assert said[0].startswith("efforts of shoulder, elbow are not in the model's unit")
     parts = (found.payload.mass, *found.payload.com, *found.inertias.base, found.friction.of("elbow").coulomb)
@@ -371,7 +371,7 @@ def test_from_efforts_in_another_unit_no_load_and_no_inertia_follows(tmp_path, c
     assert found.friction.exported == {} and found.inertias.refused
     # with the remedy all is well
     settings = Settings.from_dict({**SETTINGS.to_dict(), "effort_scale": 12.5})
-    mended = analyse(path, Robot(load_urdf(URDF)), settings=settings, questions=questions)
+    mended = analyse(path, shared_robot(load_urdf(URDF)), settings=settings, questions=questions)
     assert mended.diagnosis.signals == () and mended.payload.mass.covers(0.0)
     # and the command refuses what it is not sure of
     arguments = ["replay", str(path), "--cutoff", "8", "--inertias", "-o", str(tmp_path / "out"), "--formats", "urdf"]
@@ -408,7 +408,7 @@ def test_delays_are_taken_out(tmp_path, signal, by):
 
     def rmse(**more):
         settings = Settings(cutoff=8.0, block=200, **more)
-        found = analyse(path, Robot(load_urdf(URDF)), settings=settings, questions=none)
+        found = analyse(path, shared_robot(load_urdf(URDF)), settings=settings, questions=none)
         return max(joint.rmse for joint in found.comparison.results())
 
     mended = rmse(delay={signal: by})

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.models.identified import arm, with_friction, without_friction
-from helpers.models.robots import FILES
+from helpers.models.robots import FILES, shared_robot
 from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, RATE, fourier, measured, segments_of
 
@@ -31,8 +31,8 @@ def drives(model: Model, given: Model, add=None, seed: int = 0, colour: float = 
     stamps, numbers = measured(model, seed, duration=SECONDS, colour=colour, offset=0.2)
     if add is not None:
         q, v, a = fourier(model, np.arange(len(numbers)) / RATE)
-        numbers[:, 2] += add(q, v, a, Robot(model).inverse_dynamics(q, v, a))
-    found = DriveIdentifier(Robot(given), low_pass=LOW_PASS)
+        numbers[:, 2] += add(q, v, a, shared_robot(model).inverse_dynamics(q, v, a))
+    found = DriveIdentifier(shared_robot(given), low_pass=LOW_PASS)
     for part in segments_of(stamps, numbers):
         found.add(part)
     return found.results()
@@ -162,7 +162,7 @@ def test_what_a_drive_cannot_have_is_no_part():
 def test_parts_of_a_recording_are_merged_and_short_ones_decide_nothing():
     stamps, numbers = measured(arm(), 0, duration=SECONDS, offset=0.2)
     parts = segments_of(stamps, numbers)
-    whole, *halves = (DriveIdentifier(Robot(arm()), low_pass=LOW_PASS) for _ in range(3))
+    whole, *halves = (DriveIdentifier(shared_robot(arm()), low_pass=LOW_PASS) for _ in range(3))
     for k, part in enumerate(parts):
         whole.add(part)
         halves[k % 2].add(part)
@@ -173,7 +173,7 @@ def test_parts_of_a_recording_are_merged_and_short_ones_decide_nothing():
         assert a.rmse_after == pytest.approx(b.rmse_after, rel=1e-9)
     with pytest.raises(ValueError, match="another robot"):
         whole.merge(DriveIdentifier(Robot(arm(2)), low_pass=LOW_PASS))
-    assert "too short" in DriveIdentifier(Robot(arm()), low_pass=LOW_PASS).results().finding
+    assert "too short" in DriveIdentifier(shared_robot(arm()), low_pass=LOW_PASS).results().finding
 
 
 # --- what a description can hold ----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_rotor_and_spring_go_into_the_description_and_predict_better():
     assert joint.armature == drive.armature
     q, v, a = fourier(arm(), np.arange(500) / RATE)
     moved = Robot(with_drives(arm(), found.exported)).inverse_dynamics(q, v, a)[:, 1]
-    plain = Robot(arm()).inverse_dynamics(q, v, a)[:, 1]
+    plain = shared_robot(arm()).inverse_dynamics(q, v, a)[:, 1]
     assert np.allclose(moved - plain, drive.armature * a[:, 1] + drive.stiffness * (q[:, 1] - drive.reference))
 
 

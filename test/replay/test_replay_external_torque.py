@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.models.robots import FILES
+from helpers.models.robots import FILES, shared_robot
 from helpers.paths import RECORDINGS
 from helpers.recorded.bags import bare, needs_rosbags
 from helpers.recorded.exciting import LOW_PASS, RATE, fourier, segments_of, stamps_of
@@ -43,7 +43,7 @@ def ur5(damping=0.0, friction=0.0):
 
 def recorded(model, terms=RIGID, touched=True, seed=None, duration=40.0, block=2000):
     """Segments of a robot on which a wrench acts from 20 to 26 s; the true external torque at their times."""
-    robot = Robot(model)
+    robot = shared_robot(model)
     t = np.arange(int(duration * RATE)) / RATE
     q, v, a = fourier(model, t)
     external = np.zeros_like(q)
@@ -64,7 +64,7 @@ def observed(robot, parts, terms=RIGID, **options):
 
 
 def test_wrench_is_seen_as_its_torque_and_the_contact_has_its_times():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, t, external = recorded(robot.model)
     result, torque = observed(robot, parts, rate=30.0)
     times = np.concatenate([part.t for part in parts])
@@ -85,7 +85,7 @@ def test_wrench_is_seen_as_its_torque_and_the_contact_has_its_times():
 
 def test_an_offset_from_the_beginning_is_no_contact():
     """Seen: the observer begins at zero, and the offset it came to was a contact to the end."""
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, *_ = recorded(robot.model, touched=False, duration=12.0)
     shifted = [replace(part, tau=part.tau + np.array([0.0, 6.0, -4.0, 0.0, 0.0, 0.0])) for part in parts]
     result, torque = observed(robot, shifted)
@@ -94,7 +94,7 @@ def test_an_offset_from_the_beginning_is_no_contact():
 
 @pytest.mark.parametrize("threshold", [None, 3.0])
 def test_a_press_on_a_robot_that_never_moves_is_found_by_a_threshold_that_is_given(threshold):
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     t = np.arange(int(20.0 * RATE)) / RATE
     q = np.tile([0.3, -1.0, 1.2, 0.4, 0.5, 0.1], (len(t), 1))
     v = np.zeros_like(q)
@@ -110,7 +110,7 @@ def test_a_press_on_a_robot_that_never_moves_is_found_by_a_threshold_that_is_giv
 
 
 def test_it_does_not_matter_how_the_recording_is_cut():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     whole, torque = observed(robot, recorded(robot.model, block=10**6)[0])
     pieces, cut = observed(robot, recorded(robot.model, block=137)[0])
     np.testing.assert_allclose(cut, torque, atol=1e-7 * np.abs(torque).max())
@@ -121,8 +121,8 @@ def test_it_does_not_matter_how_the_recording_is_cut():
 
 @pytest.mark.parametrize("terms", [("inertia", "coriolis"), ("inertia", "coriolis", "gravity", "friction")])
 def test_robots_that_compensate_or_rub_show_the_same_contact(terms):
-    robot = Robot(ur5(1.0, 2.0))
-    plain_robot = Robot(ur5())
+    robot = shared_robot(ur5(1.0, 2.0))
+    plain_robot = shared_robot(ur5())
     _, plain_torque = observed(plain_robot, recorded(plain_robot.model)[0])
     result, torque = observed(robot, recorded(robot.model, terms)[0], terms)
     assert (
@@ -133,7 +133,7 @@ def test_robots_that_compensate_or_rub_show_the_same_contact(terms):
 
 
 def test_friction_that_was_found_is_taken_away():
-    robot = Robot(ur5(1.0, 2.0))
+    robot = shared_robot(ur5(1.0, 2.0))
     parts, _, _ = recorded(robot.model, TERMS, touched=False)
     identifier = FrictionIdentifier(robot, low_pass=LOW_PASS)
     for part in parts:
@@ -165,7 +165,7 @@ def test_what_friction_may_hold_at_rest_is_what_was_found_else_what_the_descript
 
 
 def test_noise_is_no_contact():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     counts = [len(observed(robot, recorded(robot.model, touched=False, seed=seed)[0])[0].events) for seed in range(10)]
     assert counts == [0] * 10
     touched = [observed(robot, recorded(robot.model, seed=seed)[0])[0] for seed in range(10)]
@@ -173,7 +173,7 @@ def test_noise_is_no_contact():
 
 
 def test_thresholds_that_are_given():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, _, _ = recorded(robot.model)
     result, _ = observed(robot, parts, thresholds={"elbow_joint": 2.0})
     assert result.threshold["elbow_joint"] == 2.0 and np.isinf(result.threshold["wrist_1_joint"])
@@ -185,7 +185,7 @@ def test_thresholds_that_are_given():
 
 
 def test_joints_without_effort_and_filled_samples():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, _, _ = recorded(robot.model)
     silent = np.arange(6) != 2
     blind = [
@@ -198,14 +198,14 @@ def test_joints_without_effort_and_filled_samples():
 
 def test_a_robot_that_stands_touches_nothing():
     """However wrong the model is about its weight."""
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     still = np.zeros((3000, 3, 6))
     still[:, 0], still[:, 2] = 0.5, robot.gravity(np.full(6, 0.5)) + 5.0
     assert observed(robot, segments_of(stamps_of(np.arange(3000) / RATE), still))[0].events == ()
 
 
 def test_a_contact_at_the_end_of_a_segment_ends_with_it():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts = recorded(robot.model, duration=23.0)[0]
     (event,) = observed(robot, parts, thresholds=3.0)[0].events
     assert parts[-1].t[-1] - TICK < event.end <= parts[-1].t[-1]
@@ -216,7 +216,7 @@ def test_a_contact_at_the_end_of_a_segment_ends_with_it():
 def test_flipped_bytes_invent_no_contact(tmp_path, seed):
     """Seen: 80 of them made an event of 2,489 N m."""
     file = bare(bag(tmp_path / "run", count=3000))
-    robot = Robot(load_urdf(URDF))
+    robot = shared_robot(load_urdf(URDF))
     whole = analyse(Recording(file), robot)
     rng = np.random.default_rng(seed)
     with contextlib.closing(sqlite3.connect(file)) as database, database:
@@ -244,7 +244,7 @@ def energy_of(robot, parts, terms=RIGID):
 
 
 def test_work_of_a_robot_without_friction_is_its_change_of_energy():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, _, _ = recorded(robot.model, touched=False, duration=37.0)
     result = energy_of(robot, parts).results()
     size = sum(joint.work_in for joint in result.joints)
@@ -259,7 +259,7 @@ def test_work_of_a_robot_without_friction_is_its_change_of_energy():
 
 
 def test_largest_power_is_that_of_all_samples_however_they_are_cut():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     for block in (137, 10**6):
         parts, _, _ = recorded(robot.model, touched=False, block=block)
         power = np.abs(np.concatenate([part.tau * part.v for part in parts])).max(axis=0)
@@ -268,7 +268,7 @@ def test_largest_power_is_that_of_all_samples_however_they_are_cut():
 
 
 def test_what_viscous_friction_takes_is_lost():
-    robot = Robot(ur5(damping=1.5))
+    robot = shared_robot(ur5(damping=1.5))
     parts, _, _ = recorded(robot.model, TERMS, touched=False)
     result = energy_of(robot, parts).results()
     rate = [1.5 * (part.v**2).sum(axis=1) for part in parts]
@@ -276,7 +276,7 @@ def test_what_viscous_friction_takes_is_lost():
 
 
 def test_energy_does_not_depend_on_cuts_and_adds_up():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     whole = energy_of(robot, recorded(robot.model, block=10**6)[0]).results()
     pieces = energy_of(robot, recorded(robot.model, block=137)[0])
     assert pieces.results().work == pytest.approx(whole.work, rel=1e-9)
@@ -288,7 +288,7 @@ def test_energy_does_not_depend_on_cuts_and_adds_up():
 
 
 def test_no_balance_without_all_efforts():
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts = [replace(part, measured=np.arange(6) != 1) for part in recorded(robot.model)[0]]
     result = energy_of(robot, parts).results()
     assert result.work is None and result.lost is None and len(result.joints) == 5
@@ -308,7 +308,7 @@ def test_nothing_touched_the_real_robot():
 
 def test_errors_below_a_fiftieth_of_a_joints_torque_are_no_contact():
     """Nothing is noisy and nothing touches: the threshold is what is left then."""
-    robot = Robot(ur5())
+    robot = shared_robot(ur5())
     parts, _, _ = recorded(robot.model, touched=False, duration=30.0)
     result, _ = observed(robot, parts)
     torque = np.concatenate([predict(robot, part, terms=RIGID).tau for part in parts])

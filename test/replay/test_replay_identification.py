@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.models.identified import LOAD, arm, loaded, with_friction, without_friction
-from helpers.models.robots import FILES
+from helpers.models.robots import FILES, shared_robot
 from helpers.paths import RECORDINGS, ROOT
 from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, RATE, fourier, measured, segments_of, stamps_of
@@ -52,7 +52,7 @@ def resting(model: Model, poses: np.ndarray, noise: float = 0.01, time: float = 
     for k, pose in enumerate(poses):
         q = np.tile(pose, (count, 1)) + 2e-5 * rng.normal(size=(count, model.nv))
         v, a = 1e-4 * rng.normal(size=(2, count, model.nv))
-        tau = Robot(model).gravity(q) + noise * rng.normal(size=(count, model.nv))
+        tau = shared_robot(model).gravity(q) + noise * rng.normal(size=(count, model.nv))
         t = (k * count + np.arange(count)) / RATE
         measured, filled = np.ones(model.nv, dtype=bool), np.zeros(count, dtype=bool)
         found.append(Segment(k, 0, stamps_of(t), t, q, v, 100.0 * a, tau, tau, measured, filled))
@@ -102,7 +102,7 @@ def test_friction_lies_in_its_intervals_and_they_are_narrow(robot_name, colour):
     coverage, curved = Coverage(), 0
     for seed in SEEDS:
         parts = segments_of(*measured(model, seed, offset=offset, colour=colour))
-        found = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
+        found = found_by(FrictionIdentifier(shared_robot(given), low_pass=LOW_PASS), parts)
         assert [joint.joint for joint in found.joints] == model.joint_names
         note_friction(coverage, found.joints, model, offset)
         curved += sum(joint.stribeck is not None for joint in found.joints)
@@ -120,7 +120,7 @@ def test_a_fall_of_friction_with_speed_is_found():
     coverage = Coverage()
     for seed in range(8):
         parts = segments_of(*measured(model, seed, offset=offset, stribeck=(1.8, 0.12), speed=0.3))
-        found = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
+        found = found_by(FrictionIdentifier(shared_robot(given), low_pass=LOW_PASS), parts)
         v = np.linspace(-0.8, 0.8, 300)[:, None] * np.ones(6)
         level = (1.0 + 0.8 * np.exp(-((v / 0.12) ** 2))) * np.tanh(v / 1e-2)
         friction, damping = (np.array([getattr(j, key) for j in model.joints]) for key in ("friction", "damping"))
@@ -144,8 +144,10 @@ def test_friction_that_the_terms_name_is_part_of_what_is_found():
         given, **{key: {j.name: 0.5 * getattr(j, key) for j in model.joints} for key in ("damping", "friction")}
     )
     parts = segments_of(*measured(model, 0, offset=offset))
-    without = found_by(FrictionIdentifier(Robot(given), low_pass=LOW_PASS), parts)
-    named = found_by(FrictionIdentifier(Robot(half), low_pass=LOW_PASS, terms=(*Settings().terms, "friction")), parts)
+    without = found_by(FrictionIdentifier(shared_robot(given), low_pass=LOW_PASS), parts)
+    named = found_by(
+        FrictionIdentifier(shared_robot(half), low_pass=LOW_PASS, terms=(*Settings().terms, "friction")), parts
+    )
     for one, other in zip(without.joints, named.joints):
         assert other.coulomb.value == pytest.approx(one.coulomb.value, rel=1e-6)
         assert other.viscous.value == pytest.approx(one.viscous.value, rel=1e-6)
@@ -161,7 +163,7 @@ def test_columns_that_jump_must_pass_the_filter_that_the_torque_has_passed():
     parts = segments_of(*measured(model, None, speed=0.2, base=0.3))
 
     def wrong(low_pass: LowPass | None) -> float:
-        found = found_by(FrictionIdentifier(Robot(model), low_pass=low_pass), parts)
+        found = found_by(FrictionIdentifier(shared_robot(model), low_pass=low_pass), parts)
         return max(abs(joint.coulomb.value - 0.3) for joint in found.joints)
 
     assert wrong(LOW_PASS) < 0.002 < 0.003 < wrong(None)
@@ -170,15 +172,15 @@ def test_columns_that_jump_must_pass_the_filter_that_the_torque_has_passed():
 def test_friction_of_a_joint_that_stands_is_not_known():
     model = arm()
     parts = resting(model, np.zeros((20, 3)))
-    found = found_by(FrictionIdentifier(Robot(model)), parts)
+    found = found_by(FrictionIdentifier(shared_robot(model)), parts)
     assert found.joints == ()
     # one joint moves, the others stand
     stamps, numbers = measured(model, 1)
     numbers[:, :2, 1:] = numbers[0, :2, 1:] * [[1.0], [0.0]]
     q, v, effort = numbers.transpose(1, 0, 2)
     a = fourier(model, np.arange(len(q)) / RATE)[2] * [1.0, 0.0, 0.0]
-    effort[:] = inverse_dynamics_terms(Robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
-    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), segments_of(stamps, numbers))
+    effort[:] = inverse_dynamics_terms(shared_robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
+    found = found_by(FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS), segments_of(stamps, numbers))
     assert [joint.joint for joint in found.joints] == ["j0"]
     assert found.of("j0").coulomb.value == pytest.approx(0.3, abs=0.01)
     assert found.model(model).joint("j1") == model.joint("j1")
@@ -191,7 +193,7 @@ def starting(model: Model, count: int, *, stands: float, held: float) -> list[Se
     for k in range(count):
         v = np.concatenate([np.zeros(int(stands * RATE)), speed])[:, None] * np.ones(model.nv)
         q, a = np.cumsum(v, axis=0) / RATE, np.gradient(v, 1.0 / RATE, axis=0)
-        tau = inverse_dynamics_terms(Robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
+        tau = inverse_dynamics_terms(shared_robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
         tau[: int(stands * RATE)] += held
         tau += 0.01 * np.random.default_rng(k).normal(size=tau.shape)
         t = 10.0 * k + np.arange(len(q)) / RATE
@@ -211,7 +213,9 @@ def starting(model: Model, count: int, *, stands: float, held: float) -> list[Se
 def test_what_holds_a_joint_before_it_moves_is_not_its_friction(stands, held):
     """Seen: standing that a segment's begin cuts short was taken for motion, and made friction anything."""
     model = arm()
-    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), starting(model, 8, stands=stands, held=held))
+    found = found_by(
+        FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS), starting(model, 8, stands=stands, held=held)
+    )
     for joint in found.joints:
         assert joint.coulomb.value == pytest.approx(0.3, abs=0.01)
         assert joint.viscous.value == pytest.approx(0.5, abs=0.03)
@@ -228,7 +232,7 @@ def test_what_touches_a_robot_is_not_its_friction(block):
         return replace(part, tau=part.tau + np.reshape(exerted, (-1, 1)))
 
     def found(parts, touched=()):
-        return found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS, touched=touched), parts)
+        return found_by(FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS, touched=touched), parts)
 
     apart, same, mixed = found(map(pressed, free), spans), found(free, spans), found(map(pressed, free))
     for one, other, wrong in zip(apart.joints, same.joints, mixed.joints):
@@ -243,7 +247,7 @@ def test_units_are_those_of_the_joint():
     builder = ModelBuilder("slide")
     builder.add_body("cart", None, Prismatic((1, 0, 0)), joint_name="rail", mass=2.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
     model = with_joint_friction(builder.build(), damping={"rail": 1.0}, friction={"rail": 2.0})
-    found = found_by(FrictionIdentifier(Robot(model), low_pass=LOW_PASS), segments_of(*measured(model, 0)))
+    found = found_by(FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS), segments_of(*measured(model, 0)))
     (joint,) = found.joints
     assert (joint.coulomb.unit, joint.viscous.unit) == ("N", "N s/m")
     assert joint.coulomb.value == pytest.approx(2.0, rel=0.05)
@@ -261,7 +265,7 @@ def test_a_load_lies_in_its_intervals_and_they_are_narrow(robot_name):
     coverage, friction = Coverage(), Coverage()
     for seed in SEEDS:
         parts = segments_of(*measured(model, seed, offset=offset))
-        found = found_by(PayloadIdentifier(Robot(given), frame, low_pass=LOW_PASS), parts)
+        found = found_by(PayloadIdentifier(shared_robot(given), frame, low_pass=LOW_PASS), parts)
         for estimate, truth in zip((found.mass, *found.com), (LOAD[0], *LOAD[1])):
             coverage.note(estimate, truth)
         for estimate, truth in zip(found.inertia, LOAD[2]):
@@ -293,7 +297,7 @@ def test_a_load_is_found_in_a_recording_written_and_read(tmp_path):
     ]
     bag = write_ros2(tmp_path / "bag", Content({"/joint_states": messages}))
     settings = Settings(cutoff=10.0, block=1500)
-    robot = Robot(given)
+    robot = shared_robot(given)
     recorded = segments(Recording(bag), given, settings=settings)
     load = PayloadIdentifier(robot, "tool0", low_pass=recorded.low_pass, terms=settings.terms)
     friction = PayloadIdentifier(robot, "tool0", low_pass=recorded.low_pass, terms=settings.terms, friction=False)
@@ -311,7 +315,7 @@ def test_a_load_is_found_in_a_recording_written_and_read(tmp_path):
 def test_a_load_is_known_from_gravity_alone_but_for_its_inertia():
     model = arm()
     poses = np.random.default_rng(0).uniform(-1.5, 1.5, (30, 3))
-    found = found_by(PayloadIdentifier(Robot(model), "link2"), resting(loaded(model, "link2"), poses))
+    found = found_by(PayloadIdentifier(shared_robot(model), "link2"), resting(loaded(model, "link2"), poses))
     assert found.mass.covers(LOAD[0])
     assert found.mass.error < 0.01
     assert all(estimate.covers(truth) for estimate, truth in zip(found.com, LOAD[1]))
@@ -323,7 +327,9 @@ def test_a_load_is_known_from_gravity_alone_but_for_its_inertia():
 
 def test_no_load_is_a_mass_near_zero_that_has_no_centre():
     model = arm()
-    found = found_by(PayloadIdentifier(Robot(model), "link2", low_pass=LOW_PASS), segments_of(*measured(model, 0)))
+    found = found_by(
+        PayloadIdentifier(shared_robot(model), "link2", low_pass=LOW_PASS), segments_of(*measured(model, 0))
+    )
     assert found.mass.covers(0.0)
     assert found.mass.upper - found.mass.lower < 0.1
     assert found.load is None
@@ -333,7 +339,7 @@ def test_no_load_is_a_mass_near_zero_that_has_no_centre():
 def test_one_pose_does_not_tell_a_load():
     model = arm()
     parts = resting(loaded(model, "link2"), np.tile([0.3, 0.5, -0.2], (30, 1)))
-    found = found_by(PayloadIdentifier(Robot(model), "link2"), parts)
+    found = found_by(PayloadIdentifier(shared_robot(model), "link2"), parts)
     assert not found.mass.identifiable and found.load is None
     text = json.dumps(found.to_dict(), allow_nan=False)
     assert json.loads(text)["mass"]["value"] is None
@@ -347,7 +353,7 @@ def test_intervals_hold_the_truth_where_the_description_is_wrong_and_noise_is_co
     """Bodies of the real robot are off by up to this share; neither residuals nor blocks of time show all of it."""
     given = without_friction("ur5_robot")
     truth, offset = with_friction(given)
-    robot, inside, narrow = Robot(given), [], []
+    robot, inside, narrow = shared_robot(given), [], []
     for seed in SEEDS:
         real = loaded(perturb_inertias(truth, share, seed=seed), "tool0")
         parts = segments_of(*measured(real, seed, offset=offset, colour=0.1))
@@ -369,7 +375,9 @@ def test_intervals_hold_the_truth_where_the_description_is_wrong_and_noise_is_co
 
 def test_a_load_lighter_than_nothing_is_a_finding():
     described, real = loaded(arm(), "link2"), arm()
-    found = found_by(PayloadIdentifier(Robot(described), "link2", low_pass=LOW_PASS), segments_of(*measured(real, 0)))
+    found = found_by(
+        PayloadIdentifier(shared_robot(described), "link2", low_pass=LOW_PASS), segments_of(*measured(real, 0))
+    )
     assert not found.mass.identifiable and found.load is None
     assert found.mass.finding.startswith("-1.2 ±") and "lighter than nothing" in found.mass.finding
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["mass"]["value"] is None
@@ -380,7 +388,8 @@ def test_a_load_of_the_size_of_the_misfit_is_refused():
     truth, offset = with_friction(given)
     real = perturb_inertias(truth, 0.3, seed=3)  # without a load
     found = found_by(
-        PayloadIdentifier(Robot(given), "tool0", low_pass=LOW_PASS), segments_of(*measured(real, 1, offset=offset))
+        PayloadIdentifier(shared_robot(given), "tool0", low_pass=LOW_PASS),
+        segments_of(*measured(real, 1, offset=offset)),
     )
     assert not found.mass.identifiable or found.mass.covers(0.0)
     assert "errors of the description" in found.mass.finding
@@ -397,9 +406,9 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
     coverage, friction, identifiable, narrower = Coverage(), Coverage(), [], []
     for seed in SEEDS[::2]:  # each with some forty parameters
         model = perturb_inertias(truth, 0.15, seed=seed)
-        identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
+        identifier = InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS)
         found = found_by(identifier, segments_of(*measured(model, seed, offset=offset)))
-        actual = identifier.base.of(Robot(model).inertial_parameters)
+        actual = identifier.base.of(shared_robot(model).inertial_parameters)
         for estimate, value in zip(found.base, actual):
             identifiable.append(estimate.identifiable)
             if estimate.identifiable:
@@ -412,7 +421,7 @@ def test_base_parameters_lie_in_their_intervals_and_bodies_can_exist(robot_name)
         # what the new model predicts is nearer to the truth in other motions, too
         t = np.arange(200) / 10.0
         motion = fourier(given, t, seed=100 + seed)
-        tau, new, old = (Robot(m).inverse_dynamics(*motion) for m in (model, found.model, given))
+        tau, new, old = (shared_robot(m).inverse_dynamics(*motion) for m in (model, found.model, given))
         narrower.append(np.sqrt(np.mean((new - tau) ** 2) / np.mean((old - tau) ** 2)))
     coverage.check()
     friction.check()
@@ -425,7 +434,7 @@ def test_what_is_exported_is_never_worse_and_says_three_figures():
     given = arm()
     real = perturb_inertias(with_joint_friction(given, friction={"j1": 2.0}), 0.3, seed=2)
     offset = np.array([0.5, 4.0, -0.3])
-    identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
+    identifier = InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS)
     found = found_by(identifier, segments_of(*measured(real, 2, 30.0, offset=offset, noise=2.0, colour=0.1)))
     proof = found.validation
     assert found.refused == "" and proof.worse == () and proof.folds == 4
@@ -434,7 +443,7 @@ def test_what_is_exported_is_never_worse_and_says_three_figures():
         assert consistent < 1.1 * joint.rmse_after
         assert exported <= 1.02 * before + 0.01 and beside < 1.2 * base < before
     # and where nothing can be gained, the given model is hardly touched
-    same = found_by(InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(given, 3, 30.0)))
+    same = found_by(InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS), segments_of(*measured(given, 3, 30.0)))
     assert same.validation.worse == ()
 
 
@@ -462,17 +471,17 @@ def test_what_is_not_excited_stays_as_it_was():
     t = np.arange(len(stamps)) / RATE
     a = fourier(model, t)[2] * [0.0, 0.0, 1.0]
     numbers[:, 2] = inverse_dynamics_terms(
-        Robot(model), numbers[:, 0], numbers[:, 1], a, ("inertia", "coriolis", "gravity", "friction")
+        shared_robot(model), numbers[:, 0], numbers[:, 1], a, ("inertia", "coriolis", "gravity", "friction")
     ) + 0.01 * np.random.default_rng(4).normal(size=(len(t), 3))
-    identifier = InertiaIdentifier(Robot(given), low_pass=LOW_PASS)
+    identifier = InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS)
     found = found_by(identifier, segments_of(stamps, numbers))
-    truth = identifier.base.of(Robot(model).inertial_parameters)
+    truth = identifier.base.of(shared_robot(model).inertial_parameters)
     known = [estimate.identifiable for estimate in found.base]
     assert 2 <= sum(known) < len(known)
     for estimate, value in zip(found.base, truth):
         if estimate.identifiable:
             assert abs(estimate.value - value) < 5.0 * estimate.error
-    assert np.abs(found.parameters[:2] - Robot(given).inertial_parameters[:2]).max() < 0.5
+    assert np.abs(found.parameters[:2] - shared_robot(given).inertial_parameters[:2]).max() < 0.5
     # friction of the joint that moved is known, of the others not
     assert [joint.coulomb.identifiable for joint in found.joints] == [False, False, True]
     assert [joint.friction for joint in found.model.joints][:2] == [0.3, 0.3]
@@ -480,12 +489,12 @@ def test_what_is_not_excited_stays_as_it_was():
 
 def test_at_rest_nothing_of_inertia_is_known_and_the_model_stays():
     model = arm()
-    found = found_by(InertiaIdentifier(Robot(model)), resting(model, np.zeros((20, 3))))
+    found = found_by(InertiaIdentifier(shared_robot(model)), resting(model, np.zeros((20, 3))))
     assert not any(estimate.identifiable for estimate in found.base if ".I" in estimate.name)
-    assert np.allclose(found.parameters, Robot(model).inertial_parameters, rtol=0.05, atol=0.02)
-    nothing = InertiaIdentifier(Robot(model)).results()
+    assert np.allclose(found.parameters, shared_robot(model).inertial_parameters, rtol=0.05, atol=0.02)
+    nothing = InertiaIdentifier(shared_robot(model)).results()
     assert not any(estimate.identifiable for estimate in nothing.base)
-    assert np.allclose(nothing.parameters, Robot(model).inertial_parameters)
+    assert np.allclose(nothing.parameters, shared_robot(model).inertial_parameters)
     assert nothing.joints == ()
 
 
@@ -494,7 +503,7 @@ def test_bodies_can_exist_however_noisy_the_torques(noise):
     given = arm()
     model = perturb_inertias(given, 0.3, seed=5)
     found = found_by(
-        InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 3, 20.0, noise=noise))
+        InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 3, 20.0, noise=noise))
     )
     for row in found.parameters:
         assert np.linalg.eigvalsh(pseudo_inertia(row)).min() > 0.0
@@ -506,7 +515,7 @@ def test_a_result_is_a_model_a_dictionary_and_a_urdf():
     given = without_friction("ur5_robot")
     model, offset = with_friction(perturb_inertias(given, 0.15, seed=3))
     found = found_by(
-        InertiaIdentifier(Robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 1, offset=offset))
+        InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS), segments_of(*measured(model, 1, offset=offset))
     )
     data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     again = [load_urdf(found.urdf(FILES["ur5_robot"])), model_from_dict(data["model"])]
@@ -524,9 +533,9 @@ def test_a_result_is_a_model_a_dictionary_and_a_urdf():
 
 def makers(model: Model):
     return [
-        lambda: FrictionIdentifier(Robot(model), low_pass=LOW_PASS),
-        lambda: PayloadIdentifier(Robot(model), "link2", low_pass=LOW_PASS),
-        lambda: InertiaIdentifier(Robot(model), low_pass=LOW_PASS),
+        lambda: FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS),
+        lambda: PayloadIdentifier(shared_robot(model), "link2", low_pass=LOW_PASS),
+        lambda: InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS),
     ]
 
 
@@ -568,13 +577,13 @@ def test_efforts_may_contain_some_terms_only(terms):
     stamps, numbers = measured(model, None, speed=1.5)
     q, v, effort = numbers.transpose(1, 0, 2)
     a = fourier(model, np.arange(len(q)) / RATE, speed=1.5)[2]
-    effort[:] = inverse_dynamics_terms(Robot(model), q, v, a, terms)
+    effort[:] = inverse_dynamics_terms(shared_robot(model), q, v, a, terms)
     effort += 0.02 * np.random.default_rng(0).normal(size=effort.shape)
     parts = segments_of(stamps, numbers)
-    load = found_by(PayloadIdentifier(Robot(given), "link2", low_pass=LOW_PASS, terms=terms), parts)
+    load = found_by(PayloadIdentifier(shared_robot(given), "link2", low_pass=LOW_PASS, terms=terms), parts)
     assert load.mass.value == pytest.approx(LOAD[0], abs=0.02)
     assert set(load.terms) == set(terms)
-    base = found_by(InertiaIdentifier(Robot(given), low_pass=LOW_PASS, terms=terms), parts)
+    base = found_by(InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS, terms=terms), parts)
     for found in (load, base):
         assert all(joint.rmse_after < 0.02 for joint in found.joints)
         assert max(joint.rmse_before for joint in found.joints) > 0.1
@@ -582,7 +591,7 @@ def test_efforts_may_contain_some_terms_only(terms):
 
 def test_errors_name_the_culprit():
     model = arm()
-    robot, other = Robot(model), Robot(arm(2))
+    robot, other = shared_robot(model), Robot(arm(2))
     with pytest.raises(KeyError, match="link9"):
         PayloadIdentifier(robot, "link9")
     with pytest.raises(ValueError, match="without friction"):
@@ -631,7 +640,7 @@ def recorded(model: Model):
 def test_friction_of_a_real_robot_lowers_the_error_of_each_joint():
     model = panda("fer_hand")
     parts = recorded(model)
-    found = found_by(FrictionIdentifier(Robot(model), low_pass=parts.low_pass), parts)
+    found = found_by(FrictionIdentifier(shared_robot(model), low_pass=parts.low_pass), parts)
     assert [joint.joint for joint in found.joints] == [f"fer_joint{k}" for k in range(1, 8)]
     for joint in found.joints:
         assert joint.rmse_after < 0.97 * joint.rmse_before
@@ -646,7 +655,7 @@ def test_the_hand_of_a_real_robot_is_found_when_the_model_has_none():
     truth = complete.mass - model.mass
     assert truth == pytest.approx(0.7126)
     parts = recorded(model)
-    found = found_by(PayloadIdentifier(Robot(model), "fer_link8", low_pass=parts.low_pass), parts)
+    found = found_by(PayloadIdentifier(shared_robot(model), "fer_link8", low_pass=parts.low_pass), parts)
     assert found.mass.value == pytest.approx(truth, rel=0.05)
     assert found.mass.covers(truth)
     assert found.mass.upper - found.mass.lower < truth  # the description is wrong elsewhere, too
@@ -675,7 +684,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
 def test_inertias_of_a_real_robot_explain_more_and_load_again():
     model = panda("fer_hand")
     parts = recorded(model)
-    found = found_by(InertiaIdentifier(Robot(model), low_pass=parts.low_pass), parts)
+    found = found_by(InertiaIdentifier(shared_robot(model), low_pass=parts.low_pass), parts)
     for joint, consistent in zip(found.joints, found.rmse_consistent):
         assert 0.95 * joint.rmse_after < consistent < 0.75 * joint.rmse_before
     assert found.model.mass == pytest.approx(model.mass, rel=0.1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.browser import needs_browser
+from helpers.models.robots import shared_robot
 from helpers.recorded.bags import Content, needs_rosbags, write_ros2
 from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF, bag, messages
 from helpers.recorded.summaries import summary_of
@@ -65,7 +66,7 @@ def test_summary_has_what_it_should(made):
     summary = strict(folder / "summary.json")
     assert summary.keys() == KEYS
     assert summary["settings"] == SETTINGS.to_dict()
-    found = compare(recording, Robot(load_urdf(URDF)), settings=SETTINGS)
+    found = compare(recording, shared_robot(load_urdf(URDF)), settings=SETTINGS)
     for joint, result in zip(summary["joints"], found.comparison.results()):
         assert (joint["name"], joint["rmse"], joint["nrmse"]) == (result.name, result.rmse, result.nrmse)
         assert (joint["correlation"], joint["bias"]) == (result.correlation, result.bias)
@@ -83,7 +84,7 @@ def test_tables_hold_the_motion_and_the_torques(made):
     import pyarrow.parquet as pq
 
     folder, recording = made
-    robot = Robot(load_urdf(URDF))
+    robot = shared_robot(load_urdf(URDF))
     parts = list(compare(recording, robot, settings=SETTINGS).segments)
     with (folder / "samples.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -108,7 +109,7 @@ def test_bag_of_residuals_plays_beside_the_recording(made):
     folder, recording = made
     found = Recording(folder / "residuals")
     assert set(found.topics) == set(TOPICS.values())
-    robot = Robot(load_urdf(URDF))
+    robot = shared_robot(load_urdf(URDF))
     parts = list(compare(recording, robot, settings=SETTINGS).segments)
     (states,) = list(found.joint_states(TOPICS["predicted"], NAMES, block=10**6, log=found.log))
     np.testing.assert_array_equal(states.stamps, columns_of(parts, "stamps"))
@@ -195,7 +196,7 @@ def room(size):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     recording = bag(tmp_path_factory.mktemp("short") / "run", count=600)
-    return Written(Robot(load_urdf(URDF)), recording)
+    return Written(shared_robot(load_urdf(URDF)), recording)
 
 
 @pytest.mark.parametrize("name", ["report.html", "torque.png", "samples.csv", "samples.parquet", "residuals"])
@@ -308,7 +309,7 @@ def test_torque_with_friction_is_drawn_where_some_was_found(tmp_path):
         message.effort = message.effort + np.array([1.0, 0.5]) * np.tanh(np.asarray(message.velocity) / 0.01)
         rubbed.append(message)
     recording = write_ros2(tmp_path / "rubs", Content({"/joint_states": rubbed}, {"/robot_description": URDF}))
-    found = analyse(recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=5000)
+    found = analyse(recording, shared_robot(load_urdf(URDF)), settings=SETTINGS, series=5000)
     series = found.series
     assert torque_signals(series) == ["measured", "predicted", "with friction"]
     v, predicted = series.mean("velocity"), series.mean("predicted")
@@ -320,7 +321,7 @@ def test_torque_with_friction_is_drawn_where_some_was_found(tmp_path):
     figure = torque_figure(series, [{"name": name, "unit": "N m"} for name in NAMES])
     assert [trace["name"] for trace in figure["data"]] == 2 * ["measured", "predicted", "with friction"]
     without = analyse(
-        recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=500, questions=Questions(friction=False)
+        recording, shared_robot(load_urdf(URDF)), settings=SETTINGS, series=500, questions=Questions(friction=False)
     )
     assert torque_signals(without.series) == ["measured", "predicted"]
 
@@ -331,7 +332,7 @@ def test_friction_that_is_doubted_is_not_drawn(tmp_path):
         message.effort = -np.asarray(message.effort) - np.sign(message.velocity)
         turned.append(message)
     recording = write_ros2(tmp_path / "run", Content({"/joint_states": turned}, {"/robot_description": URDF}))
-    series = analyse(recording, Robot(load_urdf(URDF)), settings=SETTINGS, series=500).series
+    series = analyse(recording, shared_robot(load_urdf(URDF)), settings=SETTINGS, series=500).series
     np.testing.assert_array_equal(series.mean("with friction"), series.mean("predicted"))
 
 
@@ -455,7 +456,7 @@ def test_analysis_without_files():
 
     with tempfile.TemporaryDirectory() as folder:
         found = analyse(
-            bag(Path(folder) / "run", offset=0.4), Robot(load_urdf(URDF)), settings=SETTINGS, questions=QUESTIONS
+            bag(Path(folder) / "run", offset=0.4), shared_robot(load_urdf(URDF)), settings=SETTINGS, questions=QUESTIONS
         )
     assert found.series is None
     assert found.friction.of("elbow").offset.value == pytest.approx(0.4, abs=0.05)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.stats
 from helpers.models.identified import LOAD, arm, loaded
+from helpers.models.robots import shared_robot
 from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, measured, segments_of
 
-from rbd_dynamics import Robot
 from rbd_dynamics.cli import main
 from rbd_dynamics.model import Model
 from rbd_dynamics.model.dictionary import to_yaml
@@ -41,7 +41,7 @@ ROBOTS = {"one": (0.3, 0.5), "two": (1.5, 0.1), "alike": (0.3, 0.5)}
 
 def together(*recorded: tuple[Recorded, float], true: Model = TRUE) -> TogetherResult:
     """Of recordings (what, offset), each with a motion and noise of its own."""
-    found = TogetherIdentifier(Robot(PLAIN))
+    found = TogetherIdentifier(shared_robot(PLAIN))
     for seed, (what, offset) in enumerate(recorded, start=1):
         model = rubbing(true, *ROBOTS[what.robot])
         model = loaded(model, what.frame) if what.frame else model
@@ -56,7 +56,7 @@ def on(name: str, robot: str = "one", **load) -> Recorded:
 
 def test_shared_inertias_and_own_friction_lie_in_their_intervals():
     found = together((on("a"), 0.2), (on("b"), 0.2), (on("c", "two"), -0.3), (on("d", "two"), -0.3))
-    truth = TogetherIdentifier(Robot(PLAIN))._base.base.of(Robot(TRUE).inertial_parameters)
+    truth = TogetherIdentifier(shared_robot(PLAIN))._base.base.of(shared_robot(TRUE).inertial_parameters)
     known = [(part, value) for part, value in zip(found.base, truth) if part.identifiable]
     assert len(known) > 0.6 * len(found.base)
     assert np.mean([part.covers(value) for part, value in known]) > 0.8
@@ -127,7 +127,7 @@ def test_loads_known_and_unknown_are_part_of_one_fit():
 
 def test_a_wrong_load_does_not_transfer():
     """Two different loads that are said to be one."""
-    found = TogetherIdentifier(Robot(PLAIN))
+    found = TogetherIdentifier(shared_robot(PLAIN))
     for name, sign in (("u", 1.0), ("w", -1.0)):
         stamps, numbers = measured(rubbing(TRUE, 0.3, 0.5), 1, duration=20.0)
         _, more = measured(rubbing(loaded(TRUE, FRAME), 0.3, 0.5), 1, duration=20.0)
@@ -158,7 +158,7 @@ def test_numbers_that_others_do_not_bear_out_are_none():
 
 
 def test_what_cannot_be_is_refused_by_name():
-    found = TogetherIdentifier(Robot(PLAIN))
+    found = TogetherIdentifier(shared_robot(PLAIN))
     with pytest.raises(ValueError, match="no recording"):
         found.results()
     with pytest.raises(ValueError, match="'a' has no stretch of motion"):

@@ -34,15 +34,14 @@ def states(model, count, seed=0):
     return np.array([model.random(rng) for _ in range(count)]), rng.normal(size=(count, model.nv))
 
 
-def alone(model, q, v, efforts, **given):
-    """(S + 1, nq), (S + 1, nv) of one sample; efforts: of the step, time and state."""
-    options = given.pop("options", None) or SimulationOptions()
-    simulation = Simulation(model, q=q, options=options, **given)
-    simulation.quick, simulation.v, simulation.braked = None, v.copy(), False
+def alone(simulation, q, v, efforts):
+    """(S + 1, nq), (S + 1, nv) of one sample, step by step; efforts: of the step, time and state."""
+    simulation.reset()
+    simulation.quick, simulation.q, simulation.v, simulation.braked = None, q.copy(), v.copy(), False
     found = [(simulation.q, simulation.v)]
     for step in range(STEPS):
-        tau = efforts(step, step * options.step, simulation.q, simulation.v)
-        simulation.command(tau, np.arange(model.nv))
+        tau = efforts(step, step * simulation.options.step, simulation.q, simulation.v)
+        simulation.command(tau, np.arange(simulation.model.nv))
         simulation.advance()
         if (step + 1) % EVERY == 0:
             found.append((simulation.q, simulation.v))
@@ -50,8 +49,9 @@ def alone(model, q, v, efforts, **given):
 
 
 def assert_as_alone(found, model, q, v, efforts, samples=None, **given):
+    simulation = Simulation(model, **given)
     for k in range(len(q)) if samples is None else samples:
-        for one, many in zip(alone(model, q[k], v[k], efforts(k), **given), (found.q[k], found.v[k])):
+        for one, many in zip(alone(simulation, q[k], v[k], efforts(k)), (found.q[k], found.v[k])):
             np.testing.assert_allclose(many, one, atol=1e-9 * max(1.0, np.abs(one).max()), rtol=0.0)
 
 

@@ -35,6 +35,7 @@ from rbd_dynamics.model.joints import (
     Spherical,
 )
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic
+from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_quaternion
@@ -113,6 +114,15 @@ def load_robot(name: str, base: Base = "fixed") -> Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return load_urdf(robot_file(name), base=base)
+
+
+@cache
+def shared_robot(model: Model) -> Robot:
+    """One for all tests of a process that need a robot of this model as it is: none of them may give it a load.
+
+    To look up what a kernel computes, as each new robot does, takes a twentieth of a second.
+    """
+    return Robot(model)
 
 
 @cache

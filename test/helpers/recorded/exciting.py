@@ -9,11 +9,11 @@ import numpy as np
 import scipy.signal
 from numpy.typing import NDArray
 
+from helpers.models.robots import shared_robot
 from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.model import Model
 from rbd_dynamics.replay import Segment
 from rbd_dynamics.replay.signals.filtering import LowPass, SegmentSignals
-from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -59,7 +59,9 @@ def measured(
     """
     t = np.arange(int(duration * RATE)) / RATE
     q, v, a = fourier(model, t, **motion)
-    effort = inverse_dynamics_terms(Robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction")) + offset
+    effort = (
+        inverse_dynamics_terms(shared_robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction")) + offset
+    )
     if stribeck is not None:
         coulomb = np.array([joint.friction for joint in model.joints])
         effort += (stribeck[0] - 1.0) * coulomb * np.exp(-((v / stribeck[1]) ** 2)) * np.tanh(v / 1e-2)
