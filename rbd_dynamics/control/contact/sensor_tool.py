@@ -67,7 +67,10 @@ class SensorTool:
 
     def __post_init__(self) -> None:
         response = np.vstack([hat(self.moment), self.mass * np.eye(3)])
-        object.__setattr__(self, "_response", response)
+        rows = np.zeros((6, 4, 4))  # of (m, f), by the numbers of a homogeneous matrix, of which the last is one
+        rows[:, :3, :3] = response[:, None, :] * self.gravity[:, None]
+        rows[:, 3, 3] = self.bias
+        object.__setattr__(self, "_rows", rows.reshape(6, 16))
 
     @property
     def deviation(self) -> float:
@@ -87,13 +90,15 @@ class SensorTool:
             raise ValueError(f"the mass, {self.mass:.3g} kg, is not more than noise: it has no centre")
         return self.moment / self.mass
 
-    def felt(self, R: Array) -> Array:
-        """(m, f) (6,) that the sensor reads of the tool and the bias, at its orientation R (3, 3) in the world."""
-        return np.asarray(self._response @ (self.gravity @ R) + self.bias)  # type: ignore[attr-defined]
+    def felt(self, pose: Array) -> Array:
+        """(m, f) (6,) that the sensor reads of the tool and the bias. pose (4, 4): of its frame in the world."""
+        return np.asarray(self._rows @ pose.ravel())  # type: ignore[attr-defined]
 
     def without(self, reading: Array, R: Array) -> Array:
-        """(m, f) (6,) of a reading (6,) at R (3, 3), without the tool's weight and the bias."""
-        return reading - self.felt(R)
+        """(m, f) (6,) of a reading (6,) at the sensor's orientation R (3, 3) in the world, without weight and bias."""
+        pose = np.eye(4)
+        pose[:3, :3] = R
+        return reading - self.felt(pose)
 
     def __str__(self) -> str:
         if not self.significant:
@@ -237,13 +242,13 @@ def _amplification(units: Array) -> float:
 
 
 def _information(direction: Array) -> Array:
-    """Of one reading about (m c, b_m), (6, 6), for noise and gravity of one."""
+    """Information (6, 6) about (m c, b_m) in one reading, for noise and gravity of one."""
     row = np.append(-hat(direction), np.eye(3), axis=1)
     return np.asarray(row.T @ row)
 
 
 def _best(values: list[float]) -> int:
-    """Of the first of the largest, up to rounding."""
+    """Index of the first value that is the largest up to rounding."""
     return int(np.flatnonzero(np.array(values) > max(values) - 1e-9)[0])
 
 

@@ -44,7 +44,7 @@ class ToolOnSensor(Part):
         """(m, f) (6,) that the sensor reads of tool and bias at q, or 0.0 where they are not known."""
         if self.tool is None:
             return 0.0
-        return self.tool.felt(engine.robot.pose(q, engine.sensor.frame)[:3, :3])
+        return self.tool.felt(engine.robot.pose(q, engine.sensor.frame))
 
     @property
     def begun(self) -> bool:
