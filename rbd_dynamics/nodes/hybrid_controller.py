@@ -78,6 +78,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             engine.supervisor.offset[:] = old.supervisor.offset
         else:
             engine.supervisor.desired[:] = self.params.desired_force or 0.0
+        self.wrench.adopt(engine)
         names = engine.reader.names
         self.prepare(engine, [names[k] for k in engine.joints])
 
@@ -110,9 +111,15 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             if not another:  # else all of it is built aside
                 self.tuning.apply_meanwhile(new, partial(apply, engine))
             if constraints.row_names != engine.controller.constraints.row_names:
+                self._sensor_may_turn(new)
                 return
+        self._sensor_may_turn(new)
         if new.desired_force != self.params.desired_force:
             engine.supervisor.desired[:] = new.desired_force or 0.0
+
+    def _sensor_may_turn(self, new: HybridControllerParameters) -> None:
+        if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:
+            self.wrench.forget_tool("wrench_of_robot has changed")
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)

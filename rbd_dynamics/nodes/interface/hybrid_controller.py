@@ -264,7 +264,8 @@ HYBRID_CONTROLLER = Interface(
     (
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, best effort"),
         Topic("wrench", "geometry_msgs/msg/WrenchStamped", False,
-              "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight"),
+              "Wrench on the robot at `sensor_frame`, best effort, without the tool's weight, unless "
+              "`~/calibrate_sensor` has found it"),
         Topic("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory", False,
               "Desired motion of the controlled directions, named tool.x, tool.rz...: several points are a "
               "trajectory in time, one at time zero is a setpoint that takes effect at once, no point means hold; "
@@ -288,6 +289,12 @@ HYBRID_CONTROLLER = Interface(
         Service("~/engage", "std_srvs/srv/SetBool", "true: approach and press; false: hold"),
         Service("~/tare", "std_srvs/srv/Trigger",
                 "Make the sensor's present reading its zero; not while engaged"),
+        Service("~/calibrate_sensor", "std_srvs/srv/Trigger",
+                "Add the present pose, at rest and touching nothing, to what tells the tool on the sensor and the "
+                "sensor's bias; the answer says what is known, and which orientation is still needed. Once they are "
+                "known they are taken off by orientation. Not while engaged or moving"),
+        Service("~/forget_calibration", "std_srvs/srv/Trigger",
+                "Take no tool and no bias off the readings any more, and begin anew; not while engaged"),
         HAND_OVER, ACCEPT_DESCRIPTION, SET_PAYLOAD,
     ),
     examples=(

@@ -83,6 +83,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     robot.compile("inverse_dynamics", "mass_matrix")
     robot.compile_constrained(constraints, "constraint_rows")
     robot.compile_constrained(task, "constraint_rows")
+    robot.pose(reader.q, sensor_frame)
     for frame in {sensor_frame, prefix.inside(params.tool_frame)} if normal is not None else ():
         robot.pose(reader.q, frame), robot.jacobian(reader.q, frame)
     try:  # the first calls, out of the way; a posture where they have no result is told when engaging

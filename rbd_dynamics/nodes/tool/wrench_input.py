@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
+from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATEST, nanoseconds
 from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+from rbd_dynamics.nodes.tool.sensor_calibration import ToolOnSensor
 
 Array = NDArray[np.float64]
 
@@ -23,13 +26,15 @@ class WrenchInput(Part):
     """The latest reading of the sensor, and what others want of it.
 
     Attributes:
-        bias (6): (m, f) that it reads where nothing is felt.
+        bias (6): (m, f) that it reads where nothing is felt; on top of the tool's, where that is known.
+        carried: the tool on the sensor.
         stamp: of the reading, ns; 0: there was none.
     """
 
     def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
         self._node, self._clock = node, clock
-        self._numbers = np.zeros(6)
+        self._numbers, self._reading = np.zeros(6), np.zeros(6)
+        self.carried = ToolOnSensor(node, clock)
         self.bias = np.zeros(6)
         self.stamp = 0
 
@@ -38,6 +43,8 @@ class WrenchInput(Part):
         entities.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
         entities.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
         entities.serve(Trigger, "~/tare", self._on_tare)
+        entities.serve(Trigger, "~/calibrate_sensor", self._on_calibrate)
+        entities.serve(Trigger, "~/forget_calibration", self._on_forget)
 
     def take(self, numbers: Array, stamp: int) -> None:
         """Another reading: (m, f) at a time (ns)."""
@@ -45,15 +52,23 @@ class WrenchInput(Part):
 
     def multipliers(self, engine: Engine, q: Array) -> Array | None:
         """Measured multipliers of the constraints; None before the first reading, and where they have no rows there."""
+        if not self.stamp:
+            return None
+        self._reading = self._numbers - self.bias
+        if self.carried.tool is not None:
+            self._reading -= self.carried.felt(engine, q)
         try:
-            return engine.sensor.multipliers(q, self.reading) if self.stamp else None
+            return engine.sensor.multipliers(q, self._reading)
         except ArithmeticError:
             return None
 
     @property
     def reading(self) -> Array:
-        """(m, f) without the bias."""
-        return self._numbers - self.bias
+        """(m, f) of the latest multipliers, without the bias and the tool."""
+        return self._reading
+
+    def report(self, status: Status) -> None:
+        self.carried.report(status)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         node = self._node
@@ -63,6 +78,8 @@ class WrenchInput(Part):
             node.refuse(str(error))
         else:
             self.take(numbers, nanoseconds(message.header.stamp) or self._clock.now())
+            if node.engine is not None:
+                self.carried.keep(node.engine, numbers)
 
     def _on_desired_wrench(self, message: WrenchStamped) -> None:
         node, engine, what = self._node, self._node.engine, "desired wrench"
@@ -82,9 +99,49 @@ class WrenchInput(Part):
         else:
             self.bias[:] = self._numbers
             if engine is not None:
+                self.bias -= self.carried.felt(engine, engine.reader.q)
                 engine.supervisor.offset[:] = 0.0
             response.success, response.message = True, f"zero is now {self.bias.round(3).tolist()}"
         return response
+
+    def _on_calibrate(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        engine = self._node.engine
+        before = self.carried.tool
+        try:
+            if engine is None:
+                raise ValueError("the node has no robot")
+            response.success, response.message = True, self.carried.add_pose(engine, self.stamp)
+        except (ValueError, ArithmeticError) as error:
+            response.success, response.message = False, message_of(error)
+        if self.carried.tool is not before:
+            self._begin_anew()
+        return response
+
+    def _on_forget(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        engine = self._node.engine
+        if engine is not None and engine.supervisor.engaged:
+            response.success, response.message = False, "not while engaged"
+        else:
+            self.forget_tool()
+            response.success, response.message = True, "no tool and no bias is taken off"
+        return response
+
+    def adopt(self, engine: Engine) -> None:
+        """Another robot or task: a tool of another sensor, or under another gravity, is forgotten."""
+        if not self.carried.fits(engine):
+            self.forget_tool("the sensor's frame or gravity is another one")
+
+    def forget_tool(self, reason: str = "") -> None:
+        """No tool and no bias is known. reason: it is said where poses were taken."""
+        self.carried.forget(reason)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """What was zero before says nothing about the readings from now on."""
+        self.bias[:] = 0.0
+        engine = self._node.engine
+        if engine is not None:
+            engine.supervisor.offset[:] = 0.0
 
 
 def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:

@@ -60,11 +60,14 @@ class Rig(Conversation):
         self.task = ros.collect(TaskState, f"{node.name}/task_state", 1000)
         self._engage = ros.client(SetBool, f"{node.name}/engage")
         self.tare = ros.client(Trigger, f"{node.name}/tare")
+        self.calibrate = ros.client(Trigger, f"{node.name}/calibrate_sensor")
+        self.forget = ros.client(Trigger, f"{node.name}/forget_calibration")
         self.time = 1_000_000_000
         self.forces = []
         self.sensor_works = True
         self.soft = None  # a plant whose surface gives, in the other's place
         self.bias, self.noise = np.zeros(3), 0.0  # of the sensor, N
+        self.weight = None  # (m, f) of a tool at the sensor's orientation; None: there is none
         self._rng = np.random.default_rng(0)
 
     def stamp(self, message):
@@ -97,7 +100,17 @@ class Rig(Conversation):
         message.wrench.force.x += wrong[0]
         message.wrench.force.y += wrong[1]
         message.wrench.force.z += wrong[2]
+        if self.weight is not None:
+            add_to(message, self.weight(self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)))
         return message
+
+    def stands(self, q, steps):
+        """The robot stands still at q, whatever the efforts are, and touches nothing."""
+        self.plant.reset(q)
+        for _ in range(steps):
+            self.wrenches.publish(self.reading(0.0))
+            in_lockstep(self.states, joint_state(pressing.ARM, q, 0.0 * q, stamp=self.time), self.efforts, self.node)
+            self.time += MS
 
     def normal(self):
         """Of the surface where the tool is."""
@@ -177,6 +190,13 @@ class Rig(Conversation):
     def robot_height(self):
         """Of the tool, m."""
         return float(self.plant.data.body(pressing.TOOL).xpos[2])
+
+
+def add_to(message, numbers):
+    """Of a wrench (m, f)."""
+    torque, force = message.wrench.torque, message.wrench.force
+    torque.x, torque.y, torque.z = (np.array([torque.x, torque.y, torque.z]) + numbers[:3]).tolist()
+    force.x, force.y, force.z = (np.array([force.x, force.y, force.z]) + numbers[3:]).tolist()
 
 
 def start(height):

@@ -171,6 +171,65 @@ def test_tare(rig):
     assert answer.success, answer.message
 
 
+def calibrated(rig, q):
+    """Answer to ~/calibrate_sensor where the robot has stood at q for long enough."""
+    for _ in range(20):  # wrenches are best effort
+        rig.stands(q, 60)
+        answer = rig.calibrate()
+        if "readings since then" not in answer.message:
+            return answer
+    raise AssertionError(answer.message)
+
+
+def test_the_tool_on_the_sensor_is_found_and_taken_off(rig):
+    """With `tare_on_engage: false`, a weight that is not taken off would be contact at once."""
+    mass, center = 0.9, np.array([0.01, -0.02, 0.05])
+    bias = np.array([0.1, -0.2, 0.05, 3.0, -2.0, 1.0])
+
+    def weight(R):
+        force = mass * R.T @ [0.0, 0.0, -9.81]
+        return np.concatenate([np.cross(center, force), force]) + bias
+
+    rig.pressed()
+    assert "not while engaged" in rig.calibrate().message
+    assert "not while engaged" in rig.forget().message
+    rig.engage(False)
+    rig.weight = weight
+    try:
+        first = start(0.05)
+        answer = calibrated(rig, first)
+        assert answer.success and "poses: 1; one direction of gravity" in answer.message
+        answer = rig.calibrate()  # no reading counts twice
+        assert not answer.success and "are needed" in answer.message
+        answer = calibrated(rig, first + [0, 0, 0, 0, 0, 1.0, 0])
+        assert answer.success and "poses: 2; two directions" in answer.message
+        for turn in ([0, 0, 0, 0, 1.2, 0.6, 0], [0, 0, 0, 0, -1.2, 0.9, 0], [0, 0, 0, 0, 0.0, -1.2, 0]):
+            answer = calibrated(rig, first + turn)
+            assert answer.success, answer.message
+        assert "taken off: mass 0.9 kg" in answer.message and "(0.01, -0.02, 0.05) m" in answer.message
+        rig.stands(first + [0, 0, 0, 0, 0.3, 0.2, 0], 5)
+        assert rig.tare().success
+        found = rig.tare().message
+        assert np.abs([float(x) for x in found.split("[")[1].rstrip("]").split(",")]).max() < 0.01, found
+        (result,) = rig.ros.set_parameters(rig.node.name, tare_on_engage=False)
+        assert result.successful
+        rig.pressed()
+        rig.engage(False)
+        assert rig.forget().success
+        rig.stands(first, 5)
+        found = rig.tare().message
+        np.testing.assert_allclose(
+            [float(x) for x in found.split("[")[1].rstrip("]").split(",")],
+            weight(rig.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)),
+            atol=0.01,
+        )
+    finally:
+        rig.weight = None
+        rig.ros.set_parameters(rig.node.name, tare_on_engage=True)
+        rig.engage(False)
+        rig.forget()
+
+
 def test_a_sphere(rig):
     _, ball, _, _, center = pressing.scene(pressing.Case(surface=pressing.Sphere(0.3)))
     table, place = rig.plant, [float(x) for x in pressing.scene(pressing.Case()).position]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tool on the sensor of `hybrid_controller`: found out of poses that services name, and taken off its readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.contact.sensor_tool import SensorCalibration, SensorTool, UntoldToolError
+from rbd_dynamics.control.contact.settled_readings import SettledReadings
+from rbd_dynamics.nodes.commanding.node_clock import NodeClock
+from rbd_dynamics.nodes.managed.diagnostics import Status
+from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+
+Array = NDArray[np.float64]
+
+
+class ToolOnSensor(Part):
+    """Collects poses, and says what the sensor reads of the tool.
+
+    Attributes:
+        tool: as it was found; None: not yet.
+    """
+
+    def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
+        self._node, self._clock = node, clock
+        self._settled = SettledReadings(0, 0)
+        self._poses: SensorCalibration | None = None
+        self._frame = ""
+        self.tool: SensorTool | None = None
+
+    def keep(self, engine: Engine, numbers: Array) -> None:
+        """Another reading (m, f), as it came."""
+        reader = engine.reader
+        if self._settled.sizes != (len(reader.q), len(reader.v)):
+            self._settled = SettledReadings(len(reader.q), len(reader.v))
+        self._settled.add(numbers, reader.q, reader.v)
+
+    def felt(self, engine: Engine, q: Array) -> Array | float:
+        """(m, f) (6,) that the sensor reads of tool and bias at q, or 0.0 where they are not known."""
+        if self.tool is None:
+            return 0.0
+        return self.tool.felt(engine.robot.pose(q, engine.sensor.frame))
+
+    @property
+    def begun(self) -> bool:
+        """Whether poses were taken."""
+        return self._poses is not None
+
+    def fits(self, engine: Engine) -> bool:
+        """Whether what was taken, if anything, is of the engine's sensor and gravity."""
+        poses = self._poses
+        return poses is None or (
+            self._frame == engine.sensor.frame and tuple(poses.gravity) == tuple(engine.model.gravity)
+        )
+
+    def forget(self, reason: str = "") -> None:
+        """No pose was taken. reason: it is said where one was."""
+        if reason and self.begun:
+            self._node.get_logger().warning(f"the sensor's calibration is forgotten: {reason}")
+        self._poses = self.tool = None
+        self._settled.forget()
+
+    def add_pose(self, engine: Engine, stamp: int) -> str:
+        """Add the present pose; what is known by now. stamp: of the latest reading, ns; 0: there was none.
+
+        Raises ValueError with the reason where the pose is not taken, or the readings contradict a tool.
+        """
+        node, reader = self._node, engine.reader
+        if engine.supervisor.engaged:
+            raise ValueError("not while engaged")
+        if not stamp or not reader.stamp:
+            raise ValueError("no wrench received" if not stamp else "no joint state received")
+        if abs(self._clock.now() - reader.stamp) > 1e9 * node.params.state_timeout > 0.0:
+            raise ValueError("joint states are silent")
+        if abs(reader.stamp - stamp) > 1e9 * node.params.sensor_timeout:
+            raise ValueError("the sensor is silent")
+        mean, variance = self._settled.average()
+        poses = self._poses or SensorCalibration(engine.model.gravity)
+        poses.add(engine.robot.pose(reader.q, engine.sensor.frame)[:3, :3], mean, variance=variance)
+        self._poses, self._frame = poses, engine.sensor.frame
+        self._settled.forget()  # no reading counts twice
+        try:
+            self.tool = poses.tool()
+        except UntoldToolError as error:
+            return f"poses: {len(poses)}; {error}"
+        except ValueError as error:
+            self.tool = None
+            raise ValueError(f"{error}; call ~/forget_calibration") from None
+        torque, force = self.tool.noise
+        rest = f"readings differ from it by {force:.2g} N, {torque:.2g} N m"
+        return f"poses: {len(poses)}; taken off: {self.tool}; {rest}"
+
+    def report(self, status: Status) -> None:
+        if self.tool is not None:
+            status.values["tool on the sensor"] = str(self.tool)
+        elif self._poses is not None:
+            status.values["tool on the sensor"] = f"poses: {len(self._poses)}; {self._poses.missing}"
