@@ -20,7 +20,10 @@ PLACES = {
 }  # fmt: skip
 WISH, REQUESTS, SMALL_REQUESTS, ACTION = 4, 64, 1000, 10
 #: requests without a text or a list
-SMALL = {"resume", "engage", "tare", "reset", "pause", "step", "hand_over", "accept_description"}
+SMALL = {
+    "resume", "engage", "tare", "reset", "pause", "step", "hand_over", "accept_description", "calibrate_sensor",
+    "forget_calibration",
+}  # fmt: skip
 #: of an action: its goals, and what is asked about them
 GOALS, ABOUT_GOALS = {"send_goal": 2}, {"cancel_goal": 10, "get_result": 10}
 #: what rclpy makes by itself

@@ -63,7 +63,7 @@ class CauseKind:
         return np.zeros((len(samples.rows), 0))
 
     def unit(self, factor: str, torque: str) -> str:
-        """Of a factor; torque: "N m", or "N" where the joint is prismatic."""
+        """The unit of the factor. torque: "N m", or "N" where the joint is prismatic."""
         return torque
 
     def left(self, case: Case, chosen: Sequence[CauseKind], current: Array) -> Array | None:
@@ -135,7 +135,7 @@ class Case:
         return self.stretches.shape[-1] - 1 - self.lags.count
 
     def fit(self, causes: Sequence[CauseKind], total: Array) -> Fit | None:
-        """By the causes that are fitted. None where it cannot be: what resists would drive."""
+        """The fit of the causes, None where it cannot be: what resists would drive."""
         causes = [cause for cause in causes if cause.fitted]
         fixed = np.zeros(self._own)
         fixed[MODEL] = 1.0

@@ -23,7 +23,7 @@ class Contact(CauseKind):
     fitted = False
 
     def left(self, case: Case, chosen: Sequence[CauseKind], current: Array) -> Array | None:
-        """As if all blocks were like those without contact; None where no few blocks stand out."""
+        """What is left as if all blocks were like those without contact; None where no few blocks stand out."""
         seen = case.samples > 0
         blocks, samples = case.blocks[seen], case.samples[seen]
         apart = np.zeros(len(blocks), dtype=bool)
