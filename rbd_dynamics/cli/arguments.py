@@ -111,6 +111,12 @@ Examples:
   rbd_dynamics layouts panda --nodes cartesian_controller,guard -o layouts
   rbd_dynamics layouts ur5_robot --namespace left --nodes ff=feedforward -o left
 """
+SENSOR_TOOL_EXAMPLES = """\
+Examples:
+  rbd_dynamics sensor-tool panda poses.mcap --frame panda_hand_tcp \\
+      --lock panda_finger_joint1=0
+  rbd_dynamics sensor-tool arm.urdf poses --frame flange --topic /ft/wrench
+"""
 DOCTOR_EXAMPLES = """\
 Examples:
   rbd_dynamics doctor
@@ -141,6 +147,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_rehearse(commands, load_model, URDF_HELP, name_and_position, known_load),
     ):
         made.completer = complete_urdf  # type: ignore[attr-defined]
+    _add_sensor_tool(commands)
     _add_play(commands)
     _add_status(commands)
     _add_echo(commands)
@@ -325,6 +332,28 @@ def _add_doctor(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     parser.set_defaults(run=_later("rbd_dynamics.cli.doctor.run", "run_doctor"))
+
+
+def _add_sensor_tool(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "sensor-tool",
+        text="mass and centre of mass of the tool on a force-torque sensor",
+        description="Find the mass and the centre of mass of what a force-torque sensor carries, and the sensor's "
+        "bias, from a recording in which the robot rests at several orientations and touches nothing. Exit code 1 "
+        "where they do not tell it, with the orientation that is needed.",
+        examples=SENSOR_TOOL_EXAMPLES,
+    )
+    add_urdf(parser)
+    parser.add_argument("recording", metavar="RECORDING", type=Path, help="with joint states and wrenches")
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--frame", metavar="NAME", required=True, help="link or joint at which the wrench is measured")
+    add("--topic", metavar="TOPIC", help="of the wrench; default: the only one")
+    add("--joint-states", metavar="TOPIC", help="default: the one that names most joints of the robot")
+    add("--of-robot", action="store_true", help="the sensor reports what the robot exerts, not what acts on it")
+    add("--json", action="store_true", help="print JSON in place of text")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.sensor_tool", "run_sensor_tool"))
 
 
 def _add_play(commands: Any) -> None:

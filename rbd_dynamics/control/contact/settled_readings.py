@@ -52,7 +52,11 @@ class SettledReadings:
         count = kept if settled.all() else int(np.argmin(settled))
         if count < FEWEST:
             raise ValueError(f"the robot moves or has just settled: {count} readings since then, {FEWEST} are needed")
-        order = order[: count - count % BATCHES]
-        readings = self._readings[order]
-        batches = readings.reshape(BATCHES, -1, 6).mean(axis=1)
-        return readings.mean(axis=0), batches.var(axis=0, ddof=1) / BATCHES
+        return average_of(self._readings[order[:count]])
+
+
+def average_of(readings: Array) -> tuple[Array, Array]:
+    """Mean (6,) of readings (N, 6) in their order, N from `BATCHES` on, and the variance (6,) of that mean."""
+    readings = readings[: len(readings) - len(readings) % BATCHES]
+    batches = readings.reshape(BATCHES, -1, 6).mean(axis=1)
+    return readings.mean(axis=0), batches.var(axis=0, ddof=1) / BATCHES

@@ -21,6 +21,7 @@ MOST_LAYOUTS = 64  # kept for messages to come
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 STRING = "std_msgs/msg/String"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
 
 
 @dataclass
@@ -242,3 +243,16 @@ def text_of(data: bytes, encoding: Encoding) -> str:
     if not found:
         raise ValueError("a message without a text")
     return found.rstrip(b"\0").decode(errors="replace")
+
+
+def wrench_of(data: bytes, encoding: Encoding) -> tuple[int, tuple[float, ...]]:
+    """Stamp in ns, and (m, f) (6,), of a geometry_msgs/WrenchStamped. Raises ValueError where there is none."""
+    reader = CdrReader(data, encoding)
+    if encoding == "ros1":
+        reader.skip(4, 4)  # sequence number
+    stamp = reader.time()
+    reader.encoded()  # frame
+    numbers = reader.numbers(6)
+    if not np.isfinite(numbers).all():
+        raise ValueError("a wrench that is not finite")
+    return stamp, (*numbers[3:], *numbers[:3])

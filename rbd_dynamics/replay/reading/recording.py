@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.joint_states.layout import layout_of
@@ -17,10 +18,12 @@ from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, ho
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,
     STRING,
+    WRENCH,
     JointStateDecoder,
     JointStates,
     MessageTypes,
     text_of,
+    wrench_of,
 )
 from rbd_dynamics.replay.reading.opening import open_storage
 from rbd_dynamics.replay.reading.parts import parts_of
@@ -188,6 +191,29 @@ class Recording:
             if len(states):
                 yield states
         log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
+
+    def wrenches(self, *, topic: str | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Times (N,) in ns, of the headers or else of arrival, and (m, f) (N, 6) in N m and N, of a WrenchStamped.
+
+        topic: None: the only one. What cannot be decoded, or is not finite, is left out and counted. Raises
+        RecordingError that says which there are, where it is not there.
+        """
+        there = sorted(name for name, type_name in self.topics.items() if type_name == WRENCH)
+        chosen = [name for name in there if topic is None or name.lstrip("/") == topic.lstrip("/")]
+        if len(chosen) != 1:
+            wanted = "one topic with wrenches" if topic is None else f"wrenches on topic {topic!r}"
+            raise RecordingError(f"{self.path} has not {wanted}; it has them on: {', '.join(there) or 'none'}")
+        times, numbers = [], []
+        for entry, raw in self._raw_blocks(chosen[0], 16384, self.log):
+            for received, message in zip(raw.received.tolist(), raw.data):
+                try:
+                    stamp, wrench = wrench_of(message, entry.encoding)
+                except ValueError:
+                    self.log.count("undecodable messages")
+                    continue
+                times.append(stamp or received)
+                numbers.append(wrench)
+        return np.array(times, dtype=np.int64), np.array(numbers, dtype=float).reshape(-1, 6)
 
     def _decoder(self, topic: Topic, joints: Sequence[str], log: Log) -> JointStateDecoder:
         if topic.is_usual:

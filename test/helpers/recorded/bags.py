@@ -22,6 +22,7 @@ needs_rosbags = pytest.mark.skipif(importlib.util.find_spec("rosbags") is None, 
 START = 1_700_000_000 * 10**9  # ns
 JOINT_STATE = "sensor_msgs/msg/JointState"
 STRING = "std_msgs/msg/String"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
 
 
 @dataclass
@@ -39,10 +40,11 @@ class Message:
 
 @dataclass
 class Content:
-    """What a recording has: {topic: messages}, {topic: text}."""
+    """What a recording has: {topic: messages}, {topic: text}, {topic: [(stamp in ns, (m, f))]}."""
 
     states: dict[str, list[Message]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    wrenches: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
 
 
 def motion(count: int = 400, rate: float = 200.0, joints: int = 3, noise: float = 0.0) -> list[Message]:
@@ -90,6 +92,16 @@ def serialised(message: Message | str, ros: int = 2, little_endian: bool = True)
     return bytes(store.serialize_cdr(made, kind, little_endian=little_endian))
 
 
+def serialised_wrench(stamp: int, numbers: Any, ros: int = 2) -> bytes:
+    store = typestore(ros)
+    types = store.types
+    time = types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9)
+    header = types["std_msgs/msg/Header"](*((7,) if ros == 1 else ()), time, "tool")
+    torque, force = (types["geometry_msgs/msg/Vector3"](*map(float, part)) for part in np.split(np.array(numbers), 2))
+    made = types[WRENCH](header, types["geometry_msgs/msg/Wrench"](force, torque))
+    return bytes(store.serialize_ros1(made, WRENCH) if ros == 1 else store.serialize_cdr(made, WRENCH))
+
+
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
@@ -103,6 +115,9 @@ def write_into(writer: Any, content: Content, ros: int = 2) -> None:
         for message in messages:
             received = message.stamp if message.received is None else message.received
             entries.append((received, connection, serialised(message, ros)))
+    for topic, readings in content.wrenches.items():
+        connection = writer.add_connection(topic, WRENCH, typestore=store)
+        entries += [(stamp, connection, serialised_wrench(stamp, numbers, ros)) for stamp, numbers in readings]
     for received, connection, data in entries:
         writer.write(connection, received or START, data)
 
