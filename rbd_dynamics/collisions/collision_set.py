@@ -20,7 +20,7 @@ from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
-from rbd_dynamics.contacts.solver import Cone, check_cone
+from rbd_dynamics.contacts.laws import LAWS, law_of
 from rbd_dynamics.contacts.workspaces import Workspaces
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
@@ -82,9 +82,9 @@ class CollisionSet(ContactFinder):
         compliance: float = 0.0,
         damping: float = 0.0,
         laws: Mapping[Names, Mapping[str, float]] | None = None,
-        cone: Cone = "elliptic",
+        cone: str = LAWS[0].name,
     ) -> None:
-        check_cone(cone)
+        law_of(cone)
         if not isinstance(model, Model):
             raise TypeError(f"model must be a Model, not {type(model).__name__}")
         _check_kinds(shapes=shapes, ignore=ignore, laws={} if laws is None else laws)

@@ -8,7 +8,7 @@ function is written once, over plain numbers, and is either run by Python as it 
 - arguments are annotated `int`, `float`, `Array`, an array of float64 that is indexed by one whole number, `Table`, the
   same of int64, or `Kernel`, a kernel's function for batches; what is called from outside takes no `float`;
 - assignments, `if`, `while`, `for ... in range(...)`, `break`, `return`; + - * /, comparisons, `and`, `or`, `not`;
-- calls of `sqrt`, `abs`, `min` and `max` of two, of `run_kernel`, and of other such functions of the same file.
+- calls of `sqrt`, `abs`, `min` and `max` of two, of `run_kernel`, and of other such functions that are given with it.
 
 A name is of one type throughout. Functions return an int.
 """
@@ -20,7 +20,8 @@ import functools
 import hashlib
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,12 +51,13 @@ class Loops:
     """Functions with loops, the last of which is called; machine code where that can be had.
 
     Parameters:
-        functions: in order of use: each may call those before it.
+        functions: in order of use: each may call those before it, by name, so that one may stand in for another.
         machine_code: compile, where llvmlite is new enough; else Python runs them.
     """
 
     def __init__(self, *functions: Callable[..., int], machine_code: bool) -> None:
         self._function = functions[-1]
+        self._linked = linked(functions)
         self._code: LoadedLoops | None = None
         if machine_code:
             self._code = _load(functions)
@@ -70,7 +72,17 @@ class Loops:
             wanted = np.int64 if parameter.annotation in ("Table", Table) else np.float64
             if isinstance(value, np.ndarray) and not (value.dtype == wanted and value.flags.c_contiguous):
                 raise TypeError(f"{self._function.__name__}: an array is not contiguous {wanted.__name__}")
-        return Bound(self._function, self._code, arguments)
+        return Bound(self._linked, self._code, arguments)
+
+
+def linked(functions: Sequence[Callable[..., int]]) -> Callable[..., int]:
+    """The last function as Python runs it, with names in it and in those before it that mean these functions."""
+    found: dict[str, Callable[..., int]] = {}
+    for function in functions:
+        assert isinstance(function, FunctionType)
+        known = {**function.__globals__, **found}
+        found[function.__name__] = FunctionType(function.__code__, known, function.__name__)
+    return found[functions[-1].__name__]
 
 
 class Bound:

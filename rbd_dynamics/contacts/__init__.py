@@ -11,8 +11,9 @@ from rbd_dynamics.contacts.contact import Contact, ContactSet
 from rbd_dynamics.contacts.dictionary import read_contacts
 from rbd_dynamics.contacts.dynamics import ContactDynamics
 from rbd_dynamics.contacts.found import ContactFinder, FinderDynamics, FoundContacts
+from rbd_dynamics.contacts.laws import CONES
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactResiduals, ContactTorque
-from rbd_dynamics.contacts.solver import CONES, ContactSolution, ContactSolver, solve_contacts
+from rbd_dynamics.contacts.solver import ContactSolution, ContactSolver, solve_contacts
 
 __all__ = [
     "CONES",

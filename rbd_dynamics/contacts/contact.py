@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints import WORLD_FRAME, ConstraintSet, Plane, RollingBall, Surface
 from rbd_dynamics.constraints.forms import number
-from rbd_dynamics.contacts.solver import Cone, check_cone
+from rbd_dynamics.contacts.laws import LAWS, law_of
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
@@ -90,8 +90,8 @@ class Contact:
 class ContactLaws:
     """Numbers (n) of n contacts, in order: friction, restitution, compliance, damping. cone: as `ContactSet` has it."""
 
-    def __init__(self, contacts: Iterable[Contact], cone: Cone) -> None:
-        self.contacts, self.cone = tuple(contacts), cone
+    def __init__(self, contacts: Iterable[Contact], cone: str) -> None:
+        self.contacts, self.friction_law = tuple(contacts), law_of(cone)
         self.friction = self._numbers("friction_coefficient")
         self.restitution = self._numbers("restitution")
         self.compliance, self.damping = self._numbers("compliance"), self._numbers("damping")
@@ -105,6 +105,11 @@ class ContactLaws:
         return len(self.contacts)
 
     @property
+    def cone(self) -> str:
+        """Name of the law of friction."""
+        return self.friction_law.name
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the contacts, in order."""
         return tuple(contact.name for contact in self.contacts)
@@ -114,14 +119,13 @@ class ContactSet(ContactLaws):
     """Contacts of one model; made once, in some milliseconds, and used at control rate. Threads may share it.
 
     Parameters:
-        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+        cone: the law of friction, a name in `CONES`; "elliptic" is Coulomb's (see `laws`).
 
     Raises KeyError for an unknown frame, TypeError for what is no contact, ValueError for an unknown cone, for two
     contacts of one name, and for frames that do not move against each other.
     """
 
-    def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: Cone = "elliptic") -> None:
-        check_cone(cone)
+    def __init__(self, model: Model, contacts: Iterable[Contact], *, cone: str = LAWS[0].name) -> None:
         given = tuple(contacts)
         for contact in given:
             if not isinstance(contact, Contact):

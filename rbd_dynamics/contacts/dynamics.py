@@ -14,7 +14,7 @@ from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.contacts.contact import Contact, ContactLaws, ContactSet, contact_set_of
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, impact, rebounds
-from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, GivenNormal, PyramidSet, Ray, least_forces
+from rbd_dynamics.contacts.least_forces import Cone, Fixed, ForceSet, GivenNormal, Ray, least_forces
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactResiduals, ContactTorque, residuals
 from rbd_dynamics.contacts.solver import ContactSolver
 from rbd_dynamics.contacts.states import ContactStates
@@ -46,7 +46,6 @@ class ContactDynamics:
         self.robot, self._set = robot, contact_set_of(robot.model, contacts)
         self.contacts: ContactLaws = self._set
         self._solvers = solvers_of(robot, self.contacts)
-        self._pyramid = self.contacts.cone == "pyramidal"
 
     def compile(self) -> None:
         """Make the kernels ahead of use."""
@@ -111,8 +110,8 @@ class ContactDynamics:
         self._solvers.give(solver)
         motion = (acceleration + G @ forces).reshape(-1, 3)
         f = forces.reshape(-1, 3)
-        friction = self.contacts.friction
-        laws = residuals(f, states.judged(motion), acceleration, friction, pyramid=self._pyramid)
+        of = self.contacts
+        laws = residuals(f, states.judged(motion), acceleration, of.friction, of.friction_law)
         return a + forces @ response, f, converged, *laws
 
     # --- impacts ----------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ class ContactDynamics:
         h, A, velocity, motion, needed = terms
         of, rate = self.contacts, motion.reshape(-1, 3)
         states = ContactStates(of, h[::3], velocity.reshape(-1, 3), touching, still)
-        starting = states.sliding_direction(rate[:, 1:], still)
+        starting = of.friction_law.direction(rate[:, 1:], still)
         sets: list[ForceSet] = []
         for k in range(len(of)):
             leaves = rate[k, 0] > still and not states.compliant[k]
@@ -190,11 +189,11 @@ class ContactDynamics:
             elif states.compliant[k] and direction.any():
                 sets.append(Fixed(states.spring[k] * edge))
             elif states.compliant[k]:
-                sets.append(GivenNormal(float(states.spring[k]), float(of.friction[k]), box=self._pyramid))
+                sets.append(GivenNormal(float(states.spring[k]), of.friction_law, float(of.friction[k])))
             elif direction.any():
                 sets.append(Ray(edge))
             else:
-                sets.append((PyramidSet if self._pyramid else ForceSet)(float(of.friction[k])))
+                sets.append(Cone(of.friction_law, float(of.friction[k])))
         felt = without_rounding(
             A.T[~driven], size_of(A), tolerance=DEPENDENT
         )  # what these joints do not feel gives them nothing

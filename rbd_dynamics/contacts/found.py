@@ -15,7 +15,6 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.contacts.contact import Contact, ContactLaws
 from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Wrenches, check_thresholds, solvers_of
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
-from rbd_dynamics.contacts.solver import Cone
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.model import Model
 
@@ -38,7 +37,7 @@ class FoundContacts(ContactLaws):
         velocity: Array,
         bias: Array,
         *,
-        cone: Cone,
+        cone: str,
         points: ArrayLike = (),
         directions: ArrayLike = (),
     ) -> None:
@@ -57,7 +56,7 @@ class ContactFinder(ABC):
     """What knows the contacts at any state. `model`, `cone`."""
 
     model: Model
-    cone: Cone
+    cone: str
 
     @abstractmethod
     def found(self, q: Array, v: Array, *, margin: float = 1e-3, duration: float = 0.0) -> FoundContacts:
@@ -170,7 +169,6 @@ class _FoundDynamics(ContactDynamics):
         self.robot, self.count = robot, len(found)
         self.contacts = self._found = found if self.count else _nowhere(robot.model.nv, found.cone)
         self._solvers = solvers_of(robot, self.contacts)
-        self._pyramid = found.cone == "pyramidal"
 
     def terms(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, f_ext: Wrenches | None = None) -> tuple[Array, ...]:
         robot, found = self.robot, self._found
@@ -187,7 +185,7 @@ class _FoundDynamics(ContactDynamics):
         return self._found.h, self._found.A, self._found.bias
 
 
-def _nowhere(nv: int, cone: Cone) -> FoundContacts:
+def _nowhere(nv: int, cone: str) -> FoundContacts:
     """A contact that never is one, where there is none: far away, and nothing moves it."""
     still = np.zeros(3)
     return FoundContacts([Contact("none", "none")], np.array([FAR]), np.zeros((3, nv)), still, still, cone=cone)

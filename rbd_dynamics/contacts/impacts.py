@@ -57,7 +57,7 @@ def impact(solver: ContactSolver, G: Array, before: Impact, restitution: Array, 
     converged = solver.solve(least=True)
     change = G @ solver.forces
     moved = np.where(apart, 0.0, aim + change).reshape(n, 3)
-    own = residuals(solver.forces.reshape(n, 3), moved, before.u, solver.friction, pyramid=solver.cone == "pyramidal")
+    own = residuals(solver.forces.reshape(n, 3), moved, before.u, solver.friction, solver.friction_law)
     return Impact(
         before.impulses + solver.forces,
         before.u + change,

@@ -8,10 +8,13 @@ lacks to c is what no forces in the cones can do.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rbd_dynamics.contacts.laws.base import FrictionLaw
 
 Array = NDArray[np.float64]
 WEIGHTS = (1e-3, 1e-6, 1e-9, 1e-12)  # of eps, relative to the rows of B
@@ -20,45 +23,22 @@ HALVINGS = 20
 ACCURATE = 1e-12
 
 
-class ForceSet:
-    """Forces that one contact can make (3): the cone |f_t| <= mu f_n."""
+class ForceSet(ABC):
+    """Forces that one contact can make (3)."""
 
-    def __init__(self, mu: float) -> None:
-        self.mu = mu
-
+    @abstractmethod
     def nearest(self, z: Array) -> tuple[Array, Array]:
         """The force nearest to z, and its derivative by z (3, 3)."""
-        mu, normal, length = self.mu, float(z[0]), float(np.hypot(z[1], z[2]))
-        if length <= mu * normal:
-            return z, np.eye(3)
-        if mu * length <= -normal:
-            return np.zeros(3), np.zeros((3, 3))
-        direction = z[1:] / length
-        edge = np.array([1.0, *(mu * direction)]) / np.sqrt(1.0 + mu * mu)
-        along = float(edge @ z)
-        by_z = np.outer(edge, edge)
-        by_z[1:, 1:] += along * mu / np.sqrt(1.0 + mu * mu) / length * (np.eye(2) - np.outer(direction, direction))
-        return along * edge, by_z
 
 
-class PyramidSet(ForceSet):
-    """|f_1| <= mu f_n and |f_2| <= mu f_n."""
+class Cone(ForceSet):
+    """All that a law of friction lets the contact make."""
+
+    def __init__(self, law: FrictionLaw, mu: float) -> None:
+        self.law, self.mu = law, mu
 
     def nearest(self, z: Array) -> tuple[Array, Array]:
-        sizes, signs = np.abs(z[1:]), np.where(z[1:] < 0.0, -1.0, 1.0)
-        bounded = np.zeros(2, dtype=bool)
-        for _ in range(3):  # tangents join the bound ones, the larger first
-            normal = (z[0] + self.mu * sizes[bounded].sum()) / (1.0 + self.mu**2 * bounded.sum())
-            more = sizes > self.mu * max(normal, 0.0)
-            if np.array_equal(more | bounded, bounded):
-                break
-            bounded[np.argmax(np.where(bounded, -1.0, sizes))] = True
-        if normal <= 0.0:
-            return np.zeros(3), np.zeros((3, 3))
-        edge = np.array([1.0, *(self.mu * signs * bounded)])
-        by_z = np.outer(edge, edge) / (edge @ edge)
-        by_z[[1, 2], [1, 2]] += ~bounded
-        return by_z @ z, by_z
+        return self.law.nearest(z, self.mu)
 
 
 class Ray(ForceSet):
@@ -75,24 +55,16 @@ class Ray(ForceSet):
 
 
 class GivenNormal(ForceSet):
-    """What is compliant: the normal force is the spring's; friction, |f_t| or each of its components, within bounds."""
+    """What is compliant: the normal force is the spring's; friction is bounded by it."""
 
-    def __init__(self, normal: float, mu: float, *, box: bool) -> None:
-        super().__init__(mu)
-        self.normal, self.box = normal, box
+    def __init__(self, normal: float, law: FrictionLaw, mu: float) -> None:
+        self.normal, self.law, self.mu = normal, law, mu
 
     def nearest(self, z: Array) -> tuple[Array, Array]:
-        bound, force, by_z = self.mu * self.normal, np.array([self.normal, z[1], z[2]]), np.diag([0.0, 1.0, 1.0])
-        length = float(np.hypot(z[1], z[2]))
-        if self.box:
-            inside = np.abs(z[1:]) <= bound
-            force[1:] = np.clip(z[1:], -bound, bound)
-            by_z[[1, 2], [1, 2]] = inside
-        elif length > bound:
-            direction = z[1:] / length
-            force[1:] = bound * direction
-            by_z[1:, 1:] = bound / length * (np.eye(2) - np.outer(direction, direction))
-        return force, by_z
+        bound, by_z = self.mu * self.normal, np.zeros((3, 3))
+        tangential = self.law.bounded(z[None, 1:], np.array([bound]))[0]
+        by_z[1:, 1:] = self.law.slope(z[1:], bound, self.mu, self.normal)[0]
+        return np.array([self.normal, *tangential]), by_z
 
 
 class Fixed(ForceSet):

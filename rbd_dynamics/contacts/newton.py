@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.contacts.joint_law import NO_JOINTS, JointLaw
-from rbd_dynamics.contacts.least_forces import Fixed, ForceSet, PyramidSet, Ray, least_forces
+from rbd_dynamics.contacts.laws.base import FrictionLaw
+from rbd_dynamics.contacts.least_forces import Cone, Fixed, ForceSet, Ray, least_forces
 
 Array = NDArray[np.float64]
 SAME = 1e-9  # of the largest velocity: what is slower is at rest
@@ -24,10 +25,12 @@ RANK_TOLERANCE = 1e-11
 
 
 class Law:
-    """u = G f + free, the friction coefficients (n), and the law of m joints; rows and forces (3 n + m)."""
+    """u = G f + free, friction coefficients (n) and their law, and the law of m joints; rows and forces (3 n + m)."""
 
-    def __init__(self, G: Array, free: Array, mu: Array, *, pyramid: bool, joints: JointLaw = NO_JOINTS) -> None:
-        self.G, self.free, self.mu, self.pyramid, self.joints = G, free, mu, pyramid, joints
+    def __init__(
+        self, G: Array, free: Array, mu: Array, friction: FrictionLaw, *, joints: JointLaw = NO_JOINTS
+    ) -> None:
+        self.G, self.free, self.mu, self.friction, self.joints = G, free, mu, friction, joints
         self.rows = 3 * len(mu)  # of contacts
         mobility = np.diagonal(G)
         response = mobility[: self.rows].reshape(-1, 3).mean(axis=1)
@@ -43,7 +46,7 @@ class Law:
         forces, u = f[: self.rows].reshape(-1, 3), self.G @ f + self.free
         z = forces - self.rho[:, None] * u[: self.rows].reshape(-1, 3)
         wanted = np.maximum(z, 0.0)
-        wanted[:, 1:] = self._bounded(z[:, 1:], self.mu * np.maximum(forces[:, 0], 0.0))
+        wanted[:, 1:] = self.friction.bounded(z[:, 1:], self.mu * np.maximum(forces[:, 0], 0.0))
         off = float(np.abs(forces - wanted).max(initial=0.0))
         if len(self.joints):
             v, own = u[self.rows :], f[self.rows :]
@@ -52,13 +55,6 @@ class Law:
             off = max(off, float(np.abs(lacking[movable] / self._mobility[movable]).max(initial=0.0)))
         largest = float(np.abs(f).max(initial=0.0))
         return off / largest if largest > 0.0 else float(off > 0.0)
-
-    def _bounded(self, tangential: Array, bound: Array) -> Array:
-        if self.pyramid:
-            return np.clip(tangential, -bound[:, None], bound[:, None])
-        length = np.hypot(tangential[:, 0], tangential[:, 1])
-        scale = np.where(length > bound, bound / np.where(length > 0.0, length, 1.0), 1.0)
-        return tangential * scale[:, None]
 
     def improved(self, f: Array, tolerance: float, *, steps: int = STEPS) -> Array:
         """Newton's method from f; the best forces that it came by, f itself if none is better."""
@@ -87,10 +83,11 @@ class Law:
             slip = float(np.hypot(*u[k, 1:]))
             if u[k, 0] > still:
                 sets.append(Fixed(np.zeros(3)))
-            elif slip > still and not self.pyramid:
-                sets.append(Ray(np.array([1.0, *(-mu / slip * u[k, 1:])])))
+            elif slip > still and self.friction.as_one:
+                direction = self.friction.direction(u[k : k + 1, 1:], still)[0]
+                sets.append(Ray(np.array([1.0, *(-mu * direction)])))
             else:
-                sets.append((PyramidSet if self.pyramid else ForceSet)(mu))
+                sets.append(Cone(self.friction, mu))
         B = np.sqrt(sizes[known])[:, None] * across[known]
         shorter = least_forces(B, B @ f, sets)
         return shorter if self.residual(shorter) <= max(ALIKE, self.residual(f)) else f
@@ -103,15 +100,14 @@ class Law:
             own, rho, mu = slice(3 * k, 3 * k + 3), self.rho[k], self.mu[k]
             if z[k, 0] <= 0.0:
                 continue
-            bound, side = mu * z[k, 0], z[k, 1:]
+            tangents, side = slice(3 * k + 1, 3 * k + 3), z[k, 1:]
             system[own], target[own] = rho * self.G[own], -rho * self.free[own]
-            if self.pyramid:
-                for i in (1, 2):
-                    if abs(z[k, i]) > bound:
-                        system[3 * k + i], target[3 * k + i] = 0.0, 0.0
-                        system[3 * k + i, 3 * k + i], system[3 * k + i, 3 * k] = 1.0, -np.sign(z[k, i]) * mu
-            elif (length := float(np.hypot(*side))) > bound:
-                self._slide(system, target, f, k, side / length, length)
+            by_side, by_normal = self.friction.slope(side, mu * z[k, 0], mu, f[3 * k])
+            # f_t = by_side z_t + by_normal f_n, the bound being in proportion to f_n, with z_t = f_t - rho u_t
+            system[tangents] = rho * by_side @ self.G[tangents]
+            system[tangents, tangents] += np.eye(2) - by_side
+            system[tangents, 3 * k] -= by_normal
+            target[tangents] = -rho * by_side @ self.free[tangents]
         if len(self.joints):
             places = np.arange(self.rows, len(f))
             v = (self.G @ f + self.free)[places]
@@ -126,13 +122,3 @@ class Law:
             return f + np.linalg.lstsq(system, target - system @ f, rcond=RANK_TOLERANCE)[0]
         found = np.linalg.lstsq(system, target, rcond=RANK_TOLERANCE)[0]
         return np.asarray(found, dtype=float)
-
-    def _slide(self, system: Array, target: Array, f: Array, k: int, direction: Array, length: float) -> None:
-        """Rows of f_t = mu f_n z_t / |z_t|, linear in the new f."""
-        tangents, normal = slice(3 * k + 1, 3 * k + 3), 3 * k
-        turning = self.mu[k] * f[normal] / length * (np.eye(2) - np.outer(direction, direction))
-        row = self.rho[k] * turning @ self.G[tangents]
-        row[:, tangents] += np.eye(2) - turning
-        target[tangents] = (self.rho[k] * turning @ self.G[tangents]) @ f - turning @ f[tangents]
-        row[:, normal] -= self.mu[k] * direction
-        system[tangents] = row

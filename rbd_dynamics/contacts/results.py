@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints.results import no_motion, nothing_lacks
+from rbd_dynamics.contacts.laws.base import FrictionLaw
 
 Array = NDArray[np.float64]
 
@@ -16,9 +17,10 @@ Array = NDArray[np.float64]
 class ContactResiduals(NamedTuple):
     """Violation of each law of contact; all are rounding where the problem has a solution.
 
-    cone: |f_t| - mu f_n or -f_n of the worst contact, over the largest force. motion: the worst u_n < 0 (m/s, or
-    m/s^2). complementarity: the worst |f . (u + mu |u_t| n)|, over the largest force times the largest motion that
-    there would be without forces.
+    cone: how far f_t is beyond its bound (|f_t| - mu f_n of Coulomb's cone) or -f_n, of the worst contact, over the
+    largest force. motion: the worst u_n < 0 (m/s, or m/s^2). complementarity: the worst |f . (u + mu |u_t| n)|, with
+    |u_t| as the law of friction measures it, over the largest force times the largest motion that there would be
+    without forces.
     energy: what the forces' work lacks to the change of kinetic energy (J), or their power (W).
     """
 
@@ -75,15 +77,17 @@ class ContactTorque(NamedTuple):
         return no_motion(self.motion) and nothing_lacks(self.needed, self.lacking)
 
 
-def residuals(forces: Array, motion: Array, free: Array, friction: Array, *, pyramid: bool) -> tuple[float, ...]:
-    """(cone, motion, complementarity) of one sample: forces and motion (n, 3), free (3n) motion without forces."""
+def residuals(forces: Array, motion: Array, free: Array, friction: Array, law: FrictionLaw) -> tuple[float, ...]:
+    """(cone, motion, complementarity) of one sample: forces and motion (n, 3), free (3n) motion without forces.
+
+    friction (n): coefficients of the law.
+    """
     normal, u = forces[:, 0], motion
-    if pyramid:
-        size, slip = np.abs(forces[:, 1:]).max(axis=1), np.abs(u[:, 1:]).sum(axis=1)
-    else:
-        size, slip = np.hypot(forces[:, 1], forces[:, 2]), np.hypot(u[:, 1], u[:, 2])
+    tangential, bound = forces[:, 1:], friction * np.maximum(normal, 0.0)
+    beyond = np.linalg.norm(tangential - law.bounded(tangential, bound), axis=1)
+    slip = (law.direction(u[:, 1:], 0.0) * u[:, 1:]).sum(axis=1)
     largest, fastest = float(np.abs(forces).max()), float(np.abs(free).max())
-    outside = np.maximum(size - friction * normal, -normal).max()
+    outside = np.maximum(beyond, -normal).max()
     product = np.abs((forces * u).sum(axis=1) + friction * slip * normal).max()
     scale = largest * fastest
     return (

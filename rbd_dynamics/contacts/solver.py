@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,14 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.compiler.loops import Loops
-from rbd_dynamics.contacts import one_contact
 from rbd_dynamics.contacts.joint_law import JointLaw
+from rbd_dynamics.contacts.laws import LAWS, FrictionLaw, law_of
 from rbd_dynamics.contacts.newton import Law
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 
 Array = NDArray[np.float64]
-Cone = Literal["elliptic", "pyramidal"]
-CONES = ("elliptic", "pyramidal")
 SWEEPS = 60  # at a time, before Newton's method is tried
 ROUNDS = 12
 TOLERANCE = 1e-12  # of the largest force
@@ -54,7 +52,7 @@ class ContactSolver:
     """Problems of n contacts and m joints; what it found is where the next one starts.
 
     Parameters:
-        cone: "elliptic", Coulomb's, or "pyramidal": each tangential force is bounded by itself.
+        cone: the law of friction, a name in `CONES`; "elliptic" is Coulomb's (see `laws`).
         joints: degrees of freedom with dry friction or stops, whose rows come after those of the contacts.
         machine_code: compile the sweeps; else Python runs them.
 
@@ -62,19 +60,23 @@ class ContactSolver:
     its arrays, to write into and to read.
     """
 
-    def __init__(self, contacts: int, *, cone: Cone = "elliptic", joints: int = 0, machine_code: bool = True) -> None:
-        check_cone(cone)
-        self.contacts, self.cone, n = contacts, cone, 3 * contacts + joints
+    def __init__(self, contacts: int, *, cone: str = LAWS[0].name, joints: int = 0, machine_code: bool = True) -> None:
+        self.contacts, self.friction_law, n = contacts, law_of(cone), 3 * contacts + joints
         self.delassus, self.free, self.forces = np.zeros((n, n)), np.zeros(n), np.zeros(n)
         self.friction = np.zeros(contacts)
         self.joints = JointLaw(np.zeros(joints), np.full(joints, -np.inf), np.full(joints, np.inf))
         self._tolerance = np.array([TOLERANCE])
         laws = (self.friction, self.joints.level, self.joints.lower, self.joints.upper)
         arrays = (self._tolerance, self.delassus, self.free, *laws, self.forces, np.zeros(3), np.zeros(3))
-        settings = (contacts, joints, int(cone == "pyramidal"), SWEEPS)
-        self._bound = solver_loops(machine_code=machine_code).bind(*settings, *arrays)
+        loops = solver_loops(self.friction_law, machine_code=machine_code)
+        self._bound = loops.bind(contacts, joints, SWEEPS, *arrays)
         #: sweeps alone: true where these were enough
         self.sweep = self._bound.run
+
+    @property
+    def cone(self) -> str:
+        """Name of the law of friction."""
+        return self.friction_law.name
 
     def solve(self, *, tolerance: float = TOLERANCE, least: bool = False) -> bool:
         """Make `forces` obey the law to `tolerance` of the largest one; whether that was possible.
@@ -113,8 +115,7 @@ class ContactSolver:
 
     def law(self) -> Law:
         """The law of the problem as it stands now."""
-        pyramid = self.cone == "pyramidal"
-        return Law(self.delassus, self.free, self.friction, pyramid=pyramid, joints=self.joints)
+        return Law(self.delassus, self.free, self.friction, self.friction_law, joints=self.joints)
 
 
 def solve_contacts(
@@ -123,7 +124,7 @@ def solve_contacts(
     friction: ArrayLike,
     *,
     compliance: ArrayLike = 0.0,
-    cone: Cone = "elliptic",
+    cone: str = LAWS[0].name,
     start: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
 ) -> ContactSolution:
@@ -182,14 +183,7 @@ def solve_contacts(
     return ContactSolution(forces, (G @ solver.forces + b).reshape(n, 3), residual, converged)
 
 
-def check_cone(cone: object) -> None:
-    """Raise ValueError for none of `CONES`."""
-    if not isinstance(cone, str) or cone not in CONES:
-        raise ValueError(f"cone {excerpt(cone)} is none of {', '.join(CONES)}")
-
-
 @functools.cache
-def solver_loops(*callers: Callable[..., int], machine_code: bool) -> Loops:
-    """The sweeps, or the last of functions that call them, as machine code or as Python runs them."""
-    parts = (one_contact.sticking, one_contact.slipping, one_contact.sliding, one_contact.cone_force)
-    return Loops(*parts, one_contact.pyramid_force, sweep_contacts, *callers, machine_code=machine_code)
+def solver_loops(law: FrictionLaw, *callers: Callable[..., int], machine_code: bool) -> Loops:
+    """The sweeps by a law, or the last of functions that call them, as machine code or as Python runs them."""
+    return Loops(*law.loops, sweep_contacts, *callers, machine_code=machine_code)

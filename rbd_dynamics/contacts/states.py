@@ -22,7 +22,7 @@ class ContactStates:
         gap (n): m. velocity (n, 3). touching: a larger gap, m, is open. still: what is slower, m/s, is at rest.
 
     active (n): carry a force. spring (n): normal force of compliant contacts, N. direction (n, 2): of sliding, zero
-    for what is at rest.
+    for what is at rest. sliding (n, 2): tangents whose force follows from the normal one.
     """
 
     def __init__(self, of: ContactLaws, gap: Array, velocity: Array, touching: float, still: float) -> None:
@@ -33,14 +33,8 @@ class ContactStates:
         self.spring = np.where(self.compliant & (gap <= 0.0), np.maximum(pushed, 0.0), 0.0)
         held = (gap <= touching) & (velocity[:, 0] <= still)
         self.active = np.where(self.compliant, self.spring > 0.0, held)
-        self.direction = self.sliding_direction(velocity[:, 1:], still)
-
-    def sliding_direction(self, tangential: Array, still: float) -> Array:
-        """(n, 2): unit vectors, or signs for the pyramid, zero for what is slower than `still`."""
-        if self.of.cone == "pyramidal":
-            return np.where(np.abs(tangential) > still, np.sign(tangential), 0.0)
-        speed = np.hypot(tangential[:, 0], tangential[:, 1])[:, None]
-        return np.where(speed > still, tangential / np.where(speed > still, speed, 1.0), 0.0)
+        self.direction = of.friction_law.direction(velocity[:, 1:], still)
+        self.sliding = of.friction_law.sliding(self.direction)
 
     def pose(self, solver: ContactSolver, G: Array, acceleration: Array) -> Array:
         """Write the problem; E (3n, 3n), by which forces follow from its unknowns."""
@@ -48,9 +42,9 @@ class ContactStates:
         E = np.eye(3 * n)
         scale = np.where(np.diagonal(G) > 0.0, np.diagonal(G), 1.0)
         dropped = np.repeat(~self.active, 3)
-        for k in np.flatnonzero(self.active & self.direction.any(axis=1)):
+        for k in np.flatnonzero(self.active & self.sliding.any(axis=1)):
             for i in (0, 1):
-                if self.direction[k, i] or self.of.cone == "elliptic":
+                if self.sliding[k, i]:
                     E[3 * k + 1 + i, 3 * k] = -self.of.friction[k] * self.direction[k, i]
                     E[3 * k + 1 + i, 3 * k + 1 + i] = 0.0
                     dropped[3 * k + 1 + i] = True
@@ -73,7 +67,5 @@ class ContactStates:
         judged = motion.copy()
         judged[~self.active] = 0.0
         judged[self.compliant, 0] = 0.0
-        judged[:, 1:][self.direction != 0.0] = 0.0
-        if self.of.cone == "elliptic":
-            judged[self.direction.any(axis=1), 1:] = 0.0
+        judged[:, 1:][self.sliding] = 0.0
         return judged

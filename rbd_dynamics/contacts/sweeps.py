@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gauss-Seidel over contacts and joints: each in turn gets the force that it needs while the others keep theirs.
 
-Written in the part of Python that `compiler.loops` translates.
+Written in the part of Python that `compiler.loops` translates; `contact_force` is that of the law (`laws`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.contacts.one_contact import cone_force, pyramid_force
+from rbd_dynamics.contacts.laws.base import contact_force
 
 Array = NDArray[np.float64]
 
 
 def sweep_contacts(
-    contacts: int, joints: int, pyramid: int, most: int, tolerance: Array, G: Array, free: Array, mu: Array,
+    contacts: int, joints: int, most: int, tolerance: Array, G: Array, free: Array, mu: Array,
     level: Array, lower: Array, upper: Array, f: Array, own: Array, work: Array,
 ) -> int:  # fmt: skip
     """Improve f (n), in place, until no sweep changes it by more than tolerance[0] of the largest force.
@@ -48,10 +48,7 @@ def sweep_contacts(
                 u0 = u0 + G[row * n + j] * f[j]
                 u1 = u1 + G[(row + 1) * n + j] * f[j]
                 u2 = u2 + G[(row + 2) * n + j] * f[j]
-            if pyramid == 1:
-                failed = failed + pyramid_force(G, n, k, u0, u1, u2, mu[k], own)
-            else:
-                failed = failed + cone_force(G, n, k, u0, u1, u2, mu[k], own, work)
+            failed = failed + contact_force(G, n, k, u0, u1, u2, mu[k], own, work)
             f[row] = own[0]
             f[row + 1] = own[1]
             f[row + 2] = own[2]

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from rbd_dynamics.contacts import Contact, ContactSolver
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE, Impact, rebounds
 from rbd_dynamics.contacts.joint_law import NO_JOINTS, JointLaw
-from rbd_dynamics.contacts.solver import SWEEPS, Cone
+from rbd_dynamics.contacts.laws import LAWS
+from rbd_dynamics.contacts.solver import SWEEPS
 
 Array = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ class StepImpulses:
     machine_code: as `ContactSolver` has it.
     """
 
-    def __init__(self, contacts: Sequence[Contact], h: float, *, cone: Cone = "elliptic", machine_code: bool) -> None:
+    def __init__(self, contacts: Sequence[Contact], h: float, *, cone: str = LAWS[0].name, machine_code: bool) -> None:
         self.h, n = h, len(contacts)
         self._made = functools.partial(ContactSolver, n, cone=cone, machine_code=machine_code)
         self._solver = self._made()
@@ -52,7 +53,7 @@ class StepImpulses:
         self.converged = True
         #: for `step_loops`
         self.tolerance = np.array([ACCURACY])
-        self.settings = (int(cone == "pyramidal"), SWEEPS)
+        self.most = SWEEPS
         self.laws = (self._closing, self._gain, self._softness, self._restitution, self._solver.friction)
         self.arrays = (self._solver.delassus, self._solver.free, self._solver.forces)
 
@@ -116,7 +117,7 @@ class ImpulsesOfSteps:
 
     MOST = 64  # sets that are kept
 
-    def __init__(self, h: float, *, cone: Cone, machine_code: bool) -> None:
+    def __init__(self, h: float, *, cone: str, machine_code: bool) -> None:
         self.h, self.cone, self.machine_code = h, cone, machine_code
         self._known: dict[tuple[str, ...], StepImpulses] = {}
 

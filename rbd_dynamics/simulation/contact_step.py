@@ -55,8 +55,8 @@ class ContactStep:
         acceleration, velocity, gap = np.zeros(n), np.zeros(n), np.zeros(n)
         self._terms = (delassus, response, self._a, acceleration, velocity, gap)
         machine_code = robot.backend == "llvm"
-        self._solve = solver_loops(velocity_after, machine_code=machine_code).bind(
-            len(contacts), nv, *impulses.settings, np.array([h]), impulses.tolerance, *self._terms, self._v,
+        self._solve = solver_loops(contacts.friction_law, velocity_after, machine_code=machine_code).bind(
+            len(contacts), nv, impulses.most, np.array([h]), impulses.tolerance, *self._terms, self._v,
             *impulses.laws, *impulses.arrays, np.zeros(3), np.zeros(3), forces, self._reached,
         ).run  # fmt: skip
         first, offset = (6, 1) if base else (0, 0)

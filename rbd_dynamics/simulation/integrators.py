@@ -17,6 +17,7 @@ from rbd_dynamics.algorithms.time_step import FRICTION_ITERATIONS, SLOWEST, is_p
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.contacts.joint_law import JointLaw
+from rbd_dynamics.contacts.laws import LAWS
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
@@ -83,7 +84,7 @@ class SemiImplicitEuler:
         self.contact_rows = None if fixed is None else fixed.rows
         #: what was found at the begin of the last step, and where that was
         self.found: tuple[FoundContacts, Array] | None = None
-        cone = "elliptic" if contacts is None else contacts.cone
+        cone = LAWS[0].name if contacts is None else contacts.cone
         self._impulses_of = ImpulsesOfSteps(h, cone=cone, machine_code=robot.backend == "llvm")
         self.impulses = None if fixed is None else self._impulses_of(self.contacts)
         self._quick: ContactStep | None = None

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def velocity_after(
-    contacts: int, nv: int, pyramid: int, most: int, numbers: Array, tolerance: Array,
+    contacts: int, nv: int, most: int, numbers: Array, tolerance: Array,
     G: Array, response: Array, a: Array, acceleration: Array, velocity: Array, gap: Array, v: Array,
     closing: Array, gain: Array, softness: Array, restitution: Array, mu: Array,
     D: Array, free: Array, f: Array, own: Array, work: Array, forces: Array, reached: Array,
@@ -46,7 +46,7 @@ def velocity_after(
             D[i] = G[i]
         for k in range(contacts):
             D[3 * k * n + 3 * k] += softness[k]
-        if sweep_contacts(contacts, 0, pyramid, most, tolerance, D, free, mu, mu, mu, mu, f, own, work) == 0:
+        if sweep_contacts(contacts, 0, most, tolerance, D, free, mu, mu, mu, mu, f, own, work) == 0:
             return 0
     for j in range(n):
         forces[j] = f[j] / h

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -124,6 +125,85 @@ def copy(tmp_path):
     package = tmp_path / "copy" / "rbd_dynamics"
     shutil.copytree(ROOT / "rbd_dynamics", package, ignore=shutil.ignore_patterns("__pycache__"))
     return package
+
+
+def check_blade() -> None:
+    """Glides along its first tangent: by itself, with others, in dynamics, in steps of time, and of shapes.
+
+    In a process of its own, where the package has the law.
+    """
+    import importlib.util
+
+    import numpy as np
+    import pytest
+
+    import rbd_dynamics as rbd
+    from rbd_dynamics.collisions import read_collisions
+    from rbd_dynamics.contacts import CONES, Contact, ContactSet, ContactSolver, solve_contacts
+    from rbd_dynamics.joints import Prismatic
+    from rbd_dynamics.simulation import Simulation, SimulationOptions
+
+    assert CONES == ("elliptic", "blade", "pyramidal")
+    with pytest.raises(ValueError, match="cone 'flat' is none of elliptic, blade, pyramidal"):
+        solve_contacts(np.eye(3), np.zeros(3), [0.5], cone="flat")
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        n = int(rng.integers(1, 5))
+        rows, mu = rng.normal(size=(3 * n, int(rng.integers(3, 9)))), rng.uniform(0.0, 1.0, n)
+        G, free = rows @ rows.T, rows @ rng.normal(size=rows.shape[1])
+        forces, u, _, converged = solve_contacts(G, free, mu, cone="blade")
+        in_python = ContactSolver(n, cone="blade", machine_code=False)
+        in_python.delassus[:], in_python.free[:], in_python.friction[:] = G, free, mu
+        assert converged and in_python.solve(least=True)
+        small = 1e-8 * (1.0 + np.abs(forces).max())
+        np.testing.assert_allclose(in_python.forces.reshape(n, 3), forces, rtol=0.0, atol=small)
+        normal, along, across = forces.T
+        assert min(normal.min(), u[:, 0].min()) > -small and np.abs(along).max() < small
+        assert (np.abs(across) < mu * normal + small).all()
+        assert np.abs(normal * u[:, 0]).max() < 10.0 * small, "no force where it leaves"
+        assert np.abs(across * u[:, 2] + mu * normal * np.abs(u[:, 2])).max() < 10.0 * small, "against the motion"
+
+    builder, parent = rbd.ModelBuilder("skate"), None
+    for name, axis in zip(("along", "across", "blade"), np.eye(3)):
+        builder.add_body(name, parent, Prismatic(tuple(axis)), mass=0.5)
+        parent = name
+    model, q, still = builder.build(), np.array([0.0, 0.0, 0.01]), np.zeros(3)
+    contact = Contact("blade", "blade", radius=0.01, friction_coefficient=0.1)
+    robot, ice = rbd.Robot(model), ContactSet(model, [contact], cone="blade")
+    weight = -robot.forward_dynamics(q, still, still)[2] * 0.5  # on the blade; 1 kg moves across, 1.5 kg along
+    held = robot.contact_forward_dynamics(q, still, [3.0, 0.3, 0.0], ice)
+    np.testing.assert_allclose(held.a, [2.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(held.forces, [[weight, 0.0, -0.3]], atol=1e-9)
+    sliding = robot.contact_forward_dynamics(q, [1.0, 0.2, 0.0], still, ice)
+    np.testing.assert_allclose(sliding.a, [0.0, -0.1 * weight, 0.0], atol=1e-9)
+    needed = robot.contact_inverse_dynamics(q, [1.0, 0.2, 0.0], sliding.a, ice, actuated=[True, False, False])
+    assert needed.feasible
+    np.testing.assert_allclose(needed.forces, sliding.forces, atol=1e-6)
+    options = SimulationOptions(step=1e-3, start_braked=False, effort_limits=False)
+    simulation = Simulation(model, q=q, options=options, contacts=ice)
+    simulation.v = np.array([1.0, 0.2, 0.0])
+    for speed in (0.2 - 0.01 * weight, 0.0):
+        simulation.advance(100 if speed else 900)
+        np.testing.assert_allclose(simulation.v, [1.0, speed, 0.0], atol=1e-9)
+    if importlib.util.find_spec("coal"):
+        floor = {"name": "floor", "frame": "world", "type": "plane"}
+        ball = {"name": "ball", "frame": "blade", "type": "sphere", "size": [0.01]}
+        shapes = read_collisions({"shapes": [floor, ball], "friction_coefficient": 0.1, "cone": "blade"}, model)
+        pushed = robot.contact_forward_dynamics(q, still, [0.3, 0.3, 0.0], shapes)
+        assert np.abs(pushed.forces[0, 1]) < 1e-9 < 0.1 < np.abs(pushed.forces[0, 2])
+
+
+def test_a_contact_law_is_a_file_and_its_place_in_the_list(copy, tmp_path):
+    law, entry = code_of("A contact law")
+    laws = copy / "contacts" / "laws"
+    (laws / "blade.py").write_text(law)
+    imported = "from rbd_dynamics.contacts.laws.blade import Blade\n"
+    put_before(laws / "__init__.py", {"    Pyramidal(),\n": entry, "from rbd_dynamics.contacts.laws.pyr": imported})
+    done = subprocess.run(
+        [sys.executable, "-c", f"{inspect.getsource(check_blade)}\ncheck_blade()"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(copy.parent)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def replayed(copy: Path, run: Path, *options: str) -> tuple[dict[str, Any], str]:

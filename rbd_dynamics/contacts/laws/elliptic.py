@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The force of one contact, exactly, while the others keep theirs: none, sticking, or sliding on the cone.
+"""Coulomb's law: |f_t| <= mu f_n, opposite to where the contact slides.
 
-u = G f + free are the velocities (or accelerations) of the contacts, three rows each: normal, two tangents; u0, u1, u2
-those of contact k without its own force, G a flat (n, n). What slides does so opposite to its friction, in a direction
-that Newton's method finds, or a search over all of them. In the part of Python that `compiler.loops` translates.
+The force of one contact, exactly: none, sticking, or sliding on the cone. What slides does so opposite to its friction,
+in a direction that Newton's method finds, or a search over all of them.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.contacts.laws.base import ACCURATE, SINGULAR, FrictionLaw
+
 Array = NDArray[np.float64]
-SINGULAR = 1e-12  # of a diagonal element: what is left of it below that is rounding
 NEWTON_TURNS = 40  # of the direction of sliding
 DIRECTIONS = 64  # that are tried where these do not settle
 HALF_STEP = 0.049067674327418015  # sin(pi / DIRECTIONS)
 HALVINGS = 60
 CLOSE = 1e-11  # rad: after a turn as small as that the error is its square
-ACCURATE = 1e-14  # relative
 
 
 def sticking(G: Array, n: int, k: int, u0: float, u1: float, u2: float, found: Array) -> int:
@@ -142,7 +141,7 @@ def sliding(G: Array, n: int, k: int, u0: float, u1: float, u2: float, mu: float
     return 0
 
 
-def cone_force(G: Array, n: int, k: int, u0: float, u1: float, u2: float, mu: float, found: Array, w: Array) -> int:
+def contact_force(G: Array, n: int, k: int, u0: float, u1: float, u2: float, mu: float, found: Array, w: Array) -> int:
     """found (3): the force of one contact with the circular cone, u its velocity without it. 1 where there is none."""
     at = 3 * k * n + 3 * k
     if u0 >= 0.0 or G[at] <= 0.0:
@@ -167,66 +166,35 @@ def cone_force(G: Array, n: int, k: int, u0: float, u1: float, u2: float, mu: fl
     return 0
 
 
-def pyramid_force(G: Array, n: int, k: int, u0: float, u1: float, u2: float, mu: float, found: Array) -> int:
-    """found (3): the force with friction along each tangent bounded by mu times the normal force.
+class Elliptic(FrictionLaw):
+    name = "elliptic"
+    loops = (sticking, slipping, sliding, contact_force)
 
-    Each tangent sticks or is at one of its bounds: of the nine cases the first that fits. 1 where none does.
-    """
-    at = 3 * k * n + 3 * k
-    found[0] = 0.0
-    found[1] = 0.0
-    found[2] = 0.0
-    if u0 >= 0.0:
-        return 0
-    if G[at] <= 0.0:
-        return 1
-    still = SINGULAR * G[at]
-    for case in range(9):
-        s1 = 0.0
-        s2 = 0.0
-        if case == 1 or case == 5 or case == 6:
-            s1 = 1.0
-        if case == 2 or case == 7 or case == 8:
-            s1 = -1.0
-        if case == 3 or case == 5 or case == 7:
-            s2 = 1.0
-        if case == 4 or case == 6 or case == 8:
-            s2 = -1.0
-        b1 = 0.0
-        b2 = 0.0
-        a10 = -mu * s1
-        a11 = 1.0
-        a12 = 0.0
-        a20 = -mu * s2
-        a21 = 0.0
-        a22 = 1.0
-        if s1 == 0.0 and G[at + n + 1] > still:
-            a10 = G[at + n]
-            a11 = G[at + n + 1]
-            a12 = G[at + n + 2]
-            b1 = -u1
-        if s2 == 0.0 and G[at + 2 * n + 2] > still:
-            a20 = G[at + 2 * n]
-            a21 = G[at + 2 * n + 1]
-            a22 = G[at + 2 * n + 2]
-            b2 = -u2
-        m0 = a11 * a22 - a12 * a21
-        m1 = a10 * a22 - a12 * a20
-        m2 = a10 * a21 - a11 * a20
-        det = G[at] * m0 - G[at + 1] * m1 + G[at + 2] * m2
-        if abs(det) > SINGULAR * abs(G[at] * m0):
-            r1 = b1 * a22 - a12 * b2
-            r2 = b1 * a21 - a11 * b2
-            f0 = (-u0 * m0 - G[at + 1] * r1 + G[at + 2] * r2) / det
-            f1 = (G[at] * r1 + u0 * m1 + G[at + 2] * (a10 * b2 - b1 * a20)) / det
-            f2 = (-G[at] * r2 - G[at + 1] * (a10 * b2 - b1 * a20) - u0 * m2) / det
-            bound = mu * f0 * (1.0 + ACCURATE)
-            v1 = u1 + G[at + n] * f0 + G[at + n + 1] * f1 + G[at + n + 2] * f2
-            v2 = u2 + G[at + 2 * n] * f0 + G[at + 2 * n + 1] * f1 + G[at + 2 * n + 2] * f2
-            if f0 >= 0.0 and abs(f1) <= bound and abs(f2) <= bound and s1 * v1 <= 0.0 and s2 * v2 <= 0.0:
-                found[0] = f0
-                found[1] = f1
-                found[2] = f2
-                return 0
-    found[0] = -u0 / G[at]
-    return 1
+    def direction(self, velocity: Array, still: float) -> Array:
+        speed = np.hypot(velocity[:, 0], velocity[:, 1])[:, None]
+        return np.where(speed > still, velocity / np.where(speed > still, speed, 1.0), 0.0)
+
+    def bounded(self, tangential: Array, bound: Array) -> Array:
+        length = np.hypot(tangential[:, 0], tangential[:, 1])
+        scale = np.where(length > bound, bound / np.where(length > 0.0, length, 1.0), 1.0)
+        return np.asarray(tangential * scale[:, None])
+
+    def slope(self, tangential: Array, bound: float, mu: float, normal: float) -> tuple[Array, Array]:
+        length = float(np.hypot(tangential[0], tangential[1]))
+        if not length > bound:
+            return np.eye(2), np.zeros(2)
+        direction = tangential / length
+        return mu * normal / length * (np.eye(2) - np.outer(direction, direction)), mu * direction
+
+    def nearest(self, z: Array, mu: float) -> tuple[Array, Array]:
+        normal, length = float(z[0]), float(np.hypot(z[1], z[2]))
+        if length <= mu * normal:
+            return z, np.eye(3)
+        if mu * length <= -normal:
+            return np.zeros(3), np.zeros((3, 3))
+        direction = z[1:] / length
+        edge = np.array([1.0, *(mu * direction)]) / np.sqrt(1.0 + mu * mu)
+        along = float(edge @ z)
+        by_z = np.outer(edge, edge)
+        by_z[1:, 1:] += along * mu / np.sqrt(1.0 + mu * mu) / length * (np.eye(2) - np.outer(direction, direction))
+        return along * edge, by_z
