@@ -85,20 +85,34 @@ def normal_solution(gram: ArrayLike, moment: ArrayLike, *, tolerance: float = NO
     return np.asarray((found.T / measures).T, dtype=np.float64)
 
 
-def screws_rank(S: ArrayLike) -> NDArray[np.intp]:
-    """Rank (...) of screws (..., 6, k), the angular part first, whatever the units of lengths and of the screws.
+def screws_length(S: ArrayLike) -> Array:
+    """Length (...) that measures screws (..., 6, k), the angular part first, whatever the units of both.
 
-    Lengths are measured by the screws' own: the ratio of their two parts, or 0.1 where that, which may be rounding, is
-    less.
+    It is the ratio of their two parts, or 0.1 where that, which may be rounding, is less; 1 where nothing turns.
     """
     S = np.asarray(S, dtype=float)
     turning, moving = size_of(S[..., :3, :]), size_of(S[..., 3:, :])
-    length = np.where(turning > 0.0, np.maximum(moving / np.where(turning > 0.0, turning, 1.0), 0.1), 1.0)
-    parts = np.concatenate([S[..., :3, :], S[..., 3:, :] / length[..., None, None]], axis=-2)
+    ratio = np.maximum(moving / np.where(turning > 0.0, turning, 1.0), 0.1)
+    return np.asarray(np.where(turning > 0.0, ratio, 1.0), dtype=np.float64)
+
+
+def unit_screws(S: ArrayLike) -> Array:
+    """Screws (..., 6, k) with lengths measured by `screws_length`, each of length one; zero where one is rounding."""
+    S = np.asarray(S, dtype=float)
+    parts = np.concatenate([S[..., :3, :], S[..., 3:, :] / screws_length(S)[..., None, None]], axis=-2)
     lengths = np.linalg.norm(parts, axis=-2)
     known = lengths > ROUNDING * lengths.max(axis=-1, initial=0.0)[..., None]
     unit = np.where(known[..., None, :], parts / np.where(known, lengths, 1.0)[..., None, :], 0.0)
-    return rank_of(unit, scale=np.ones(S.shape[:-2]), tolerance=DEPENDENT)
+    return np.asarray(unit, dtype=np.float64)
+
+
+def screws_rank(S: ArrayLike) -> NDArray[np.intp]:
+    """Rank (...) of screws (..., 6, k), the angular part first, whatever the units of lengths and of the screws.
+
+    Lengths are measured by the screws' own (`screws_length`).
+    """
+    unit = unit_screws(S)
+    return rank_of(unit, scale=np.ones(unit.shape[:-2]), tolerance=DEPENDENT)
 
 
 def without_rounding(A: ArrayLike, scale: ArrayLike, *, tolerance: float = ROUNDING) -> Array:
