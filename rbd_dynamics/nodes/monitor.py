@@ -16,11 +16,12 @@ from std_msgs.msg import Bool
 
 from rbd_dynamics.control.contact.detector import BREAKAWAY
 from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
+from rbd_dynamics.control.contact.wrench_monitor import WrenchMonitor
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
@@ -29,6 +30,7 @@ from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+WRENCH_PERIOD = 10_000_000  # ns, of the external wrench
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Engine:
     prefix: Prefix
     monitored: NDArray[np.intp]  # degrees of freedom, in the order of `joints`
     names: list[str]  # of these
+    wrench: WrenchMonitor | None  # at the parameter `wrench_frame`, where there is one
 
 
 class MonitorNode(ManagedNode[MonitorParameters, Engine]):
@@ -50,7 +53,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
     BUILT: ClassVar = dict.fromkeys(
         (
             "terms", "cutoff", "observer_rate", "contact_thresholds", "contact_breakaway", "contact_duration",
-            "longest_gap",
+            "longest_gap", "wrench_frame",
         ),
         (),
     )  # fmt: skip
@@ -90,7 +93,15 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             outside, required, missing_velocity=params.missing_velocity, initial=model.start_position(),
             longest_age=params.longest_gap,
         )  # fmt: skip
-        return Engine(model, robot, monitor, reader, prefix, monitored, required)
+        wrench = None
+        if params.wrench_frame:
+            counts = np.zeros(model.nv, dtype=bool)
+            counts[monitored] = True
+            try:
+                wrench = WrenchMonitor(robot, prefix.inside(params.wrench_frame), counts=counts)
+            except KeyError as error:
+                raise ValueError(f"parameter 'wrench_frame': {message_of(error)}") from None
+        return Engine(model, robot, monitor, reader, prefix, monitored, required, wrench)
 
     def adopt(self, engine: Engine) -> None:
         self.payload.move_to(engine)
@@ -103,8 +114,19 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._residual = self.entities.publish_on(JointState, "~/residual", RECORDED)
         self._external = self.entities.publish_on(JointState, "~/external_torque", RECORDED)
         self._contact = self.entities.publish_on(Bool, "~/contact", LATCHED)
+        self._open_wrench()
         self._said = None
         self.entities.subscribe(JointState, "joint_states", self._on_joint_state, OBSERVED_STATES)
+
+    def _open_wrench(self) -> None:
+        self._wrench: Publisher | None = None
+        self._wrench_stamp = self._torque_stamp = 0  # ns, of the last one, and of the last torques
+        try:
+            from rbd_dynamics_interfaces.msg import WrenchEstimate
+        except ImportError:  # the node works without it
+            self.get_logger().warning("rbd_dynamics_interfaces is not built: no topic external_wrench")
+        else:
+            self._wrench = self.entities.publish_on(WrenchEstimate, "~/external_wrench", RECORDED)
 
     def parameters_changed(self, engine: Engine, new: MonitorParameters) -> None:
         _thresholds(new, engine.names)  # what is wrong is said now; the rest is built aside
@@ -143,6 +165,8 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._states += 1
         if valid:
             self._publish(engine, message)
+        if engine.wrench is not None:
+            self._tell_wrench(engine, engine.wrench, stamp)
         self._say_contact(engine.monitor)
 
     def _take_efforts(self, engine: Engine, message: JointState) -> bool:
@@ -179,6 +203,31 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         message.name = [name for name, there in zip(engine.names, known) if there]
         message.effort = values[known].tolist()
         publisher.publish(message)
+
+    def _tell_wrench(self, engine: Engine, wrench: WrenchMonitor, stamp: int) -> None:
+        """The external wrench, where anybody listens and external torques are valid."""
+        monitor = engine.monitor
+        if not monitor.settled:
+            wrench.reset()
+            self._wrench_stamp = self._torque_stamp = stamp
+            return
+        wrench.take(monitor.external, 1e-9 * (stamp - self._torque_stamp))
+        self._torque_stamp = stamp
+        topic, due = self._wrench, stamp - self._wrench_stamp >= WRENCH_PERIOD
+        if topic is None or not due or not topic.get_subscription_count():
+            return
+        self._wrench_stamp = stamp
+        found = wrench.wrench(engine.reader.q, monitor.external)
+        order = [3, 4, 5, 0, 1, 2]  # as messages have it: forces first
+        message = topic.msg_type()
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        message.header.frame_id = engine.prefix.outside(wrench.frame)
+        moment, force = found.wrench[:3].tolist(), found.wrench[3:].tolist()
+        message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = moment
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = force
+        message.told = found.told[order].tolist()
+        message.covariance = found.covariance[np.ix_(order, order)].ravel()
+        topic.publish(message)
 
     def _say_contact(self, monitor: ResidualMonitor) -> None:
         """Say on change, and once at the beginning; never where there are no thresholds."""

@@ -55,6 +55,7 @@ class ResidualMonitor:
     Attributes:
         residual, external: (nv,); NaN for joints without a measured effort.
         ready: the residual is valid.
+        settled: the external torque is valid: the observer has settled.
         restarts: how often it began anew after the first time.
         braked: brakes hold the robot: it stands without efforts where it would fall.
     """
@@ -93,7 +94,7 @@ class ResidualMonitor:
         self._signals = np.zeros((3, nv))
         self._time: float | None = None
         self._begin = 0.0
-        self.ready = self.braked = False
+        self.ready = self.settled = self.braked = False
         self.restarts = 0
 
     @property
@@ -108,7 +109,7 @@ class ResidualMonitor:
     def reset(self) -> None:
         """Begin anew with the next sample, without contact and all that was learned of it."""
         self._time = None
-        self.ready = self.braked = False
+        self.ready = self.settled = self.braked = False
         self.detector.reset()
 
     def update(self, q: Array, v: Array, tau: Array, time: float) -> bool:
@@ -142,8 +143,8 @@ class ResidualMonitor:
         self.residual = np.where(measured, tau_slow - predicted, np.nan)
         external = self._observer.update(q, v, self._known(q, v, a, signals[2]), dt)
         self.external = np.where(measured, external, np.nan)
-        settled = time - self._begin >= self._observer.settling
-        self.detector.update(self.external if settled else np.full_like(external, np.nan), v, dt)
+        self.settled = time - self._begin >= self._observer.settling
+        self.detector.update(self.external if self.settled else np.full_like(external, np.nan), v, dt)
         return True
 
     def _is_braked(self, q: Array, v: Array, tau: Array) -> bool:
@@ -171,7 +172,7 @@ class ResidualMonitor:
 
     def _restart(self, signals: Array, time: float, counts: bool) -> None:
         self.restarts += counts and self._time is not None
-        self.ready = False
+        self.ready = self.settled = False
         self.detector.pause()
         self._filter.reset(signals.ravel())
         self._observer.reset()

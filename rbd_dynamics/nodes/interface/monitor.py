@@ -68,6 +68,9 @@ class MonitorParameters(CommonParameters):
         maximum=10.0,
         dynamic=True,
     )
+    wrench_frame: str = parameter(
+        "", "Link or joint at which the external wrench is told, on ~/external_wrench. Empty: it is not", dynamic=True
+    )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
 
 
@@ -85,6 +88,9 @@ MONITOR = Interface(
               "after a gap only once the filter has settled"),
         Topic("~/external_torque", "sensor_msgs/msg/JointState", True,
               "Torques that something other than the actuators exerts, as effort"),
+        Topic("~/external_wrench", "rbd_dynamics_interfaces/msg/WrenchEstimate", True,
+              "The wrench at `wrench_frame` that explains these torques, with its covariance and what joints do not "
+              "tell; at most 100 a second, once the observer has settled"),
         Topic("~/contact", "std_msgs/msg/Bool", True,
               "Whether something is touched, published on change; latched. Only with `contact_thresholds`; false "
               "while brakes hold the robot"),

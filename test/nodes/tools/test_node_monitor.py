@@ -108,6 +108,39 @@ def test_nothing_is_lost_at_500_hz_and_a_push_is_seen(talk):
     assert [message.data for message in talk.contacts] == [False, True, False]
 
 
+def test_the_wrench_at_a_frame_with_what_is_not_told(talk, robot):
+    """Three joints of a planar arm tell its forces in the plane and the moment about their axes, in the hand's axes."""
+    from rbd_dynamics_interfaces.msg import WrenchEstimate
+
+    (result,) = talk.ros.set_parameters(talk.node.name, wrench_frame="palm")
+    assert result.successful  # it is built aside, and fails
+    talk.diagnosed("parameter 'wrench_frame': ")
+    assert talk.ros.set_parameters(talk.node.name, wrench_frame="hand")[0].successful
+    wait_until(lambda: talk.node.log.count("ready for 'arm'") == 2, "the monitor of a wrench")
+    wrenches = talk.ros.collect(WrenchEstimate, f"{talk.node.name}/external_wrench", 1000)
+    talk.stream(300)
+    wait_until(lambda: talk.stream(20) and wrenches, "a wrench")
+    talk.stream(1500, push=8.0)
+    q = talk.sample()[0]
+    talk.arrived()
+    wait_until(lambda: talk.stream(5, push=8.0) and len(wrenches) > 20, "wrenches")
+    last = wrenches[-1]
+    assert last.header.frame_id == "hand"
+    assert list(last.told) == [True, False, True, False, True, False]
+    stamp = last.header.stamp.sec + 1e-9 * last.header.stamp.nanosec
+    t, w = stamp, np.array([1.0, 1.5, 2.0])
+    q = 0.3 * np.sin(w * t)
+    J = robot.jacobian(q, "hand")
+    force, torque = last.wrench.force, last.wrench.torque
+    np.testing.assert_allclose(J[[1, 3, 5]].T @ [torque.y, force.x, force.z], [0.0, 8.0, 0.0], atol=0.2)
+    assert all(math.isnan(x) for x in (force.y, torque.x, torque.z))
+    covariance = np.array(last.covariance).reshape(6, 6)
+    told = np.array(last.told)
+    assert np.isnan(covariance[~told]).all() and (np.linalg.eigvalsh(covariance[np.ix_(told, told)]) > 0.0).all()
+    stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in wrenches])
+    assert np.diff(stamps).min() > 0.0099
+
+
 def test_messages_as_they_come_in_the_wild(talk):
     """Another order, extra joints, a joint without effort, a few bad ones between."""
 
