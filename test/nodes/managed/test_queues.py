@@ -96,5 +96,5 @@ def test_no_publisher_keeps_more_than_a_recorder_may_miss(node):
     for publisher in node.publishers:
         name = publisher.topic_name.rpartition("/")[2]
         if name not in OWN_TOPICS:
-            recorded = name in ("effort", "joint_states", "residual", "external_torque", "task_state")
+            recorded = name in ("effort", "joint_states", "residual", "external_torque", "external_wrench", "task_state")
             assert publisher.qos_profile.depth <= (1000 if recorded else 10), name

@@ -109,8 +109,12 @@ def test_topics_are_listed_with_who_is_there(fed):
 
     wait_until(both_are_there, "joint_states with both ends")
     assert found["/joint_states"]["kind"] == "sensor_msgs/msg/JointState"
-    code, out, _ = called("echo")
-    assert code == 0 and "/joint_states" in out and "sensor_msgs/msg/JointState" in out
+
+    def are_in_the_table():
+        code, out, _ = called("echo")
+        return code == 0 and "/joint_states" in out and "sensor_msgs/msg/JointState" in out
+
+    wait_until(are_in_the_table, "a table with joint_states")
 
 
 def test_a_topic_that_nobody_publishes_is_told_with_those_that_somebody_does(fed):
