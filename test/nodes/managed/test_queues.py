@@ -18,6 +18,7 @@ PLACES = {
     "joint_states": 25, "monitor/joint_states": 100, "dynamics_server/joint_states": 10, "wrench": 10,
     "unguarded_commands": 10, "continued_effort": 10, "robot_description": 1, "clock": 1, "set_points": 1,
 }  # fmt: skip
+RECORDED = {"effort", "joint_states", "residual", "external_torque", "external_wrench", "task_state"}
 WISH, REQUESTS, SMALL_REQUESTS, ACTION = 4, 64, 1000, 10
 #: requests without a text or a list
 SMALL = {
@@ -96,5 +97,5 @@ def test_no_publisher_keeps_more_than_a_recorder_may_miss(node):
     for publisher in node.publishers:
         name = publisher.topic_name.rpartition("/")[2]
         if name not in OWN_TOPICS:
-            recorded = name in ("effort", "joint_states", "residual", "external_torque", "external_wrench", "task_state")
-            assert publisher.qos_profile.depth <= (1000 if recorded else 10), name
+            most = 1000 if name in RECORDED else 10
+            assert publisher.qos_profile.depth <= most, name
