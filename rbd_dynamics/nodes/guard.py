@@ -116,13 +116,11 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         """Raise BuildError where it may be another robot: by what the same loads make of both."""
         if not self.description.unasked:
             return
-        q, names = engine.reader.q, engine.reader.names
-        limits = np.array([joint.limits.effort for joint in engine.model.joints])
-        robot = engine.robot
-        for frame, load in self.payload.payloads.loads:
-            robot = robot.carrying(frame, load[0], com=load[1], inertia=load[2])
-        if len(limits) == engine.model.nv:
-            self.acceptance.check_step(list(names), old.robot.gravity(q), robot.gravity(q), limits)
+        self.payload.payloads.apply_to([engine.robot])
+        q, names = engine.reader.q, engine.safe_stop.joints
+        held = [engine.model.joint(name).v_index for name in names]
+        limits = np.minimum(old.safe_stop.limits, engine.safe_stop.limits)
+        self.acceptance.check_step(list(names), old.robot.gravity(q)[held], engine.robot.gravity(q)[held], limits)
 
     def time_source_changed(self, simulated: bool) -> None:
         self.clock.simulated = simulated

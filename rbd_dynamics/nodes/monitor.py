@@ -217,7 +217,10 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         if topic is None or not due or not topic.get_subscription_count():
             return
         self._wrench_stamp = stamp
-        found = wrench.wrench(engine.reader.q, monitor.external)
+        try:
+            found = wrench.wrench(engine.reader.q, monitor.external)
+        except (ValueError, ArithmeticError) as error:
+            return self.refuse(f"no external wrench: {error}")
         order = [3, 4, 5, 0, 1, 2]  # as messages have it: forces first
         message = topic.msg_type()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)

@@ -46,9 +46,23 @@ def test_a_wrench_is_found_with_the_covariance_that_its_noise_makes(arm):
 def test_joints_that_do_not_count_leave_something_untold(arm):
     counts = np.array([True] * 3 + [False] * 3)
     monitor = WrenchMonitor(arm, "tool0", counts=counts)
-    monitor.take(np.ones(6), DT)
+    for _ in range(600):
+        monitor.take(np.ones(6), DT)
     found = monitor.wrench(Q, np.ones(6))
     assert not found.told.all() and np.isnan(found.wrench[~found.told]).all() and found.untold.shape == (6, 3)
+
+
+def test_a_scatter_that_nobody_has_seen_is_not_taken_for_none(arm):
+    """Half a second tells nothing yet; of the first second all samples count alike."""
+    monitor, rng = WrenchMonitor(arm, "tool0"), np.random.default_rng(5)
+    samples = NOISE * rng.normal(size=(600, 6)) + 100.0
+    for k, sample in enumerate(samples):
+        monitor.take(sample, DT)
+        if k in (0, 100, 400):
+            assert not monitor.wrench(Q, sample).told.any()
+            np.testing.assert_allclose(monitor.deviations, samples[: k + 1].std(axis=0), rtol=1e-9, atol=1e-12)
+    assert monitor.wrench(Q, sample).told.all()
+    np.testing.assert_allclose(monitor.deviations, NOISE, rtol=0.2)
 
 
 def test_a_gap_in_one_torque_and_a_new_beginning(arm):

@@ -20,8 +20,8 @@ class WrenchMonitor:
     """The wrench that external torques tell, with the covariance that follows from their scatter of late.
 
     Each torque's variance is that about its own mean, both with a time constant of a second: noise of sensors and quick
-    errors of the model. While a contact begins the variance grows, as the torques are not steady then. A constant error
-    of the model is taken for a wrench.
+    errors of the model. A torque counts once it has been seen for as long. While a contact begins the variance grows,
+    as the torques are not steady then. A constant error of the model is taken for a wrench.
 
     Parameters:
         robot: whose torques they are.
@@ -41,19 +41,18 @@ class WrenchMonitor:
 
     def reset(self) -> None:
         """Nothing is known of the torques' scatter: the next sample is the first."""
-        self._seen = np.zeros(len(self._mean), dtype=bool)
+        self._watched = np.zeros(len(self._mean))  # s for which each was known
         self._variance[:] = 0.0
 
     def take(self, external: Array, dt: float) -> None:
-        """A sample of external torques (nv), N m or N, NaN where none is known; dt: s since the last one."""
+        """A sample of external torques (nv), N m or N, NaN where none is known; dt: s since the last one, positive."""
         known = np.isfinite(external)
-        first = known & ~self._seen
-        np.copyto(self._mean, external, where=first)
-        weight = dt / (MEMORY + dt)
+        self._watched += dt * known
+        # of all samples alike, as long as they are few
+        weight = known * dt / np.clip(self._watched, dt, MEMORY + dt)
         off = np.where(known, external - self._mean, 0.0)
         self._mean += weight * off
         self._variance[:] = (1.0 - weight) * (self._variance + weight * off**2)
-        self._seen |= known
 
     @property
     def deviations(self) -> Array:
@@ -63,5 +62,5 @@ class WrenchMonitor:
     def wrench(self, q: Array, external: Array) -> FrameWrench:
         """The wrench at the frame, in its axes, at the position q (nq); external: torques (nv), NaN where unknown."""
         J = self._robot.jacobian(q, self.frame)
-        variances = np.maximum(self._variance, LEAST_DEVIATION**2)
+        variances = np.where(self._watched < MEMORY, np.inf, np.maximum(self._variance, LEAST_DEVIATION**2))
         return frame_wrench(J, np.where(self._counts, external, np.nan), variances)

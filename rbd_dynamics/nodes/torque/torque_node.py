@@ -289,7 +289,8 @@ class TorqueNode(ManagedNode[P, T]):
             before, limits_before = self.holding(self.engine, self.engine.robot)
             check_holding(joints, before, efforts, limits)
             self.acceptance.check_step(list(joints), before, efforts, np.minimum(limits, limits_before))
-            self.trial.check(engine, self.trial.standing(self.engine))
+            if self.active:  # else nothing is commanded, and the rate of the states is not known
+                self.trial.check(engine, self.trial.standing(self.engine))
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
         self.safeguards.use(bounds, engine.effort_limits)

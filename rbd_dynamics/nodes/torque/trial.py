@@ -72,7 +72,6 @@ class Trial(Part):
 
     def begin(self, engine: TorqueEngine) -> None:
         """Raise ValueError where the robot cannot be held where it is: before the first command."""
-        self.pending = False
         names, (efforts, limits) = self._joints_of(engine), self._judged.holding(engine, engine.robot)
         try:
             check_holding(names, np.zeros(len(names)), efforts, limits)
@@ -80,6 +79,7 @@ class Trial(Part):
             self._unheld = f"not begun: {error}"
             self._node.get_logger().error(self._unheld)
             raise
+        self.pending, self._unheld = False, ""
 
     def standing(self, engine: TorqueEngine) -> Standing | None:
         """How the robot stands now; None where there is none yet."""
