@@ -8,10 +8,11 @@ with joints held at their bounds where they would pass them, and the others made
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.algorithms.cartesian_control import DampedRows, ToolMotion
+from rbd_dynamics.algorithms.cartesian_control import PRIORITY, DampedRows, ToolMotion
+from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.lie import log_so3
 from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, where
@@ -26,6 +27,7 @@ CATCH_UP = 0.25  # m/s: and no faster than so
 LEAST = 0.06  # m/rad, m/m: singular values below twice of which are damped
 LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
+TAKEN = 20.0  # 1/s: with which values of constraints are taken over
 TINY = 1e-300
 
 
@@ -113,21 +115,7 @@ def reachable_step(
     rate = smaller(RATE, SHARE * reciprocal(dt))
     rate = smaller(rate, CATCH_UP * reciprocal(late))
     wanted = [m * reciprocal(dt) + rate * x for m, x in zip(weighted(after.away(before)), left)]
-    least = [LEAST * LEAST + LATE * LATE * late] * 6
-
-    allowed = bounds.velocities(q, v, dt)
-    free: list[Scalar] = [1.0] * model.nv
-    speed: list[Scalar] = list(drift)
-    for _ in range(PASSES):
-        lacking = [w - dot(row, speed) for row, w in zip(rows, wanted)]
-        damped = DampedRows.of(FreeJoints(free), rows, least)
-        speed = [x + f * more for x, f, more in zip(speed, free, damped.quasi(lacking))]
-        within = [less(x, low) + less(high, x) for x, (low, high) in zip(speed, allowed)]
-        free = [where(out, 0.0, f) for out, f in zip(within, free)]
-        held = [larger(low, smaller(high, x)) for x, (low, high) in zip(speed, allowed)]
-        # joints that are free begin anew, for what those at their bounds leave to them
-        speed = [where(f, d, h) for f, d, h in zip(free, drift, held)]
-        final = held
+    final = bounded_velocities(rows, wanted, late, drift, bounds.velocities(q, v, dt))
     there = [at + dt * x for at, x in zip(q, final)]
     moved = ToolMotion.of(model, there, final, frame)
     change = [(b - a) * reciprocal(dt) for a, b in zip(v, final)]
@@ -137,6 +125,94 @@ def reachable_step(
         [*moved.R, *moved.p],
         [dot(row, final) for row in moved.jacobian],
         [dot(row, change) + dot(bent, final) for row, bent in zip(moved.jacobian, moved.rate)],
+        late,
+    )
+
+
+def bounded_velocities(
+    rows: Sequence[Vector],
+    wanted: Vector,
+    late: Scalar,
+    drift: Vector,
+    allowed: Sequence[tuple[Scalar, Scalar]],
+    priority: Sequence[int] = PRIORITY,
+) -> list[Scalar]:
+    """Velocities (nv) within what is allowed, whose rows (n, nv) are the wanted (n) as far as they can.
+
+    late: m, what is left of the way. drift (nv): what the rows leave free. priority (n): which of the rows, in m, are
+    kept first near singular postures.
+    """
+    least = [LEAST * LEAST + LATE * LATE * late] * len(priority)
+    free: list[Scalar] = [1.0] * len(drift)
+    speed: list[Scalar] = list(drift)
+    held = speed
+    for _ in range(PASSES):
+        lacking = [w - dot(row, speed) for row, w in zip(rows, wanted)]
+        damped = DampedRows.of(FreeJoints(free), rows, least, priority)
+        speed = [x + f * more for x, f, more in zip(speed, free, damped.quasi(lacking))]
+        within = [less(x, low) + less(high, x) for x, (low, high) in zip(speed, allowed)]
+        free = [where(out, 0.0, f) for out, f in zip(within, free)]
+        held = [larger(low, smaller(high, x)) for x, (low, high) in zip(speed, allowed)]
+        # joints that are free begin anew, for what those at their bounds leave to them
+        speed = [where(f, d, h) for f, d, h in zip(free, drift, held)]
+    return held
+
+
+class ReachedRows(NamedTuple):
+    """Joints (nv) and task rows (k) after a step. left: of the way to the target, m."""
+
+    q: list[Scalar]
+    v: list[Scalar]
+    theta: list[Scalar]
+    rate: list[Scalar]
+    acceleration: list[Scalar]
+    left: Scalar
+
+
+class RowTargets(NamedTuple):
+    """What rows, m constraints and then k of a task, are to become.
+
+    before, after (k): values of the task at the begin and at the end of the step. given (m): values of the
+    constraints as they are, which the motion takes over slowly. weights (m + k): of rows, in m. priority (m + k).
+    """
+
+    before: Vector
+    after: Vector
+    given: Vector
+    weights: Sequence[float]
+    priority: Sequence[int]
+
+
+def reachable_rows_step(
+    rows_at: Callable[[Vector, Vector], Rows],
+    q: Vector,
+    v: Vector,
+    targets: RowTargets,
+    drift: Vector,
+    bounds: JointBounds,
+    dt: Scalar,
+) -> ReachedRows:
+    """As `reachable_step`, of the rows of constraints and of a task, whose values, matrix and Adot v rows_at gives."""
+    m = len(targets.given)
+    here = rows_at(q, v)
+    matrix = [[w * x for x in row] for w, row in zip(targets.weights, here.matrix)]
+    left = [w * (b - x) for w, b, x in zip(targets.weights[m:], targets.before, here.position[m:])]
+    late = sqrt(dot(left, left) + TINY)
+    rate = smaller(smaller(RATE, SHARE * reciprocal(dt)), CATCH_UP * reciprocal(late))
+    moved = [w * (b - a) for w, a, b in zip(targets.weights[m:], targets.before, targets.after)]
+    taken = smaller(TAKEN, SHARE * reciprocal(dt))
+    wanted = [taken * w * (g - h) for w, g, h in zip(targets.weights, targets.given, here.position[:m])]
+    wanted += [x * reciprocal(dt) + rate * more for x, more in zip(moved, left)]
+    final = bounded_velocities(matrix, wanted, late, drift, bounds.velocities(q, v, dt), targets.priority)
+    there = [at + dt * x for at, x in zip(q, final)]
+    change = [(b - a) * reciprocal(dt) for a, b in zip(v, final)]
+    found = rows_at(there, final)
+    return ReachedRows(
+        there,
+        final,
+        list(found.position[m:]),
+        [dot(row, final) for row in found.matrix[m:]],
+        [dot(row, change) + bent for row, bent in zip(found.matrix[m:], found.bias[m:])],
         late,
     )
 
