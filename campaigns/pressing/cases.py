@@ -16,6 +16,9 @@ Array = NDArray[np.float64]
 
 ENGAGED = 0.3  # s, when it is told to engage
 SETTLED = 0.3  # s, for which the force must have come
+BEGIN = 0.2  # s, after which something is done
+AFTER = 1.5  # s, that a run goes on after the last event
+X, Y = 3, 4  # task rows along the surface; 0 to 2 are rotations about the task frame's axes
 PATIENCE = 8.0  # s, for it to come, beyond what the approach and the force's rate take
 
 
@@ -77,7 +80,7 @@ class Case:
     def patience(self) -> float:
         """When the force must have come, s."""
         rate = self.params.get("force_rate", 20.0)
-        return ENGAGED + self.height / self.approach + self.force / rate + PATIENCE
+        return ENGAGED + max(0.0, self.height) / self.approach + self.force / rate + PATIENCE
 
     def told(self) -> dict[str, Any]:
         """What differs from the defaults, for people."""

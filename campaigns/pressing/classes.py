@@ -11,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.pressing.cases import Case, Event, common
+from campaigns.pressing.cases import AFTER, BEGIN, Case, Event, X, Y, common
+from campaigns.pressing.hostile import angles, bounce, desired, wrong
 
 Draw = Callable[[Case, np.random.Generator], Case]
-BEGIN = 0.2  # s, after the force has come
-AFTER = 1.5  # s, that a run goes on after the last event
-
-X, Y = 3, 4  # task rows along the surface; 0 to 2 are rotations about the task frame's axes
 
 
 def approach(case: Case, rng: np.random.Generator) -> Case:
@@ -146,7 +143,7 @@ def edge(case: Case, rng: np.random.Generator) -> Case:
 
 CLASSES: dict[str, Draw] = {
     "approach": approach, "force": force, "slide": slide, "placement": placement, "stretch": stretch, "wall": wall,
-    "edge": edge,
+    "edge": edge, "angles": angles, "desired": desired, "bounce": bounce, "wrong": wrong,
 }  # fmt: skip
 LETTERS = {"a": "approach", "b": "force", "c": "slide", "d": "placement", "e": "stretch", "f": "angles", "g": "desired",
            "h": "wall", "i": "edge", "j": "bounce", "k": "wrong"}  # fmt: skip

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from rigs.mujoco_plant import Plant, bare_description
+from scipy.spatial.transform import Rotation
 
 from campaigns.pressing.arms import Arm
 from campaigns.pressing.surfaces import Contact, Surface, Vector
@@ -28,9 +29,9 @@ class Imperfections:
     """What stands between the arm and its controller, and what the controller's model does not know.
 
     bandwidth: Hz, of the actuators. sensor_delay, state_delay: periods. force_noise: N rms; of moments a twentieth.
-    encoder: rad, of a step. speed_noise: rad/s rms. bias: (3) N and drift: N/s of the sensor, along its axes.
-    mass: kg at the tool's point. links: largest relative error of the links' masses. joint_friction: of the effort
-    limits, Coulomb's.
+    encoder: rad, of a step. speed_noise: rad/s rms. bias: (3) N and drift: N/s of the sensor, along its axes; turned:
+    how it is mounted, as a rotation vector (rad). mass: kg at the tool's point. links: largest relative error of the
+    links' masses. joint_friction: of the effort limits, Coulomb's.
     """
 
     _: KW_ONLY
@@ -42,6 +43,7 @@ class Imperfections:
     speed_noise: float = 5e-4
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     drift: float = 0.0
+    turned: tuple[float, float, float] = (0.0, 0.0, 0.0)
     mass: float = 0.0
     links: float = 0.0
     joint_friction: float = 0.0
@@ -147,6 +149,9 @@ class PressedArm(Plant):
         q = np.round(state.q / given.encoder) * given.encoder if given.encoder else state.q
         v = state.v + given.speed_noise * rng.standard_normal(len(state.v))
         wrench = felt.wrench.copy()
+        if any(given.turned):
+            turn = Rotation.from_rotvec(given.turned).as_matrix()
+            wrench[:3], wrench[3:] = turn @ wrench[:3], turn @ wrench[3:]
         wrench[3:] += given.bias + given.force_noise * rng.standard_normal(3)
         wrench[5] += given.drift * self.time
         wrench[:3] += 0.05 * given.force_noise * rng.standard_normal(3)

@@ -140,8 +140,10 @@ def happen(bench: Any, scene: Scene, case: Case, event: Event) -> None:
         outward = scene.plant.position * [1.0, 1.0, 0.0] @ scene.axes[:, :2]
         outward *= way / max(float(np.linalg.norm(outward)), 1e-6)
         bench.move({3: float(outward[0]), 4: float(outward[1])}, speed)
-    elif event.what == "wish":
-        bench.wish(np.array(value))
+    elif event.what == "press":  # by a wrench, with so much along the normal
+        along = scene.plant.rotation.T @ scene.axes[:, 2]
+        point = np.array(scene.params.tool_position)
+        bench.wish(np.concatenate([np.cross(point, value * along), value * along]))
     elif event.what == "reactivate":
         bench.reactivate()
     else:
