@@ -108,7 +108,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
         check_gains(new)
-        self._check_wanted(engine, new)
+        check_wanted(engine, new, self.params)
         another = self.needs_another(new)
         if not another and not self.building:
             apply(engine, new)
@@ -123,15 +123,6 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         self._sensor_may_turn(new)
         if new.desired_force != self.params.desired_force:
             engine.supervisor.desired[:] = new.desired_force or 0.0
-
-    def _check_wanted(self, engine: Engine, new: HybridControllerParameters) -> None:
-        constraints = engine.controller.constraints
-        force = engine.supervisor.desired
-        if new.desired_force != self.params.desired_force:
-            if len(new.desired_force) not in (0, len(constraints)):
-                return  # of other rows
-            force = np.asarray(new.desired_force or [0.0] * len(constraints))
-        check_wanted(engine, new, force)
 
     def _sensor_may_turn(self, new: HybridControllerParameters) -> None:
         if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:

@@ -33,7 +33,6 @@ from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 
-
 Array = NDArray[np.float64]
 
 
@@ -195,8 +194,13 @@ def check_force(params: HybridControllerParameters, constraints: ConstraintSet, 
         )
 
 
-def check_wanted(engine: Engine, params: HybridControllerParameters, force: Array) -> None:
-    """Raise ValueError where what is wanted now is beyond limits that are to be. force (m): that will be wanted."""
+def check_wanted(engine: Engine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
+    """Raise ValueError where what is wanted now is beyond limits that are to be."""
+    force = engine.supervisor.desired
+    if params.desired_force != before.desired_force:
+        if len(params.desired_force) not in (0, len(force)):
+            return  # of other rows
+        force = np.asarray(params.desired_force or np.zeros(len(force)))
     supervisor = engine.supervisor
     names = engine.controller.constraints.row_names
     if problem := force_problem(force, names, supervisor.unilateral, params.largest_force):
