@@ -38,6 +38,7 @@ class Bench:
     silent = HybridControllerNode.silent
     moved = HybridControllerNode.moved
     motion_limits = HybridControllerNode.motion_limits
+    lets_go = HybridControllerNode.lets_go
     _on_engage = HybridControllerNode._on_engage
     _sensor_may_turn = HybridControllerNode._sensor_may_turn
 
@@ -181,7 +182,7 @@ class Bench:
         if self.transition.active:
             self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
-            self.safeguards.limit(efforts, stamp, engine.effort_limits)
+            self.safeguards.limit(efforts, stamp, engine.effort_limits, urgent=self.lets_go(engine))
         self.safeguards.commanded(efforts, stamp)
         self.transition.commanded(efforts)
         return efforts

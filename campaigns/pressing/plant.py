@@ -31,7 +31,8 @@ class Imperfections:
     bandwidth: Hz, of the actuators. sensor_delay, state_delay: periods. force_noise: N rms; of moments a twentieth.
     encoder: rad, of a step. speed_noise: rad/s rms. bias: (3) N and drift: N/s of the sensor, along its axes; turned:
     how it is mounted, as a rotation vector (rad). mass: kg at the tool's point. links: largest relative error of the
-    links' masses. joint_friction: of the effort limits, Coulomb's.
+    links' masses. joint_friction: of the effort limits, Coulomb's. rotors: kg m^2 (seen at the joint) for each N m of
+    the effort limits, which the description lacks and a real arm has.
     """
 
     _: KW_ONLY
@@ -47,6 +48,7 @@ class Imperfections:
     mass: float = 0.0
     links: float = 0.0
     joint_friction: float = 0.0
+    rotors: float = 1e-3
 
 
 class Reading(NamedTuple):
@@ -85,6 +87,7 @@ class PressedArm(Plant):
             self.model.body_mass[:] *= factors
             self.model.body_inertia[:] *= factors[:, None]
             mujoco.mj_setConst(self.model, self.data)
+        self.model.dof_armature[self._v] += imperfect.rotors * efforts
         if imperfect.joint_friction:
             self.model.dof_frictionloss[self._v] = imperfect.joint_friction * efforts
         self.contacts: list[Contact] = []
