@@ -21,12 +21,11 @@ from typing import Any
 from campaigns.pressing import tables
 from campaigns.pressing.classes import CLASSES, LETTERS, case_of
 from campaigns.pressing.judge import UNITS, impacts, verdict
+from campaigns.pressing.rivals import Impedance, PositionForce
 from campaigns.pressing.runs import Record, run
 
-
-def laws() -> dict[str, Any]:
-    """What is tried: the node's code (None), and what it is compared with."""
-    return {"hybrid": None}
+#: what is tried: the node's code (None), and what it is compared with
+LAWS: dict[str, Any] = {"hybrid": None, "pi": PositionForce, "impedance": Impedance}
 
 
 def main() -> int:
@@ -36,7 +35,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", metavar="CLASS", help=f"of {', '.join(CLASSES)}; may be repeated")
     parser.add_argument("--run", type=int, help="only this run, in full")
-    parser.add_argument("--law", choices=sorted(laws()), default="hybrid")
+    parser.add_argument("--law", choices=sorted(LAWS), default="hybrid")
     parser.add_argument("--report", type=Path, help="file for what was found, JSON; goes on where it ends")
     options = parser.parse_args()
     chosen = [LETTERS.get(name, name) for name in options.only or CLASSES]
@@ -50,7 +49,7 @@ def main() -> int:
     if options.report and options.report.exists():
         report = json.loads(options.report.read_text())
     tallies = report.setdefault(key, {})
-    begin, law = time.monotonic(), laws()[options.law]
+    begin, law = time.monotonic(), LAWS[options.law]
     for number in range(options.budget):  # in turn, so that a run that is ended early has seen all classes
         for name in chosen:
             tally = tallies.setdefault(name, tables.new())
@@ -70,7 +69,7 @@ def main() -> int:
 def one(name: str, seed: int, number: int, law: str) -> int:
     """Repeat a run."""
     case = case_of(name, seed, number)
-    record = run(case, laws()[law])
+    record = run(case, LAWS[law])
     found = verdict(record)
     print(f"{name} {number}: {json.dumps(case.told(), default=str)}")
     blow, wall = impacts(case, record.scene)
