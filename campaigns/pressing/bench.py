@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from types import SimpleNamespace
 from typing import Any
@@ -104,7 +103,8 @@ class Bench:
         """Change parameters; what is refused is kept in `refused`."""
         assert self.engine is not None
         try:
-            new = dataclasses.replace(self.params, **changes)
+            changed = [SimpleNamespace(name=name, value=value) for name, value in changes.items()]
+            new = self.params.changed(changed, configured=True)  # type: ignore[arg-type]
             self.tune(self.engine, new)
         except (ValueError, ArithmeticError, KeyError) as error:
             self.refused.append(str(error)[:LONGEST_REFUSED])

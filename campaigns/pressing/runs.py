@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 START = 1_000_000_000  # ns
 MS = 1_000_000  # ns
+HOLDS = 1200  # periods, after a stop, in which it shows whether the hold holds
 LEFT_ALONE = 300  # periods, after control has ended for good
 
 
@@ -101,6 +102,8 @@ def run(case: Case, law: Any = None) -> Record:
         ):
             rows.append(row)
         left -= bench.ended
+        if stops and not events and after == "hold" and k - stops[-1].at > HOLDS:
+            break
         if not left or not np.isfinite(v_all[-1]).all():
             break
         settled = settled + 1 if plant.peaks[0] >= 0.9 * case.force - 1.0 else 0
