@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 START = 1_000_000_000  # ns
 MS = 1_000_000  # ns
 HOLDS = 1200  # periods, after a stop, in which it shows whether the hold holds
+KNOWN = 0.8  # share of the rotors' inertia that the controller knows of
 LEFT_ALONE = 300  # periods, after control has ended for good
 
 
@@ -70,7 +71,7 @@ def run(case: Case, law: Any = None) -> Record:
     """law: builds what answers, of a scene and a case; by default the node's code."""
     scene = scene_of(case)
     plant = scene.plant
-    bench = Bench(model_of(case.arm), scene.params) if law is None else law(scene, case)
+    bench = Bench(model_of(case.arm, known_rotors(case)), scene.params) if law is None else law(scene, case)
     events = sorted(case.events, key=lambda e: e.time)
     forces, position, rotation, q_all, v_all, tau_all, modes = [], [], [], [], [], [], []
     stops: list[Stop] = []
@@ -113,6 +114,11 @@ def run(case: Case, law: Any = None) -> Record:
     return Record(case, scene, *arrays, modes, stops, bench.refused, begun, bench.motion_problem)
 
 
+def known_rotors(case: Case) -> float:
+    """What the controller takes the rotors for: somewhat less than they are."""
+    return KNOWN * case.imperfect.rotors
+
+
 def _within(time: float, spans: tuple[tuple[float, float], ...]) -> bool:
     return any(begin <= time < end for begin, end in spans)
 
@@ -133,7 +139,7 @@ def happen(bench: Any, scene: Scene, case: Case, event: Event) -> None:
     elif event.what == "carry":
         bench.carry(value)
     elif event.what == "describe":
-        bench.describe(heavier(case.arm, value))
+        bench.describe(heavier(case.arm, value, known_rotors(case)))
     elif event.what == "load":
         scene.plant.load(value)
     elif event.what == "move":
