@@ -4,6 +4,8 @@
     python -m campaigns.pressing --seconds 600 --seed 1 [--only CLASS ...] [--budget RUNS] [--law LAW] [--report FILE]
     python -m campaigns.pressing --only CLASS --seed 1 --run 17
 
+--law node has the node in a process of its own, in lockstep; pi and impedance are textbook laws to compare with.
+
 Each run follows from seed, class and its number. With --report it goes on where that file ends. --run repeats one run
 and prints all that was found. Exit code 1 where a bound was violated or a reason was false.
 """

@@ -140,7 +140,8 @@ class Bench:
         try:
             theta, rate = self.moved(engine)
             engine.motion.limits = self.motion_limits(engine, self.now)
-            engine.motion.follow(_way(engine, theta, ways, speed), self.now, self.now, theta, rate)
+            points = Waypoints.of(list(engine.motion.joints), way(theta, ways, speed), positions=True)
+            engine.motion.follow(points, self.now, self.now, theta, rate)
         except (ValueError, RuntimeError) as error:
             self.refused.append(str(error)[:LONGEST_REFUSED])
 
@@ -213,17 +214,16 @@ class Bench:
         return self.engine.motion.problem
 
 
-def _way(engine: Engine, theta: Array, ways: dict[int, float], speed: float) -> Waypoints:
-    """A quarter second to the speed, then steady, and a quarter second to rest."""
+def way(theta: Array, ways: dict[int, float], speed: float) -> list[Point]:
+    """From task rows on: a quarter second to the speed, then steady, and a quarter second to rest."""
     ramp, seconds = 0.25, max(abs(way) for way in ways.values()) / speed
     offset = np.zeros(len(theta))
     for row, way in ways.items():
         offset[row] = way
     at_full = offset / max(seconds, 1e-3)
     steady = max(seconds - ramp, 1e-3)
-    points = [
+    return [
         Point(ramp, (theta + 0.5 * ramp * at_full).tolist(), at_full.tolist(), []),
         Point(ramp + steady, (theta + (0.5 * ramp + steady) * at_full).tolist(), at_full.tolist(), []),
         Point(2 * ramp + steady, (theta + (ramp + steady) * at_full).tolist(), (0.0 * theta).tolist(), []),
     ]
-    return Waypoints.of(list(engine.motion.joints), points, positions=True)

@@ -15,10 +15,18 @@ from campaigns.pressing.classes import case_of
 from campaigns.pressing.judge import Verdict, verdict
 from campaigns.pressing.rivals import Impedance, PositionForce
 from campaigns.pressing.runs import run
+from campaigns.pressing.scene import Scene
+
+
+def _in_process(scene: Scene, case: Case) -> Any:
+    from campaigns.pressing.process import NodeOfProcess  # which needs ROS and the tests' helpers
+
+    return NodeOfProcess(scene, case)
+
 
 Which = tuple[str, int, int, str]  # class, seed, number, law
 #: what is tried: the node's code (None), and what it is compared with
-LAWS: dict[str, Any] = {"hybrid": None, "pi": PositionForce, "impedance": Impedance}
+LAWS: dict[str, Any] = {"hybrid": None, "node": _in_process, "pi": PositionForce, "impedance": Impedance}
 
 
 def many(todo: Sequence[Which], jobs: int, seconds: float) -> Iterator[tuple[Case, Verdict]]:

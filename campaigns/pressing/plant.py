@@ -77,6 +77,7 @@ class PressedArm(Plant):
             name="load", pos=point, mass=imperfect.mass, inertia=[1e-6] * 3, explicitinertial=True
         )  # fmt: skip
         super().__init__(spec, joints, step)
+        self.names = list(joints)
         self.imperfect, self.efforts, self._point, self._step = imperfect, efforts, np.array(point), step
         self._rng = np.random.default_rng(seed)
         self._body, self._point_numbers, self._velocity = self.model.body(arm.tool).id, point, np.zeros(6)
