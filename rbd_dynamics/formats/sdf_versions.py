@@ -29,7 +29,8 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
     age = int(minor) if major == "1" and minor.isdecimal() else 12
     for element in list(root.iter()):
         for inner in list(element):
-            if "}" in inner.tag and not ("drake" in inner.tag and local_tag(inner) in _FOREIGN):
+            space, _, name = inner.tag.rpartition("}")
+            if bool(space) != (name in _FOREIGN) or (space and "drake" not in space):
                 element.remove(inner)
         tag = local_tag(element)
         if tag == "pose" and age < 7 and element.get("frame"):

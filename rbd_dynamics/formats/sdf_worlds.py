@@ -70,6 +70,7 @@ def chosen(
         fitting = found if len(found) == 1 else [each for each in found if each[0].has_joint()]
     if len(fitting) != 1:
         moving = f", {len(fitting)} of them with joints" if fitting and name is None else ""
+        names.sort(key=lambda other: other not in {each.name for each, _ in fitting})
         listing = f": {listed(names)} (`model` says which)" if found else ""
         raise ModelError(f"{source.where} has {len(found)} models{moving}, expected one{listing}")
     model, world = fitting[0]
@@ -81,6 +82,9 @@ def chosen(
     result = Chosen(model, world, (x, y, z))
     if world is not None:
         _tie(result, {each.name: each for each, place in found if place is world})
+    unread = [each.name for each, _ in found if each is not model and each.name not in result.others]
+    if unread:
+        findings.note(source.where, f"has other models, which are not read: {', '.join(unread)}")
     return result
 
 

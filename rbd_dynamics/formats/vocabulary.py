@@ -217,7 +217,7 @@ class _Kind(NamedTuple):
         if self.use != "unknown":
             return _SAYS[self.use], "" if self.row is None else self.row.note
         if self.row is not None:
-            return f"is not in {vocabulary.format} after {self.row.until}, it is left out", self.row.note
+            return f"is not in {vocabulary.format} after {self.row.until}, it is left out", ""
         inside = f" in <{self.path[-2]}>" if len(self.path) > 1 and not self.attribute else ""
         return f"is unknown to {vocabulary.format}{inside}, it is left out", _suggestion(
             vocabulary, self.path, self.attribute
