@@ -146,9 +146,7 @@ def test_a_world_has_models_by_name():
     with pytest.raises(rbd.ModelError, match="'model://no_such_sun': there is no package 'no_such_sun'"):
         rbd.load(path, model="no_such_sun")
     two = path.read_text().replace('type="fixed"', 'type="revolute"')
-    with pytest.raises(
-        rbd.ModelError, match=r"has 4 models, 2 of them with joints, expected one: pendulum, crate, no_such_sun, stone"
-    ):
+    with pytest.raises(rbd.ModelError, match="4 models, 2 of them with joints, expected one: pendulum, crate, no_such"):
         rbd.load(two)
     with pytest.raises(rbd.ModelError, match="is one robot: `model` is for SDF"):
         rbd.load(FILES / "arm.urdf", model="arm")
@@ -208,9 +206,9 @@ def test_what_is_not_used_is_said_with_its_line():
         "(did you mean 'mass'?) [and 5 more, see `rbd_dynamics check`]"
     ]
     found = [(f.severity, f.element.partition(",")[0], f.message, f.hint) for f in check(FILES / "not_used.sdf")]
-    left_out = "it is left out"
+    left_out, meant = "it is left out", "did you mean {!r}?".format
     assert found == [
-        ("warning", "line 5", f"<mas> is unknown to SDFormat in <inertial>, {left_out}", "did you mean 'mass'?"),
+        ("warning", "line 5", f"<mas> is unknown to SDFormat in <inertial>, {left_out}", meant("mass")),
         ("warning", "line 9", "<kinematic> is left out", ""),
         (
             "warning",
