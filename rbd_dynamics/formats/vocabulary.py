@@ -19,6 +19,7 @@ from xml.parsers import expat
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
 from rbd_dynamics.model.elements import BEFORE_XML
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.xml_repairs import repaired
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
@@ -262,8 +263,15 @@ def _lines(content: str | bytes) -> list[int]:
     """The line that each element begins on, in the order of the text."""
     clean = content.lstrip(BEFORE_XML) if isinstance(content, str) else content
     above = content[: len(content) - len(clean)].count("\n") if isinstance(content, str) else 0
-    parser = expat.ParserCreate("utf-8" if isinstance(clean, str) else None)
+    try:
+        return [above + line for line in _starts(clean)]
+    except expat.ExpatError:
+        return _starts(repaired(content) or "")
+
+
+def _starts(text: str | bytes) -> list[int]:
+    parser = expat.ParserCreate("utf-8" if isinstance(text, str) else None)
     found: list[int] = []
-    parser.StartElementHandler = lambda *_: found.append(above + parser.CurrentLineNumber)
-    parser.Parse(clean, True)
+    parser.StartElementHandler = lambda *_: found.append(parser.CurrentLineNumber)
+    parser.Parse(text, True)
     return found

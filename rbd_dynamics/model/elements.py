@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.xml_repairs import repaired
 
 #: what a text may have before its first tag
 BEFORE_XML = "\ufeff \t\r\n"
@@ -65,20 +66,43 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
 
 
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
-    """The root element of a text, None with a finding; `where` names the text there."""
+    """The root element of a text, None with a finding; `where` names the text there.
+
+    What tinyxml2 overlooks (`xml_repairs`) is a warning.
+    """
     try:
         clean = text.lstrip(BEFORE_XML) if isinstance(text, str) else text
-        return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
+        try:
+            return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
+        except ET.ParseError as error:
+            root = _parsed_repaired(text)
+            if root is None:
+                raise
+            reason, at = _fault(error)
+            findings.warning(where, f"is not well-formed XML: {reason}{at}", "it is read as tinyxml2 does")
+            return root
     except _HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
     except (ET.ParseError, ValueError, LookupError) as error:
-        position = getattr(error, "position", None)
-        reason = str(error).split(":")[0]
-        at = f" at line {position[0]}, column {position[1] + 1}" if position else ""
+        reason, at = _fault(error)
         plain = text if isinstance(text, str) else text.decode(errors="replace")
         hint = "run xacro on it first" if _XACRO.search(plain) else ""
         findings.error(where, f"is not well-formed XML: {reason}{at}", hint)
     return None
+
+
+def _parsed_repaired(text: str | bytes) -> ET.Element | None:
+    better = repaired(text)
+    try:
+        return None if better is None else ET.fromstring(better, ET.XMLParser(target=_Builder()))
+    except (ET.ParseError, ValueError):
+        return None
+
+
+def _fault(error: Exception) -> tuple[str, str]:
+    """Of a parser: what, and where."""
+    position = getattr(error, "position", None)
+    return str(error).split(":")[0], f" at line {position[0]}, column {position[1] + 1}" if position else ""
 
 
 def is_xacro(root: ET.Element) -> bool:
