@@ -58,7 +58,7 @@ class Vocabulary:
     prefixes: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, path: Path, attribute: str = "") -> Row | None:
-        """Of the element at a path of tags from the root on, or of its attribute."""
+        """The row of the element at a path of tags from the root on, or of its attribute."""
         for start in range(max(0, len(path) - self._deepest), len(path)):
             found = self._index.get((path[start:], attribute))
             if found is not None and (attribute or start == 0 or len(path) - start > 1):

@@ -59,7 +59,7 @@ def read_sdf(
 
 
 class _Place(NamedTuple):
-    """Where an element is written."""
+    """Place in which an element is written."""
 
     source: Source
     depth: int = 0

@@ -60,7 +60,7 @@ def _plain(root: ET.Element) -> ET.Element:
 
 
 def _express_axis(axis: ET.Element, always: bool) -> None:
-    """In the axes of the model, which all are up to version 1.4, and some to 1.6."""
+    """Say that it is in the axes of the model, which all are up to version 1.4, and some to 1.6."""
     chosen = first_child(axis, "use_parent_model_frame")
     if always or (chosen is not None and (chosen.text or "").strip() in _TRUE):
         xyz = first_child(axis, "xyz")
@@ -83,7 +83,7 @@ def _rename_joints(model: ET.Element, findings: Findings) -> None:
 
 
 def _move_gravity(world: ET.Element) -> None:
-    """Out of the physics, where it was up to version 1.5."""
+    """Take it out of the physics, where it was up to version 1.5."""
     physics = first_child(world, "physics")
     gravity = None if physics is None else first_child(physics, "gravity")
     if gravity is not None and first_child(world, "gravity") is None:
