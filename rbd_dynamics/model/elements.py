@@ -100,7 +100,7 @@ def _parsed_repaired(text: str | bytes) -> ET.Element | None:
 
 
 def _fault(error: Exception) -> tuple[str, str]:
-    """Of a parser: what, and where."""
+    """What a parser complains of, and where."""
     position = getattr(error, "position", None)
     return str(error).split(":")[0], f" at line {position[0]}, column {position[1] + 1}" if position else ""
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
+from rbd_dynamics.cli import main
 from rbd_dynamics.formats import check
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -71,6 +73,11 @@ CASES = {
             "left::upper": [(0, 0.3, 0.8, 0, 0, 0.5), (0, 0, 0.1, 0, 0, 0.2), (0, 0, 0, 0, 0.7)],
             "left::tip": [(0, 0.3, 0.8, 0, 0, 0.5), (0, 0, 0.1, 0, 0, 0.2), (0, 0, 0, 0, 0.7), (0, 0, 0.47)],
         },
+    ),
+    "version_1_2": (
+        {"wheel_joint": 0.7},
+        # in the axes of the model, so that it leans over with the wheel's pose
+        {"body": [(0, 0, 0)], "wheel": [(0.3, 0, 0), (0, 0, 0, 0, 0.7), (0, 0, 0, 0, 0, 0.5)]},
     ),
     # the left axis points down: +3 q about it is -3 q about the palm's
     "gearbox": ({"right_joint": 0.2}, {"left": [(0, -0.1, 0, 0, 0, -0.6), (0, 0, 0, np.pi)]}),
@@ -196,6 +203,36 @@ def test_inertias_of_shapes():
         np.testing.assert_allclose(found[1], centre, atol=1e-15, err_msg=name)
         np.testing.assert_allclose(found[2], np.diag(moments), rtol=1e-12, atol=1e-14, err_msg=name)
     assert model.nv == 0
+
+
+def test_slips_of_xml_are_overlooked_and_said():
+    path = FILES / "slips_of_xml.sdf"
+    with pytest.warns(rbd.model.ModelWarning, match="<gear_ratio> is unknown to SDFormat in <joint>"):
+        model = rbd.load(path)
+    assert model.joint("elbow").armature == 0.01  # the ratio is Drake's in its namespace only
+    slip, ratio = [finding for finding in check(path) if finding.severity == "warning"]
+    assert (slip.element, slip.hint) == (f"file {path}", "it is read as tinyxml2 does")
+    assert ratio.element == "line 10, sdf/model[arm]/joint[elbow]/gear_ratio"
+    assert ratio.hint == "did you mean 'gearbox_ratio' or 'drake:gear_ratio'?"
+
+
+def test_a_screw_between_more_than_two_joints_is_a_loop_without_its_pitch():
+    with pytest.warns(rbd.model.ModelWarning, match="joint 'thread': is a screw and closes a loop"):
+        model = rbd.load(FILES / "screw_between_three_joints.sdf")
+    (loop,) = model.loops
+    assert (loop.frame, loop.reference, loop.directions) == ("spindle", "finger", ("rx", "ry", "x", "y"))
+    # along the screw, which is z there
+    y = rbd.Robot(model, backend="reference").pose(model.neutral(), "spindle") @ np.vstack(
+        [np.column_stack([np.reshape(loop.placement.rotation, (3, 3)), loop.placement.p]), [0, 0, 0, 1]]
+    )
+    np.testing.assert_allclose(y[:3, 2], (0, 1, 0), atol=1e-15)
+
+
+def test_the_command_line_chooses_a_model(capsys):
+    assert main(["info", str(FILES / "worlds.sdf"), "--model", "crate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "crate"
+    assert main(["check", str(FILES / "worlds.sdf"), "--model", "crates"]) == 1
+    assert "did you mean 'crate'?" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_not_used_is_said_with_its_line():
