@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -129,7 +129,12 @@ class Remark:
 
 
 def remarks(
-    root: ET.Element, vocabulary: Vocabulary, *, content: str | bytes | None = None, version: str = ""
+    root: ET.Element,
+    vocabulary: Vocabulary,
+    *,
+    content: str | bytes | None = None,
+    version: str = "",
+    but: Collection[ET.Element] = (),
 ) -> list[Remark]:
     """What a parsed file has and its reader does not use, each kind of it once, in the order of the file.
 
@@ -137,6 +142,7 @@ def remarks(
         root: as it was parsed, with nothing added or removed.
         content: the text that it was parsed from: then the remarks have lines.
         version: of the format, that the file says it has: what is gone since is unknown to it.
+        but: elements that are not looked at, with what is in them.
     """
     found: dict[_Kind, list[tuple[str, int]]] = {}
     numbers = {element: k for k, element in enumerate(root.iter())}
@@ -150,7 +156,8 @@ def remarks(
         if kind.use == "used":
             attributes = ((vocabulary.name(key), value) for key, value in element.items())
             kinds += [_Kind.of(vocabulary, path, name, value, version) for name, value in attributes]
-            waiting += [(child, (*path, vocabulary.name(child.tag)), place) for child in reversed(element)]
+            inside = [child for child in reversed(element) if child not in but]
+            waiting += [(child, (*path, vocabulary.name(child.tag)), place) for child in inside]
         for each in kinds:
             if each.use != "used":
                 found.setdefault(each, []).append((place, numbers[element]))

@@ -205,6 +205,25 @@ def test_inertias_of_shapes():
     assert model.nv == 0
 
 
+def test_what_an_included_file_has_is_said_once_and_only_if_it_is_read(tmp_path):
+    (tmp_path / "hand.sdf").write_text('<sdf version="1.9">\n<model name="hand"><link name="l" nme=""/></model></sdf>')
+    (tmp_path / "wrong.sdf").write_text("<sdf")
+    include = "<include><uri>hand.sdf</uri><name>{}</name></include>".format
+    path = tmp_path / "robot.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="m">{include("a")}{include("b")}</model></sdf>')
+    (finding,) = [finding for finding in check(path) if finding.severity == "warning"]
+    assert finding.element == f"file {tmp_path / 'hand.sdf'}, line 2, sdf/model[hand]/link[l]"
+    assert (finding.message, finding.hint) == (
+        "'nme' of <link> is unknown to SDFormat, it is left out",
+        "did you mean 'name'?",
+    )
+    world = (
+        "<model name='m'><link name='l'/></model><model name='n'><lnk/></model><include><uri>wrong.sdf</uri></include>"
+    )
+    path.write_text(f'<sdf version="1.9"><world name="w">{include("a")}{world}</world></sdf>')
+    assert {finding.severity for finding in check(path, model="m")} <= {"note"}
+
+
 def test_slips_of_xml_are_overlooked_and_said():
     path = FILES / "slips_of_xml.sdf"
     with pytest.warns(rbd.model.ModelWarning, match="<gear_ratio> is unknown to SDFormat in <joint>"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 
 from rbd_dynamics.formats.sdf.frames import WORLD
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS, SDF
@@ -17,10 +18,12 @@ _FOREIGN = ("rotor_inertia", "gear_ratio")
 _TRUE = ("1", "true", "True", "TRUE")
 
 
-def brought_up(source: Source, root: ET.Element, findings: Findings, where: str = "") -> ET.Element:
-    """The root element, changed in place as libsdformat converts what is older; what is not used goes to the findings.
+def brought_up(
+    source: Source, root: ET.Element, findings: Findings, where: str = "", unread: Collection[ET.Element] = ()
+) -> None:
+    """Change the tree as libsdformat converts what is older; what is not used goes to the findings.
 
-    where: the file, if it is not the one that is read.
+    where: the file, if it is not the one that is read. unread: elements of which nothing is said.
     """
     version = root.get("version", "")
     if not version:
@@ -29,9 +32,7 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
         findings.warning(
             where or source.where, "is SDFormat 1.0, whose attributes are not read", "`gz sdf` converts it"
         )
-    if root.tag in ROOTS:
-        root.tag = ROOTS[0]
-    report(remarks(_plain(root), SDF, content=source.content, version=version), findings, where)
+    report(remarks(root, SDF, content=source.content, version=version, but=unread), findings, where)
     major, _, minor = version.partition(".")
     age = int(minor) if major == "1" and minor.isdecimal() else 12
     for element in list(root.iter()):
@@ -48,14 +49,14 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
             _move_gravity(element)
         elif tag == "model" and age < 7:
             _rename_joints(element, findings)
-    return root
 
 
-def _plain(root: ET.Element) -> ET.Element:
-    """The same, with the namespace of the root left out of every tag that has it."""
+def plain(root: ET.Element) -> ET.Element:
+    """The same, called <sdf>, without the namespace of the root wherever that is."""
     space = root.tag[: len(root.tag) - len(local_tag(root))]
     for element in root.iter() if space else ():
         element.tag = element.tag.removeprefix(space)
+    root.tag = ROOTS[0]
     return root
 
 
