@@ -186,10 +186,11 @@ def markdown(vocabulary: Vocabulary) -> str:
     """The table as Markdown, a line for each row."""
     lines = ["| element | attribute | since | is | |", "|---|---|---|---|---|"]
     for row in vocabulary.rows:
-        element = row.element.replace("|", " or ")
+        *above, names = ([f"`{name}`" for name in part.split("|")] for part in row.element.split("/"))
+        element = " in ".join(", ".join(part) for part in (names, *reversed(above)))
         attribute = f"`{row.attribute}`" if row.attribute else ""
         versions = f"{row.since} to {row.until}" if row.until else row.since
-        lines.append(f"| `{element}` | {attribute} | {versions} | {row.use} | {row.note} |")
+        lines.append(f"| {element} | {attribute} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
 
 

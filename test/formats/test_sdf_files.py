@@ -62,6 +62,7 @@ CASES = {
             "c": [(0, 0, 0.7 * 0.02 / (2 * np.pi), 0, 0, 0.7)],
         },
     ),
+    "drakes_mimic": ({"lead": 0.7}, {"b": [(0, 0, 0, 0, 0, 2 * 0.7 + 0.1)]}),
     "pose_frame_1_6": (
         {"wrist": 0.7},
         {"tip": [(0, 0, 0.1, 0, 0, 0.3), (0.2, 0, 0, 0, 0.7), (0.3, 0, 0)]},
@@ -135,6 +136,48 @@ def test_joints_that_are_turned_round_keep_limits_and_signs():
     np.testing.assert_allclose(robot.pose(q, "head") @ pose((0, 0, 1)) @ turned, top, atol=1e-14)
     messages = [str(finding) for finding in check(FILES / "screw_against_the_grain.sdf")]
     assert any("joint 'neck': is turned round" in message for message in messages)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_joint_the_other_way_round_is_the_same_with_the_other_sign(seed):
+    """On the world, from links that are given in any order: poses, and efforts, friction and springs among them."""
+    random = np.random.default_rng(seed)
+    count = 6
+    flipped = random.random(count) < 0.5
+    flipped[0] = False
+    links, joints = [], ([], [])
+    for k in range(count):
+        numbers = " ".join(map(str, random.normal(size=6)))
+        links.append(
+            f'<link name="l{k}"><pose>{numbers}</pose><inertial><pose>0.1 {0.1 * k} 0 0 0 0</pose>'
+            "<mass>2</mass></inertial></link>"
+        )
+        above = "world" if k == 0 else f"l{random.integers(k)}"
+        axis = " ".join(map(str, random.normal(size=3)))
+        kind, at = random.choice(["revolute", "prismatic", "screw"]), " ".join(map(str, random.normal(size=6)))
+        for ends, text in zip([(above, f"l{k}"), (f"l{k}", above) if flipped[k] else (above, f"l{k}")], joints):
+            text.append(
+                f'<joint name="j{k}" type="{kind}"><pose relative_to="__model__">{at}</pose><parent>{ends[0]}</parent>'
+                f"<child>{ends[1]}</child><axis><xyz expressed_in='__model__'>{axis}</xyz><dynamics>"
+                "<damping>0.3</damping><spring_stiffness>2</spring_stiffness></dynamics></axis></joint>"
+            )
+    both = []
+    for text in joints:
+        parts = [*links, *text]
+        inner = "".join(parts[k] for k in random.permutation(len(parts)))
+        model = rbd.load(f'<sdf version="1.9"><model name="m">{inner}</model></sdf>')
+        assert (model.base, model.nv, model.loops) == ("fixed", count, ())
+        both.append(rbd.Robot(model, backend="reference", friction=True))
+    states = random.normal(size=(3, count))
+    efforts, poses = [], []
+    for robot, sign in zip(both, (np.ones(count), np.where(flipped, -1.0, 1.0))):
+        order = [robot.model.joint(f"j{k}").q_index for k in range(count)]
+        q, v, a = (np.zeros(count) for _ in states)
+        q[order], v[order], a[order] = sign * states
+        efforts.append(sign * robot.inverse_dynamics(q, v, a)[order])
+        poses.append([robot.pose(q, f"l{k}") for k in range(count)])
+    np.testing.assert_allclose(poses[1], poses[0], atol=1e-13)
+    np.testing.assert_allclose(efforts[1], efforts[0], rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize(("name", "gravity"), [("gravity_1_5", -1.62), ("world_joint", -1.62), ("worlds", -9.8)])

@@ -13,8 +13,9 @@ from rbd_dynamics.formats.vocabulary import remarks, report
 from rbd_dynamics.model.elements import first_child, local_tag
 from rbd_dynamics.model.errors import Findings
 
-#: elements of other namespaces that are read; the table has them with the prefix `drake`
-_FOREIGN = ("rotor_inertia", "gear_ratio")
+#: Drake's elements that are read, and which of them are none of SDFormat's; the table has them with the prefix `drake`
+_DRAKES = ("rotor_inertia", "gear_ratio", "mimic")
+_FOREIGN = _DRAKES[:2]
 _TRUE = ("1", "true", "True", "TRUE")
 
 
@@ -38,7 +39,7 @@ def brought_up(
     for element in list(root.iter()):
         for inner in list(element):
             space, _, name = inner.tag.rpartition("}")
-            if bool(space) != (name in _FOREIGN) or (space and "drake" not in space):
+            if not (name in _DRAKES and "drake" in space) if space else name in _FOREIGN:
                 element.remove(inner)
         tag = local_tag(element)
         if tag == "pose" and age < 7 and element.get("frame"):
