@@ -225,6 +225,9 @@ class _Reading:
         gears = [joint for joint in self.joints if isinstance(joint, SdfJoint) and joint.type == "gearbox"]
         holding = [joint for joint in self.joints if joint not in gears]
         tree = spanned(holding, [link.name for link in links], self.static, self.frames, self.findings)
+        for joint in tree.joints:
+            if joint.type != "fixed" and {joint.parent, joint.child} <= self.static | {WORLD}:
+                self.findings.defect(f"joint {joint.name!r}", "is in a static model, which does not move; here it does")
         free = set() if base == "fixed" else set(tree.roots) - self.static
         if base == "floating" and not free:
             raise ModelError(f"model {name!r} is fixed to the world, it cannot float")
