@@ -28,6 +28,7 @@ from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
 from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
+from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, quaternion_rotation, version_of
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
@@ -100,20 +101,21 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
     """What a <robot> element says; what is wrong goes to `findings`."""
     description = Description()
     description.name = root.get("name") or "robot"
+    version = version_of(root, findings)
     rotors = geared_rotors(root, findings)
     for element in root:
         kind = local_tag(element)
         if kind == "link":
-            link = _read_link(element, findings)
+            link = _read_link(element, version, findings)
             description.links.append(link)
             description.complete &= bool(link.name)
         elif kind == "joint":
-            joint = _read_joint(element, rotors.get(element.get("name", "")), findings)
+            joint = _read_joint(element, rotors.get(element.get("name", "")), version, findings)
             if joint is not None:
                 description.joints.append(joint)
             description.complete &= joint is not None
         elif kind == "loop":
-            loop = read_loop(element, findings)
+            loop = read_loop(element, version, findings)
             if loop is not None:
                 description.loops.append(loop)
     ends = [joint.parent for joint in description.joints]
@@ -125,26 +127,31 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
 # --- links --------------------------------------------------------------------------------------
 
 
-def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
+def _read_link(element: ET.Element, version: str, findings: Findings) -> LinkDescription:
     name = Reader(element, "a link", findings).name("name")
     parsed = parse_link(element, name, findings)
     if not parsed or not parsed.inertial:
         return LinkDescription(name)
     _check_angles(f"link {name!r}", parsed.inertial.origin, findings)
-    return LinkDescription(name, _inertial(parsed.inertial))
+    inertial = first_child(element, "inertial")
+    origin = None if inertial is None else first_child(inertial, "origin")
+    turned = quaternion_rotation(origin, version, f"link {name!r}", findings)
+    return LinkDescription(name, _inertial(parsed.inertial, turned))
 
 
-def _inertial(parsed: Any) -> Inertial:
-    com, rotation = _placement(parsed.origin)
+def _inertial(parsed: Any, turned: Mat3 | None) -> Inertial:
+    com, rotation = _placement(parsed.origin, turned)
     rotational: Sym3 = tuple(getattr(parsed.inertia, entry) for entry in INERTIA_ENTRIES)
     return Inertial(parsed.mass, com, rotational if rotation is None else rotate_sym(rotation, rotational))
 
 
-def _placement(origin: Any) -> tuple[Vec3, Mat3 | None]:
-    """Position and rotation, None for no rotation."""
+def _placement(origin: Any, turned: Mat3 | None) -> tuple[Vec3, Mat3 | None]:
+    """Position and rotation, None for no rotation. turned: what a quaternion says."""
     if origin is None:
         return (0.0, 0.0, 0.0), None
     x, y, z = origin.xyz
+    if turned is not None:
+        return (x, y, z), without_rounding(turned)
     roll, pitch, yaw = map(_as_meant, origin.rpy)
     if (roll, pitch, yaw) == (0.0, 0.0, 0.0):
         return (x, y, z), None
@@ -179,7 +186,9 @@ def without_rounding(rotation: Mat3) -> Mat3:
 # --- joints -------------------------------------------------------------------------------------
 
 
-def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findings) -> JointDescription | None:
+def _read_joint(
+    element: ET.Element, rotor: GearedRotor | None, version: str, findings: Findings
+) -> JointDescription | None:
     name = Reader(element, "a joint", findings).name("name")
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
@@ -192,7 +201,8 @@ def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findin
     if parsed is None:
         return None
     _check_angles(where, parsed.origin, findings)
-    p, rotation = _placement(parsed.origin)
+    turned = quaternion_rotation(first_child(element, "origin"), version, where, findings)
+    p, rotation = _placement(parsed.origin, turned)
     placement = Transform(() if rotation is None else (rotation,), p)
     joint = JointDescription(name, kind, parsed.parent, parsed.child, placement)
     if kind == "fixed":
@@ -202,7 +212,7 @@ def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findin
         joint,
         type="spherical" if kind == "ball" else kind,
         axis=_axis(parsed.axis, first_child(element, "axis"), kind, where, findings),
-        limits=_limits(parsed.limit, first_child(element, "limit"), kind, where, findings),
+        limits=_limits(parsed.limit, first_child(element, "limit"), kind, version, where, findings),
         damping=damping,
         friction=friction,
         armature=(rotor.inertia if rotor else 0.0) if armature is None else armature,
@@ -237,18 +247,26 @@ def _axis(xyz: Any, element: ET.Element | None, kind: str, where: str, findings:
     return x / length, y / length, z / length
 
 
-def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findings: Findings) -> Limits:
+def _limits(limit: Any, element: ET.Element | None, kind: str, version: str, where: str, findings: Findings) -> Limits:
     bounded = kind in ("revolute", "prismatic")
     if element is None:
         if bounded:
             findings.warning(where, "has no <limit>", "its position, speed and effort count as unlimited")
         return Limits()
+    check_range(element, kind, version, where, findings)
     lower, upper = (_or_none(limit.lower), _or_none(limit.upper)) if bounded else (-math.inf, math.inf)
     if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort))
+    accelerations = acceleration_limits(element, version, where, findings)
+    return Limits(
+        lower=lower,
+        upper=upper,
+        velocity=_or_none(limit.velocity),
+        effort=_or_none(limit.effort),
+        **{key: _or_none(value) for key, value in accelerations.items()},
+    )
 
 
 def _or_none(limit: float) -> float:

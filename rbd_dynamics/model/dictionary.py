@@ -10,6 +10,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ VERSION = 1
 QUATERNION_TOLERANCE = 1e-2
 
 _JOINT_NUMBERS = ("damping", "friction", "armature")
-_LIMITS = ("lower", "upper", "velocity", "effort")
+_LIMITS = tuple(each.name for each in fields(Limits))
 # the safe one, in C where PyYAML has it
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"

@@ -14,6 +14,7 @@ from rbd_dynamics.model.dictionary import joint_to_dict
 from rbd_dynamics.model.errors import Finding, Findings, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
+from rbd_dynamics.model.urdf_versions import STAYS
 
 # What is outside is plausible for few robots, and usual where units are mixed up:
 MASSES = (1e-4, 1e3)  # kg, of a moving body
@@ -52,6 +53,7 @@ def _check_model(model: Model, description: Description | None, findings: Findin
     links = {} if description is None else {link.name: link.inertial for link in description.links}
     check_bodies(model, links, findings)
     check_motion(model, findings)
+    stay = {finding.element for finding in findings if finding.message.endswith(STAYS)}
     doubted = {finding.element for finding in findings if finding.severity != "note"}
     if not model.bodies:
         findings.note("robot", "has no joint that moves")
@@ -60,7 +62,7 @@ def _check_model(model: Model, description: Description | None, findings: Findin
     for body in model.bodies:
         if f"link {body.name!r}" not in doubted:
             _check_body(body, findings)
-        _check_joint(body.joint, findings)
+        _check_joint(body.joint, f"joint {body.joint.name!r}" in stay, findings)
         _check_sizes(body, findings)
         if description is None:  # of a description they are checked link by link
             _check_lengths(body, findings)
@@ -89,7 +91,8 @@ def _check_body(body: Body, findings: Findings) -> None:
         )
 
 
-def _check_joint(joint: Joint, findings: Findings) -> None:
+def _check_joint(joint: Joint, stays: bool, findings: Findings) -> None:
+    """stays: it is said already that it cannot move."""
     where, limits = f"joint {joint.name!r}", joint.limits
     if joint.mimic is not None:
         rule = f"{joint.mimic.multiplier:g} * {joint.mimic.leader}"
@@ -103,7 +106,8 @@ def _check_joint(joint: Joint, findings: Findings) -> None:
     if joint.kind.nq > 1 or not math.isfinite(limits.lower + limits.upper):
         return
     if limits.lower == limits.upper:
-        findings.warning(where, f"cannot move: both its limits are {limits.lower:g}", "should it be fixed?")
+        if not stays:
+            findings.warning(where, f"cannot move: both its limits are {limits.lower:g}", "should it be fixed?")
     elif not limits.lower <= 0.0 <= limits.upper:
         findings.note(where, f"has 0 outside its limits {limits.lower:g} to {limits.upper:g}")
     reach = max(abs(limits.lower), abs(limits.upper))

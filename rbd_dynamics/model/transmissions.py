@@ -10,6 +10,8 @@ from rbd_dynamics.model.elements import Number, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.urdf_parser import parse_transmission
 
+ROTORS = ("rotor_inertia", "rotorInertia", "motorInertia")
+
 
 class GearedRotor(NamedTuple):
     """Inertia as seen at the joint; gear ratio, 1 for several rotors with different ones."""
@@ -21,9 +23,9 @@ class GearedRotor(NamedTuple):
 def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor]:
     """The rotor of each joint, for simple transmissions (one joint, one actuator) that give its inertia.
 
-    An actuator's `rotor_inertia`, or `rotorInertia` (Drake writes drake:rotor_inertia), counts times
-    the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator or the joint. A
-    value is the element's text or its `value`.
+    An actuator's `rotor_inertia`, `rotorInertia` or `motorInertia` (Drake writes drake:rotor_inertia)
+    counts times the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator, the
+    joint or the transmission. A value is the element's text or its `value`.
     """
     found: dict[str, GearedRotor] = {}
     for transmission in root:
@@ -31,7 +33,7 @@ def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor
             continue
         joints = [e for e in transmission if local_tag(e) == "joint"]
         actuators = [e for e in transmission if local_tag(e) == "actuator"]
-        inertias = [e for a in actuators for e in a if local_tag(e) in ("rotor_inertia", "rotorInertia")]
+        inertias = [e for a in actuators for e in a if local_tag(e) in ROTORS]
         if not inertias:
             continue
         where = f"transmission {transmission.get('name', '')!r}"
@@ -40,7 +42,7 @@ def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor
             continue
         ratios = [
             _value_of(e, where, findings)
-            for owner in (*actuators, *joints)
+            for owner in (*actuators, *joints, transmission)
             for e in owner
             if local_tag(e) in ("gear_ratio", "mechanicalReduction")
         ]
