@@ -90,7 +90,7 @@ def load(
     if kind != "robot":
         raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
     model = _built(
-        description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
+        description_of(root, read.content, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
     )
     # with other arguments a xacro would be expanded to other shapes
     return model if read.path is None or arguments else replace(model, source=os.path.abspath(read.path))

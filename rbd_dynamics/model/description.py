@@ -28,6 +28,7 @@ from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
 from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
+from rbd_dynamics.model.urdf_vocabulary import report_unused
 from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, quaternion_rotation, version_of
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -93,12 +94,12 @@ class Description:
 
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
-    root = parse_robot(source, findings)
-    return Description(complete=False) if root is None else description_of(root, findings)
+    parsed = parse_robot(source, findings)
+    return Description(complete=False) if parsed is None else description_of(*parsed, findings)
 
 
-def description_of(root: ET.Element, findings: Findings) -> Description:
-    """What a <robot> element says; what is wrong goes to `findings`."""
+def description_of(root: ET.Element, content: str | bytes, findings: Findings) -> Description:
+    """What a <robot> element says; what is wrong goes to `findings`. content: its text, for lines."""
     description = Description()
     description.name = root.get("name") or "robot"
     version = version_of(root, findings)
@@ -121,6 +122,7 @@ def description_of(root: ET.Element, findings: Findings) -> Description:
     ends = [joint.parent for joint in description.joints]
     if UNDECLARED in ends and UNDECLARED not in {link.name for link in description.links}:
         description.links.insert(0, LinkDescription(UNDECLARED))
+    report_unused(root, content, version, findings)
     return description
 
 

@@ -31,8 +31,8 @@ class _Builder(ET.TreeBuilder):
         raise _HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
 
 
-def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Element | None:
-    """The robot element of a URDF, a path or the XML text itself; None with a finding."""
+def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.Element, str | bytes] | None:
+    """The robot element of a URDF, a path or the XML text itself, and the text; None with a finding."""
     where = "robot description"
     text: str | bytes
     if isinstance(source, str) and not source.strip(BEFORE_XML):
@@ -58,10 +58,7 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
     if local_tag(root) != "robot":
         findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
         return None
-    if is_xacro(root):
-        findings.error(where, "contains xacro elements", "run xacro on it first")
-        return None
-    return root
+    return root, text
 
 
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:

@@ -50,11 +50,9 @@ def quaternion_rotation(origin: ET.Element | None, version: str, where: str, fin
 def acceleration_limits(limit: ET.Element, version: str, where: str, findings: Findings) -> dict[str, float]:
     """acceleration, deceleration (by default as acceleration) and jerk of a <limit>, where its version has them."""
     found: dict[str, float] = {}
-    if version < WITH_ACCELERATIONS:
-        return found
     reader = Reader(limit, where, findings)
     for key in ("acceleration", "deceleration", "jerk"):
-        if key in limit.keys():
+        if key in limit.keys() and version >= WITH_ACCELERATIONS:
             found[key] = reader.number(key, _MAGNITUDE)
             if found[key] < 0.0:
                 findings.error(where, f"<limit> {key}={excerpt(limit.get(key))} is negative")

@@ -49,7 +49,8 @@ def shapes_of(urdf: str, findings: Findings) -> Shapes:
 
     A shape with something wrong about it is left out and a finding: no robot is refused for its looks.
     """
-    root = parse_robot(urdf, findings)
+    parsed = parse_robot(urdf, findings)
+    root = None if parsed is None else parsed[0]
     version = VERSIONS[0] if root is None else version_of(root, Findings())
     found: Shapes = {}
     for link in () if root is None else root:

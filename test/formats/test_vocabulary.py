@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rbd_dynamics.formats.vocabulary import Row, Vocabulary, markdown, remarks, report
+from rbd_dynamics.model.vocabulary import Row, Vocabulary, markdown, remarks, report
 from rbd_dynamics.model.errors import Findings
 
 TABLE = Vocabulary(

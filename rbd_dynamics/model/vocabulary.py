@@ -50,11 +50,16 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Everything that a format specifies. prefixes: {prefix in the table: part of the namespace's URI}."""
+    """Everything that a format specifies.
+
+    prefixes: {prefix in the table: part of the namespace's URI}. gated: a reader passes over what is newer than the
+    version that a file says it has.
+    """
 
     format: str
     rows: Sequence[Row]
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    gated: bool = False
 
     def row(self, path: Path, attribute: str = "") -> Row | None:
         """Of the element at a path of tags from the root on, or of its attribute."""
@@ -64,10 +69,15 @@ class Vocabulary:
                 return found
         return None
 
+    def open_row(self, path: Path) -> Row | None:
+        """Of whatever else may be in an element, which the table has as `*`, or as `drake:*` for a prefix."""
+        prefix, colon, _ = path[-1].rpartition(":")
+        return self.row((*path[:-1], f"{prefix}{colon}*"))
+
     def children(self, path: Path) -> list[str]:
         """Names of the elements that may be in the one at that path."""
         within = [known for known, attribute in self._index if not attribute and len(known) > 1]
-        return sorted({known[-1] for known in within if _ends_with(path, known[:-1])})
+        return sorted({known[-1] for known in within if _ends_with(path, known[:-1]) and "*" not in known[-1]})
 
     def attributes(self, path: Path) -> list[str]:
         """Names of the attributes that the element at that path may have."""
@@ -137,34 +147,61 @@ def remarks(
         content: the text that it was parsed from: then the remarks have lines.
         version: of the format, that the file says it has: what is gone since is unknown to it.
     """
-    found: dict[_Kind, list[tuple[str, int]]] = {}
+    own = root.tag[: root.tag.find("}") + 1]  # a namespace that all of the file is in
+    known: dict[tuple[Path, str], _Kind] = {}
+
+    def kind_of(path: Path, attribute: str, text: str) -> _Kind:
+        kind = known.get((path, attribute))
+        if kind is None:
+            kind = _Kind.of(vocabulary, path, attribute, text, version)
+            if kind.row is None or not kind.row.neutral:
+                known[path, attribute] = kind
+        return kind
+
+    found: dict[_Kind, list[_Place]] = {}
     numbers = {element: k for k, element in enumerate(root.iter())}
-    waiting: list[tuple[ET.Element, Path, str]] = [(root, (vocabulary.name(root.tag),), "")]
+    waiting = [_Place(root, None, (vocabulary.name(root.tag.removeprefix(own)),))]
     while waiting:
-        element, path, above = waiting.pop()
-        given = element.get("name", "")
-        place = f"{above}/" * bool(above) + path[-1] + f"[{shortened(given, LONGEST)}]" * bool(given)
-        kind = _Kind.of(vocabulary, path, "", element.text or "", version)
-        kinds = [kind]
-        if kind.use == "used":
-            attributes = ((vocabulary.name(key), value) for key, value in element.items())
-            kinds += [_Kind.of(vocabulary, path, name, value, version) for name, value in attributes]
-            waiting += [(child, (*path, vocabulary.name(child.tag)), place) for child in reversed(element)]
-        for each in kinds:
-            if each.use != "used":
-                found.setdefault(each, []).append((place, numbers[element]))
+        place = waiting.pop()
+        element, _, path = place
+        kind = kind_of(path, "", element.text or "")
+        if kind.use != "used":
+            found.setdefault(kind, []).append(place)
+            continue
+        for key, value in element.items():
+            kind = kind_of(path, vocabulary.name(key), value)
+            if kind.use != "used":
+                found.setdefault(kind, []).append(place)
+        waiting += [
+            _Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own)))) for child in reversed(element)
+        ]
     lines = _lines(content) if found and content is not None else []
     return [
         Remark(
             kind.use,
             kind.name,
             *kind.said(vocabulary),
-            tuple(place for place, _ in at),
-            tuple(lines[k] for _, k in at) if lines else (),
+            tuple(map(str, places)),
+            tuple(lines[numbers[place.element]] for place in places) if lines else (),
         )
-        for kind, at in found.items()
+        for kind, places in found.items()
         if kind.use != "used"
     ]
+
+
+class _Place(NamedTuple):
+    element: ET.Element
+    above: _Place | None
+    path: Path
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        place: _Place | None = self
+        while place is not None:
+            name = place.element.get("name", "")
+            parts.append(place.path[-1] + f"[{shortened(name, LONGEST)}]" * bool(name))
+            place = place.above
+        return "/".join(reversed(parts))
 
 
 def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
@@ -199,10 +236,14 @@ class _Kind(NamedTuple):
     @classmethod
     def of(cls, vocabulary: Vocabulary, path: Path, attribute: str, text: str, version: str) -> _Kind:
         row = vocabulary.row(path, attribute)
+        if row is None and not attribute and not _suggestion(vocabulary, path, ""):
+            row = vocabulary.open_row(path)
         if row is None:
             foreign = (attribute or path[-1]).startswith("other:")
             return cls("aside" if foreign else "unknown", path[-3:], attribute, None)
         if row.until and version and _number(version) > _number(row.until):
+            return cls("unknown", path[-1:], attribute, row)
+        if vocabulary.gated and row.since and _number(version or "0") < _number(row.since):
             return cls("unknown", path[-1:], attribute, row)
         if row.use in ("used", "converted") or any(_is_same(text, other) for other in row.neutral):
             return cls("used", path[-1:], attribute, row)
@@ -216,8 +257,11 @@ class _Kind(NamedTuple):
         """Message and hint."""
         if self.use != "unknown":
             return _SAYS[self.use], "" if self.row is None else self.row.note
-        if self.row is not None:
+        if self.row is not None and self.row.until:
             return f"is not in {vocabulary.format} after {self.row.until}, it is left out", self.row.note
+        if self.row is not None:
+            since = self.row.since
+            return f"is in {vocabulary.format} from version {since} on, it is left out", f'say version="{since}"'
         inside = f" in <{self.path[-2]}>" if len(self.path) > 1 and not self.attribute else ""
         return f"is unknown to {vocabulary.format}{inside}, it is left out", _suggestion(
             vocabulary, self.path, self.attribute
@@ -265,5 +309,8 @@ def _lines(content: str | bytes) -> list[int]:
     parser = expat.ParserCreate("utf-8" if isinstance(clean, str) else None)
     found: list[int] = []
     parser.StartElementHandler = lambda *_: found.append(above + parser.CurrentLineNumber)
-    parser.Parse(clean, True)
+    try:
+        parser.Parse(clean, True)
+    except (expat.ExpatError, ValueError):  # another reader takes it
+        return []
     return found
