@@ -16,7 +16,7 @@ from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.errors import Findings, Inertias, ModelError
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
@@ -44,13 +44,14 @@ def assemble(
     links: Mapping[str, Inertial],
     strict: bool,
     loops: Sequence[Loop] = (),
+    inertias: Inertias = "checked",
 ) -> Model:
     """The model of bodies, parents first, whose joints have no place in q and v yet.
 
-    It goes through the checks of the URDF reader (`load_urdf` on `strict`). links: the inertias
+    It goes through the checks of the URDF reader (`load_urdf` on `strict` and `inertias`). links: the inertias
     that are at fault if a body's is impossible. Raises ModelError, which names the culprit.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     joints = [body.joint for body in bodies]
     names = [joint.name for joint in joints]
     known = set(names)

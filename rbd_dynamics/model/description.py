@@ -28,8 +28,8 @@ from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
 from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
-from rbd_dynamics.model.urdf_vocabulary import report_unused
 from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, quaternion_rotation, version_of
+from rbd_dynamics.model.urdf_vocabulary import report_unused
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy

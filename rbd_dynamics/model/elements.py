@@ -10,25 +10,13 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt, listed
+from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
-#: what a text may have before its first tag
-BEFORE_XML = "\ufeff \t\r\n"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
-
-
-class _HasDoctype(Exception):
-    pass
-
-
-class _Builder(ET.TreeBuilder):
-    """Stops at a document type: it can grow a text without bound, fetch files, and set attributes that nobody wrote."""
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise _HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
 
 
 def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.Element, str | bytes] | None:
@@ -52,21 +40,30 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.
         if not text.strip():
             findings.error(where, "is empty")
             return None
-    root = parse_xml(text, where, findings)
-    if root is None:
+    found = parse_text(text, where, findings)
+    if found is None:
         return None
+    root = found.root
     if local_tag(root) != "robot":
         findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
         return None
-    return root, text
+    return root, found.content
 
 
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
     """The root element of a text, None with a finding; `where` names the text there."""
+    found = parse_text(text, where, findings)
+    return None if found is None else found.root
+
+
+def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | None:
+    """The root element of a text, and the text as a strict parser takes it; None with a finding.
+
+    What only tinyxml2 reads is a defect.
+    """
     try:
-        clean = text.lstrip(BEFORE_XML) if isinstance(text, str) else text
-        return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
-    except _HasDoctype:
+        found = parsed(text)
+    except HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
     except (ET.ParseError, ValueError, LookupError) as error:
         position = getattr(error, "position", None)
@@ -75,6 +72,11 @@ def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element |
         plain = text if isinstance(text, str) else text.decode(errors="replace")
         hint = "run xacro on it first" if _XACRO.search(plain) else ""
         findings.error(where, f"is not well-formed XML: {reason}{at}", hint)
+    else:
+        if found.oddities:
+            has = listed(found.oddities)
+            findings.defect(where, f"is no XML, and read as ROS, Gazebo and MuJoCo do: it has {has}", "mend it")
+        return found
     return None
 
 

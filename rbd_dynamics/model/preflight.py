@@ -11,7 +11,7 @@ from typing import Any
 from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
 from rbd_dynamics.model.description import Description
 from rbd_dynamics.model.dictionary import joint_to_dict
-from rbd_dynamics.model.errors import Finding, Findings, ModelError
+from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
 from rbd_dynamics.model.urdf_versions import STAYS
@@ -32,13 +32,15 @@ TRAVEL = 10.0  # m, position limit of a prismatic joint
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
-def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -> list[Finding]:
+def preflight(
+    source: str | os.PathLike[str] | Model, *, strict: bool = False, inertias: Inertias = "checked"
+) -> list[Finding]:
     """Check a robot description (path or XML text) or a model; errors first.
 
-    All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` as
-    for `load_urdf`: defects count as errors. Never raises for what is in the description.
+    All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` and
+    `inertias` as for `load_urdf`. Never raises for what is in the description.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     if isinstance(source, Model):
         _check_model(source, None, findings)
     else:

@@ -94,7 +94,7 @@ URDF = Vocabulary(
 
 
 def report_unused(root: ET.Element, content: str | bytes | None, version: str, findings: Findings) -> None:
-    """Add a finding for all that a <robot> has and its reader does not use. content: the text of it, which has lines."""
+    """Add a finding for all that a <robot> has and its reader does not use. content: its text, for lines."""
     said = remarks(root, URDF, content=content, version=version)
     expanding = "run xacro on it first"
     report([replace(each, hint=expanding) if "xacro:" in each.name else each for each in said], findings)

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
-from rbd_dynamics.model.elements import BEFORE_XML
+from rbd_dynamics.common.xml_text import BEFORE_XML
 from rbd_dynamics.model.errors import Findings
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and

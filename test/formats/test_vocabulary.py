@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rbd_dynamics.model.vocabulary import Row, Vocabulary, markdown, remarks, report
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.vocabulary import Row, Vocabulary, markdown, remarks, report
 
 TABLE = Vocabulary(
     "Format",
