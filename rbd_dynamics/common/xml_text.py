@@ -11,6 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import NamedTuple
+from xml.parsers import expat
 
 #: what a text may have before its first tag
 BEFORE_XML = "\ufeff \t\r\n"
@@ -53,9 +54,20 @@ def parsed(text: str | bytes) -> Parsed:
         return found
 
 
+def is_strict(text: str) -> bool:
+    """Whether a strict parser takes it, in a quarter of the time that a tree takes."""
+    try:
+        expat.ParserCreate().Parse(text.lstrip(BEFORE_XML), True)
+    except (expat.ExpatError, ValueError):
+        return False
+    return True
+
+
 class _Builder(ET.TreeBuilder):
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
+        raise HasDoctype(
+            "it has a document type (<!DOCTYPE>)"
+        )  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
 
 
 def _strictly(text: str | bytes) -> ET.Element:

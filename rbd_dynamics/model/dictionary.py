@@ -66,9 +66,7 @@ def to_yaml(model: Model) -> str:
     return _HEADER + text
 
 
-def load_yaml(
-    source: str | os.PathLike[str], *, strict: bool = False, inertias: Inertias = "checked"
-) -> Model:
+def load_yaml(source: str | os.PathLike[str], *, strict: bool = False, inertias: Inertias = "checked") -> Model:
     """Make a model of a YAML file (a path, or the text itself); `strict` and `inertias` as for `load_urdf`.
 
     Raises ModelError, which names the line or the culprit.
@@ -176,9 +174,7 @@ def _floats(numbers: Sequence[Any]) -> list[float]:
 # --- from a dictionary ----------------------------------------------------------------------------
 
 
-def model_from_dict(
-    data: Mapping[str, Any], *, strict: bool = False, inertias: Inertias = "checked"
-) -> Model:
+def model_from_dict(data: Mapping[str, Any], *, strict: bool = False, inertias: Inertias = "checked") -> Model:
     """The model that a dictionary describes, after the same checks as a URDF's; options as for `load_urdf`.
 
     Raises ModelError, which names the body, joint or frame that is wrong.

@@ -31,7 +31,8 @@ class Row(NamedTuple):
 
     element: the path to it, from as far up as is needed to tell it from others of its name: "inertial/mass" is a <mass>
         in any <inertial>. `a|b/c` is a <c> in an <a> or a <b>. Of several rows that fit, the longest counts. One name
-        alone is the root; with an attribute, any element of that name. A prefix is written as in `Vocabulary.prefixes`: "drake:gear_ratio".
+        alone is the root; with an attribute, any element of that name. A prefix is written as in `Vocabulary.prefixes`:
+        "drake:gear_ratio". `*` is whatever else the element may have in it.
     attribute: its name, empty for the element itself.
     since, until: the first version of the format that has it, and the last one.
     neutral: texts with which it changes nothing, so that there is nothing to say; numbers count by value.
