@@ -7,6 +7,7 @@ attributes can come out of it that nobody wrote.
 
 from __future__ import annotations
 
+import codecs
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -100,6 +101,8 @@ def decoded(content: bytes) -> tuple[str, str]:
 
     Chinese (GB 18030) is told from Latin-1 by bytes above 127, which come in pairs there.
     """
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return content.decode("utf-16", errors="replace"), ""
     for codec in ("utf-8-sig", *(name.decode() for name in _ENCODING.findall(content[:1000]))):
         try:
             return content.decode(codec), ""

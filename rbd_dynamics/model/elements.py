@@ -75,7 +75,7 @@ def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | No
     else:
         if found.oddities:
             has = listed(found.oddities)
-            findings.defect(where, f"is no XML, and read as ROS, Gazebo and MuJoCo do: it has {has}", "mend it")
+            findings.defect(where, f"has {has}: it is read as ROS, Gazebo and MuJoCo do", "strict readers refuse it")
         return found
     return None
 
