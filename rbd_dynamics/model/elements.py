@@ -9,11 +9,13 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import Findings
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DIGITS = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(_DIGITS, re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
 
@@ -81,12 +83,13 @@ def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element |
 
 def is_xacro(root: ET.Element) -> bool:
     """Whether some element is one that xacro replaces."""
-    return any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter())
+    return any("/xacro}" in element.tag for element in root.iter())
 
 
 def local_tag(element: ET.Element) -> str:
     """Tag without its namespace."""
-    return element.tag.rpartition("}")[2]
+    tag: str = element.tag
+    return tag if tag[0] != "{" else tag.rpartition("}")[2]
 
 
 def first_child(element: ET.Element, tag: str) -> ET.Element | None:
@@ -118,8 +121,33 @@ class Number:
         return "a number" if self.count == 1 else f"{self.count} numbers"
 
 
-@dataclass(frozen=True)
-class Reader:
+class Numbers:
+    """Attributes of an element that hold numbers, read together.
+
+    origin = Numbers(xyz=Number(3, "0 0 0"), rpy=Number(3, "0 0 0"))
+    x, y, z, roll, pitch, yaw = Reader(element, where, findings).numbers(origin)
+    """
+
+    def __init__(self, **attributes: Number) -> None:
+        self.attributes = attributes
+        self._texts = [(key, number.default) for key, number in attributes.items()]
+        each = (rf"\s*{_DIGITS}" + rf"(?:\s+{_DIGITS})" * (number.count - 1) + r"\s*" for number in attributes.values())
+        self._match = re.compile(r"\|".join(each), re.ASCII).fullmatch  # no number has a bar in it
+
+    def finite(self, element: ET.Element) -> list[float] | None:
+        """They are so many finite numbers each, as nearly always, or None."""
+        get = element.get
+        try:
+            text = "|".join([get(key, default) for key, default in self._texts])  # type: ignore[misc]
+        except TypeError:  # one that has to be there is not
+            return None
+        if self._match(text) is None:
+            return None
+        found = [float(word) for word in text.replace("|", " ").split()]
+        return found if math.isfinite(sum(found)) else None
+
+
+class Reader(NamedTuple):
     """Checks the attributes of one element; `where` names the link or joint in findings."""
 
     element: ET.Element
@@ -144,6 +172,13 @@ class Reader:
 
     def number(self, attribute: str, expected: Number) -> float:
         return float(self.words(attribute, expected))
+
+    def numbers(self, expected: Numbers) -> list[float]:
+        """Those of several attributes, all nan of one that something is wrong with."""
+        found = expected.finite(self.element)
+        if found is not None:
+            return found
+        return [float(word) for key, number in expected.attributes.items() for word in self.words(key, number).split()]
 
     def _numbers(self, attribute: str, text: str, expected: Number) -> bool:
         words, infinite = text.split(), expected.infinite
