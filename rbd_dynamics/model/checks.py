@@ -203,5 +203,5 @@ def singular_joints(model: Model) -> list[str]:
 
 def _samples(model: Model) -> Pivots:
     """Pivots in two configurations without symmetry: one that is zero in both is zero everywhere."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # of random positions, too
         return pivots(model, np.stack([model.random(seed) for seed in (1, 2)]))

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import Findings
 
-_DIGITS = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_NUMBER = re.compile(_DIGITS, re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
 
@@ -130,20 +129,25 @@ class Numbers:
 
     def __init__(self, **attributes: Number) -> None:
         self.attributes = attributes
-        self._texts = [(key, number.default) for key, number in attributes.items()]
-        each = (rf"\s*{_DIGITS}" + rf"(?:\s+{_DIGITS})" * (number.count - 1) + r"\s*" for number in attributes.values())
-        self._match = re.compile(r"\|".join(each), re.ASCII).fullmatch  # no number has a bar in it
+        self._expected = [(key, number.default, number.count) for key, number in attributes.items()]
 
     def finite(self, element: ET.Element) -> list[float] | None:
         """They are so many finite numbers each, as nearly always, or None."""
-        get = element.get
+        found: list[float] = []
         try:
-            text = "|".join([get(key, default) for key, default in self._texts])  # type: ignore[misc]
-        except TypeError:  # one that has to be there is not
+            for key, default, count in self._expected:
+                text: str = element.get(key, default)  # type: ignore[assignment]  # None is none
+                if "_" in text or not text.isascii():  # which Python takes for numbers
+                    return None
+                if count == 1:
+                    found.append(float(text))
+                else:
+                    words = text.split()
+                    if len(words) != count:
+                        return None
+                    found += map(float, words)
+        except (TypeError, ValueError):
             return None
-        if self._match(text) is None:
-            return None
-        found = [float(word) for word in text.replace("|", " ").split()]
         return found if math.isfinite(sum(found)) else None
 
 

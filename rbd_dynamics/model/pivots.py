@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.se3 import Transform, Vec6
 
 Array = NDArray[np.float64]
 
@@ -51,6 +51,12 @@ def pivots(model: Model, q: Array) -> Pivots:
         motions = _motions(model, q.reshape(samples, q.shape[-1]))
     except _TooLarge as error:
         return Pivots(np.zeros((*lead, nv)), np.zeros((*lead, nv)), str(error))
+    with np.errstate(all="ignore"):  # what is not finite is looked for at the end
+        return _pivots(model, motions, samples, lead)
+
+
+def _pivots(model: Model, motions: _Motions, samples: int, lead: tuple[int, ...]) -> Pivots:
+    nv = model.nv
     inertias = inertia_matrices([body.inertia for body in model.bodies])
     left = np.zeros((samples, nv))
     wholes = np.empty((len(model.bodies), 2, samples, 6, 6))  # what each body carries, seen from it and its parent
@@ -149,7 +155,8 @@ class _Motions(NamedTuple):
 
 def _motions(model: Model, q: Array) -> _Motions:
     moved: list[Transform] = []
-    columns: list[Array] = []
+    columns: list[list[Vec6]] = []
+    ratios: list[float] = []
     dof: list[int] = []
     of_body: list[range] = []
     armature: list[float] = []
@@ -168,7 +175,8 @@ def _motions(model: Model, q: Array) -> _Motions:
                 own.append(kind.columns(position))
         except (ArithmeticError, ValueError):  # as of the sine of an infinite angle
             raise _TooLarge(joint.name) from None
-        columns += [ratio * np.array([each[k] for each in own], dtype=float) for k in range(nv)]
+        columns += [[each[k] for each in own] for k in range(nv)]
+        ratios += [ratio] * nv
         of_body.append(range(len(dof), len(dof) + nv))
         dof += range(joint.v_index, joint.v_index + nv)
         armature += [ratio * ratio * joint.armature] * nv
@@ -180,7 +188,7 @@ def _motions(model: Model, q: Array) -> _Motions:
     transports[..., :3, :3] = transports[..., 3:, 3:] = back
     transports[..., 3:, :3] = -back @ skews(places)
     numbered = [index for index, own_coordinates in enumerate(of_body) for _ in own_coordinates]
-    stacked = np.array(columns).reshape(-1, len(q), 6)
+    stacked = np.array(columns, dtype=float).reshape(-1, len(q), 6) * np.array(ratios).reshape(-1, 1, 1)
     return _Motions(transports, stacked, dof, numbered, np.array(armature), of_body, Counter(dof))
 
 
@@ -222,11 +230,9 @@ class _Form:
 
     def eliminate(self, column: Array, armature: float) -> Array:
         """The pivots of a coordinate that moves the body by a twist, relative to their terms: (samples,)."""
-        direction = np.zeros((len(column), self._all.shape[-1]))
-        direction[:, _TWIST] = column
-        forms = self._all[:, :_WHOLE]
-        coupled = (forms @ direction[:, None, :, None])[..., 0]  # (samples, 2, size)
-        pivot = (coupled * direction[:, None]).sum(axis=-1) + armature
+        forms, direction = self._all[:, :_WHOLE], column[:, None, :, None]
+        coupled = (forms[..., _TWIST] @ direction)[..., 0]  # (samples, 2, size)
+        pivot = (coupled[..., None, _TWIST] @ direction)[..., 0, 0] + armature
         return self._take_out(coupled, pivot)
 
     def eliminate_waiting(self, dof: int) -> Array:
@@ -241,21 +247,26 @@ class _Form:
         return found
 
     def _take_out(self, coupled: Array, pivots: Array) -> Array:
+        """Eliminate what is coupled (samples, 2, size) to the rest, where its pivots (samples, 2) are not zero."""
         pivot, size = pivots[:, _H], np.abs(pivots[:, _TERMS])
-        relative = np.where(size > 0.0, pivot / size, pivot)
-        sound = relative > SINGULAR
+        relative: Array = pivot / size
         gain = coupled[:, _H] / pivot[:, None]
-        if not sound.all():
-            gain[~sound] = coupled[~sound] = 0.0
         forms = self._all
-        block: Any = slice(None)
+        seen: Any = 1.0
+        if not all([each > SINGULAR for each in relative.tolist()]):  # nearly never
+            relative = np.where(size > 0.0, relative, pivot)
+            sound = relative > SINGULAR
+            gain[~sound] = coupled[~sound] = 0.0
+            seen = sound[:, None, None]
+        H, G = forms[:, _H], forms[:, _TERMS]
         if coupled.shape[-1] > 6:
             places = np.flatnonzero(coupled.any(axis=(0, 1)))
-            coupled, gain, block = coupled[..., places], gain[:, places], (slice(None), *np.ix_(places, places))
-        H, G = forms[:, _H], forms[:, _TERMS]
-        mixed = (coupled[:, _TERMS] - (0.5 * size)[:, None] * gain)[:, :, None] * gain[:, None, :]
-        G[block] += H[block] * sound[:, None, None] - mixed - mixed.swapaxes(1, 2)
-        H[block] -= coupled[:, _H, :, None] * gain[:, None, :]
+            coupled, gain, block = coupled[..., places], gain[:, places], _block(places)
+            inner, terms = H[block], G[block]
+            _eliminate(inner, terms, coupled, gain, size, seen)
+            H[block], G[block] = inner, terms
+        else:
+            _eliminate(H, G, coupled, gain, size, seen)
         return relative
 
     def move(self, transport: Array) -> None:
@@ -275,7 +286,7 @@ class _Form:
             return
         places = [*range(6), *(self._place(dof) for dof in other._places)]
         theirs = [*range(6), *other._places.values()]
-        self._all[(..., *np.ix_(places, places))] += other._all[(..., *np.ix_(theirs, theirs))]
+        self._all[_block(places, 2)] += other._all[_block(theirs, 2)]
 
     def _place(self, dof: int) -> int:
         if dof not in self._places:
@@ -287,3 +298,19 @@ class _Form:
                 self._free = list(range(2 * size - 1, size - 1, -1))
             self._places[dof] = self._free.pop()
         return self._places[dof]
+
+
+def _eliminate(H: Array, G: Array, coupled: Array, gain: Array, size: Array, seen: Any) -> None:
+    """H - u g^T for H, and for G what that is a difference of; written into them. coupled: u, and as G has it."""
+    coupled[:, _TERMS] -= (0.5 * size)[:, None] * gain
+    taken = coupled[..., None] * gain[:, None, None, :]
+    mixed = taken[:, _TERMS]
+    G += H * seen
+    G -= mixed
+    G -= mixed.swapaxes(1, 2)
+    H -= taken[:, _H]
+
+
+def _block(places: Any, leading: int = 1) -> tuple[Any, ...]:
+    """Index of the rows and columns of these places, after so many axes."""
+    return (*(slice(None),) * leading, *np.ix_(places, places))
