@@ -253,7 +253,7 @@ class _Form:
         gain = coupled[:, _H] / pivot[:, None]
         forms = self._all
         seen: Any = 1.0
-        if not all([each > SINGULAR for each in relative.tolist()]):  # nearly never
+        if not all(each > SINGULAR for each in relative.tolist()):  # nearly never
             relative = np.where(size > 0.0, relative, pivot)
             sound = relative > SINGULAR
             gain[~sound] = coupled[~sound] = 0.0
