@@ -9,12 +9,13 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
 
@@ -82,12 +83,13 @@ def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | No
 
 def is_xacro(root: ET.Element) -> bool:
     """Whether some element is one that xacro replaces."""
-    return any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter())
+    return any("/xacro}" in element.tag for element in root.iter())
 
 
 def local_tag(element: ET.Element) -> str:
     """Tag without its namespace."""
-    return element.tag.rpartition("}")[2]
+    tag: str = element.tag
+    return tag if tag[0] != "{" else tag.rpartition("}")[2]
 
 
 def first_child(element: ET.Element, tag: str) -> ET.Element | None:
@@ -119,8 +121,38 @@ class Number:
         return "a number" if self.count == 1 else f"{self.count} numbers"
 
 
-@dataclass(frozen=True)
-class Reader:
+class Numbers:
+    """Attributes of an element that hold numbers, read together.
+
+    origin = Numbers(xyz=Number(3, "0 0 0"), rpy=Number(3, "0 0 0"))
+    x, y, z, roll, pitch, yaw = Reader(element, where, findings).numbers(origin)
+    """
+
+    def __init__(self, **attributes: Number) -> None:
+        self.attributes = attributes
+        self._expected = [(key, number.default, number.count) for key, number in attributes.items()]
+
+    def finite(self, element: ET.Element) -> list[float] | None:
+        """They are so many finite numbers each, as nearly always, or None."""
+        found: list[float] = []
+        try:
+            for key, default, count in self._expected:
+                text: str = element.get(key, default)  # type: ignore[assignment]  # None is none
+                if "_" in text or not text.isascii():  # which Python takes for numbers
+                    return None
+                if count == 1:
+                    found.append(float(text))
+                else:
+                    words = text.split()
+                    if len(words) != count:
+                        return None
+                    found += map(float, words)
+        except (TypeError, ValueError):
+            return None
+        return found if math.isfinite(sum(found)) else None
+
+
+class Reader(NamedTuple):
     """Checks the attributes of one element; `where` names the link or joint in findings."""
 
     element: ET.Element
@@ -145,6 +177,13 @@ class Reader:
 
     def number(self, attribute: str, expected: Number) -> float:
         return float(self.words(attribute, expected))
+
+    def numbers(self, expected: Numbers) -> list[float]:
+        """Those of several attributes, all nan of one that something is wrong with."""
+        found = expected.finite(self.element)
+        if found is not None:
+            return found
+        return [float(word) for key, number in expected.attributes.items() for word in self.words(key, number).split()]
 
     def _numbers(self, attribute: str, text: str, expected: Number) -> bool:
         words, infinite = text.split(), expected.infinite

@@ -291,7 +291,7 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
         merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
         inertial = inertials[joint.child]
         if inertial is not None:
-            load = inertial.inertia.to_parent(pose)
+            load = inertial.inertia if pose == IDENTITY else inertial.inertia.to_parent(pose)
             if carrier is None:
                 merged.fixed_inertia = merged.fixed_inertia + load
             else:
@@ -338,12 +338,13 @@ def _assemble(
 ) -> Model:
     movers = merged.movers
     order = _order(movers, [name for name in movers if name not in mimics], joints)
-    index = {name: k for k, name in enumerate(order)}
+    index: dict[str | None, int] = {name: k for k, name in enumerate(order)}
+    kind_of = {name: _kind(movers[name].joint) for name in order}
     starts: dict[str, tuple[int, int]] = {}
     nq = nv = 0
     for name in order:
         if name not in mimics:
-            kind = _kind(movers[name].joint)
+            kind = kind_of[name]
             starts[name] = (nq, nv)
             nq, nv = nq + kind.nq, nv + kind.nv
 
@@ -353,7 +354,7 @@ def _assemble(
         q_index, v_index = starts[mimic.leader if mimic else name]
         parent = WORLD if mover.parent is None else index[mover.parent]
         moving = Joint(
-            name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
+            name, kind_of[name], q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
             armature=joint.armature, mimic=mimic, passive=joint.passive, drive=joint.drive,
         )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
@@ -362,7 +363,8 @@ def _assemble(
         name=description.name,
         bodies=tuple(map(body, order)),
         frames=tuple(
-            replace(frame, body=WORLD if carrier is None else index[carrier]) for carrier, frame in merged.frames
+            Frame(frame.name, index.get(carrier, WORLD), placement=frame.placement, element=frame.element)
+            for carrier, frame in merged.frames
         ),
         gravity=gravity,
         base="floating" if description.joints[0].name in movers else "fixed",
