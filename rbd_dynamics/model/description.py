@@ -104,11 +104,11 @@ class Description:
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
     parsed = parse_robot(source, findings)
-    return Description(complete=False) if parsed is None else description_of(*parsed, findings)
+    return Description(complete=False) if parsed is None else description_of(parsed[0], findings, content=parsed[1])
 
 
-def description_of(root: ET.Element, content: str | bytes, findings: Findings) -> Description:
-    """What a <robot> element says; what is wrong goes to `findings`. content: its text, for lines."""
+def description_of(root: ET.Element, findings: Findings, *, content: str | bytes | None = None) -> Description:
+    """What a <robot> element says; what is wrong goes to `findings`. content: the text of it, for lines."""
     description = Description()
     description.name = root.get("name") or "robot"
     version = version_of(root, findings)

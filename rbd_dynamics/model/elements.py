@@ -7,11 +7,13 @@ import math
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt, listed
+from rbd_dynamics.common.vocabulary import Remark
 from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
@@ -79,6 +81,13 @@ def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | No
             findings.defect(where, f"has {has}: it is read as ROS, Gazebo and MuJoCo do", "strict readers refuse it")
         return found
     return None
+
+
+def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
+    """Add a note for what is aside, a defect for the rest. where: the file, if it is not the one that is read."""
+    for remark in said:
+        add = findings.note if remark.use == "aside" else findings.defect
+        add(f"{where}, {remark.where}" if where else remark.where, f"{remark.name} {remark.message}", remark.hint)
 
 
 def is_xacro(root: ET.Element) -> bool:

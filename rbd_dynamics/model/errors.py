@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from rbd_dynamics.common.excerpt import excerpt, listed, shortened
@@ -14,6 +14,7 @@ Severity = Literal["error", "warning", "note"]
 #: of a body whose inertia no rigid body has, by far: refused, or computed with as it stands
 Inertias = Literal["checked", "as_given"]
 _TAKEN = 'or take it as it is: inertias="as_given", --given-inertias, the parameter given_inertias of nodes'
+_ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class ModelError(ValueError):
 
 
 class ModelWarning(UserWarning):
-    """A robot that loads although something about it is wrong."""
+    """A robot that loads although something about it is wrong; `findings` has all that the reader found."""
+
+    findings: tuple[Finding, ...] = ()
 
 
 class Findings(list[Finding]):
@@ -97,6 +100,11 @@ class Findings(list[Finding]):
     def errors(self) -> list[Finding]:
         return [finding for finding in self if finding.severity == "error"]
 
+    def in_order(self, strict: bool = False) -> list[Finding]:
+        """Errors first, which defects are too if strict, then warnings, then notes."""
+        found = [replace(finding, severity="error") if strict and finding.defect else finding for finding in self]
+        return sorted(found, key=lambda finding: _ORDER[finding.severity])
+
     def raise_errors(self) -> None:
         """Raise ModelError if there is an error among them."""
         if self.errors:
@@ -106,7 +114,9 @@ class Findings(list[Finding]):
         """One ModelWarning if there is a defect among them, at the caller `stacklevel` calls up."""
         defects = [finding for finding in self if finding.defect]
         if defects:
-            warnings.warn(_first_of(defects), ModelWarning, stacklevel=stacklevel)
+            warning = ModelWarning(_first_of(defects))
+            warning.findings = tuple(self)
+            warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _first_of(findings: Sequence[Finding]) -> str:

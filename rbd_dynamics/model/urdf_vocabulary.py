@@ -9,8 +9,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+from rbd_dynamics.common.vocabulary import Row, Use, Vocabulary, remarks
+from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.vocabulary import Row, Use, Vocabulary, remarks, report
 
 _SHAPES = "shapes: collisions, contacts, pictures"
 _ROTOR = "the rotor of its joint, if it couples one joint and one actuator"

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from rbd_dynamics.common.vocabulary import markdown
 from rbd_dynamics.formats import check, load
 from rbd_dynamics.model import Model, ModelError, ModelWarning, load_urdf
 from rbd_dynamics.model.urdf_vocabulary import URDF
-from rbd_dynamics.model.vocabulary import markdown
 
 FILES = Path(__file__).with_name("urdf_files")
 

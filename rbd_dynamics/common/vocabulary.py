@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a format's elements and attributes are called, what its reader makes of each, and what a file has besides.
 
-A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`remarks`, `report`), and
+A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`remarks`), and
 its page in the documentation is written from it (`markdown`).
 """
 
@@ -18,7 +18,6 @@ from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
 from rbd_dynamics.common.xml_text import BEFORE_XML
-from rbd_dynamics.model.errors import Findings
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
@@ -31,8 +30,8 @@ class Row(NamedTuple):
 
     element: the path to it, from as far up as is needed to tell it from others of its name: "inertial/mass" is a <mass>
         in any <inertial>. `a|b/c` is a <c> in an <a> or a <b>. Of several rows that fit, the longest counts. One name
-        alone is the root; with an attribute, any element of that name. A prefix is written as in `Vocabulary.prefixes`:
-        "drake:gear_ratio". `*` is whatever else the element may have in it.
+        alone is the root; with an attribute, any element of that name. A prefix is one of `Vocabulary.prefixes`. `*` is
+        whatever else an element may have in it.
     attribute: its name, empty for the element itself.
     since, until: the first version of the format that has it, and the last one.
     neutral: texts with which it changes nothing, so that there is nothing to say; numbers count by value.
@@ -205,13 +204,6 @@ class _Place(NamedTuple):
         return "/".join(reversed(parts))
 
 
-def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
-    """Add a note for what is aside, a defect for the rest. where: the file, if it is not the one that is read."""
-    for remark in said:
-        add = findings.note if remark.use == "aside" else findings.defect
-        add(f"{where}, {remark.where}" if where else remark.where, f"{remark.name} {remark.message}", remark.hint)
-
-
 def markdown(vocabulary: Vocabulary) -> str:
     """The table as Markdown, a line for each row."""
     lines = ["| element | attribute | since | is | |", "|---|---|---|---|---|"]
@@ -259,7 +251,7 @@ class _Kind(NamedTuple):
         if self.use != "unknown":
             return _SAYS[self.use], "" if self.row is None else self.row.note
         if self.row is not None and self.row.until:
-            return f"is not in {vocabulary.format} after {self.row.until}, it is left out", self.row.note
+            return f"is not in {vocabulary.format} after {self.row.until}, it is left out", ""
         if self.row is not None:
             since = self.row.since
             return f"is in {vocabulary.format} from version {since} on, it is left out", f'say version="{since}"'
