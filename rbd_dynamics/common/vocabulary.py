@@ -205,13 +205,14 @@ class _Place(NamedTuple):
 
 
 def markdown(vocabulary: Vocabulary) -> str:
-    """The table as Markdown, a line for each row."""
+    """The table as Markdown; attributes of an element that come one after the other with the same use are one line."""
     lines = ["| element | attribute | since | is | |", "|---|---|---|---|---|"]
-    for row in vocabulary.rows:
-        element = row.element.replace("|", " or ")
-        attribute = f"`{row.attribute}`" if row.attribute else ""
+    for (row, _), several in itertools.groupby(
+        vocabulary.rows, key=lambda row: (row._replace(attribute="", neutral=()), bool(row.attribute))
+    ):
+        attributes = ", ".join(f"`{each.attribute}`" for each in several if each.attribute)
         versions = f"{row.since} to {row.until}" if row.until else row.since
-        lines.append(f"| `{element}` | {attribute} | {versions} | {row.use} | {row.note} |")
+        lines.append(f"| `{row.element.replace('|', ' or ')}` | {attributes} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
 
 

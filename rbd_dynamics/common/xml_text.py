@@ -88,9 +88,8 @@ def _mended(text: str | bytes) -> Parsed | None:
     declaration = _DECLARATION.match(text)
     if declaration:
         text = _blank(declaration[0]) + text[declaration.end() :]
-    text = "".join(_without_specials(text, oddities))
-    text = _with_prefixes(text, oddities)
     try:
+        text = _with_prefixes("".join(_without_specials(text, oddities)), oddities)
         return Parsed(_strictly(text.lstrip(BEFORE_XML)), text, tuple(dict.fromkeys(oddities)))
     except (HasDoctype, ET.ParseError, ValueError, LookupError):
         return None
@@ -130,7 +129,9 @@ def _without_specials(text: str, oddities: list[str]) -> Iterator[str]:
         if kind == "<!--" and "--" in inside[4:-3]:
             oddities.append("a comment with -- in it")
             inside = _blank(inside)
-        elif kind == "<!DOCTYPE" and not _DECLARES.search(inside):
+        elif kind == "<!DOCTYPE":
+            if _DECLARES.search(inside):
+                raise HasDoctype
             oddities.append("a document type")
             inside = _blank(inside)
         yield inside

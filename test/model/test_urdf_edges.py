@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from helpers.paths import ROOT
 
 from rbd_dynamics.common.vocabulary import markdown
-from rbd_dynamics.formats import check, load
-from rbd_dynamics.model import Model, ModelError, ModelWarning, load_urdf
+from rbd_dynamics.formats import check, load, model_to_urdf
+from rbd_dynamics.model import Model, ModelError, ModelWarning, load_urdf, model_from_dict, model_to_dict
 from rbd_dynamics.model.urdf_vocabulary import URDF
 
 FILES = Path(__file__).with_name("urdf_files")
@@ -90,10 +91,10 @@ CASES = {
     "no_upper": Case((r"joint 'elbow': has no upper in <limit>, which counts as 0",), warned=False),
     "no_range_in_1_2": Case((r"joint 'elbow': has no lower and no upper in <limit> \(URDF 1.2 needs",), refused=True),
     "zeros_as_range": Case((r"joint 'elbow': cannot move: both its limits are 0",), warned=False),
-    "negative_moment": Case((r"link 'upper': has the negative moment of inertia ixx=-0.1",) * 2, refused=True),
+    "negative_moment": Case((r"link 'upper': has the negative moment of inertia ixx=-0.1",), refused=True),
     "gross_inertia": Case((r"link 'upper': has an inertia that no rigid body has.*--given-inertias",), refused=True),
     "stray_xacro": Case(
-        (r"stray_xacro.urdf: has elements of xacro, which are left out", r"line 14, .*<xacro:hand> .*run xacro on it"),
+        (r"stray_xacro.urdf: has elements of xacro, which are left out", r"line 13, .*<xacro:hand> .*run xacro on it"),
         lambda m: (m.nv, 1),
     ),
     "space_before_declaration": Case((r"has white space before <\?xml: it is read as ROS",), lambda m: (m.nv, 1)),
@@ -111,9 +112,6 @@ def test_an_edge_of_the_format(name):
     if name == "stray_xacro":
         pytest.importorskip("xacro")
     said = [finding for finding in check(file) if finding.severity != "note"]
-    if name == "negative_moment":
-        said = said[:2]
-    assert len(said) >= len(case.said), said
     told = sorted(str(finding) for finding in said)
     for pattern in case.said:
         assert any(re.search(pattern, text) for text in told), (pattern, told)
@@ -187,6 +185,57 @@ def test_a_joints_own_limits_of_acceleration_are_the_default_of_motions():
     assert motion.at(np.zeros(1), 0).acceleration == [np.inf]
 
 
+def test_limits_of_acceleration_are_written_and_stored():
+    model = load(FILES / "accelerations.urdf")
+    assert load(model_to_urdf(model)).joints == model.joints
+    assert model_from_dict(model_to_dict(model)) == model
+    alone = load(FILES / "acceleration_alone.urdf")
+    assert load(model_to_urdf(alone)).joints == alone.joints
+    assert 'version="1.2"' not in model_to_urdf(load(FILES / "no_range.urdf"))
+
+
 def test_the_page_shows_the_vocabulary_of_the_reader():
-    page = (Path(__file__).parents[2] / "docs" / "model_format.md").read_text(encoding="utf-8")
-    assert markdown(URDF) in page, "python -m rbd_dynamics.model.urdf_vocabulary writes it"
+    page = (ROOT / "docs" / "model_format.md").read_text(encoding="utf-8")
+    assert markdown(URDF) in page, "write it anew: print(markdown(URDF))"
+
+
+ODDITIES = {
+    "white space before <?xml": lambda text: '\n <?xml version="1.0"?>\n' + text,
+    "a comment with --": lambda text: text.replace("</", "<!-- a -- b --></", 1),
+    "a document type": lambda text: "<!DOCTYPE robot>\n" + text,
+    "Latin-1": lambda text: text.replace("</", "<!-- \u00e9paule --></", 1),
+}
+ROBOTS = {
+    "urdf": (FILES / "accelerations.urdf").read_text().partition("?>")[2].strip(),
+    "sdf": '<sdf version="1.9"><model name="m"><link name="a"><inertial><mass>2</mass></inertial></link></model></sdf>',
+    "mjcf": '<mujoco><worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body></worldbody></mujoco>',
+}
+
+
+@pytest.mark.parametrize("oddity", ODDITIES)
+@pytest.mark.parametrize("form", ROBOTS)
+def test_what_only_tinyxml2_reads_is_read_in_every_format(form, oddity):
+    if form == "mjcf":
+        pytest.importorskip("mujoco")
+    text = ODDITIES[oddity](ROBOTS[form]).encode("latin-1")
+    with pytest.warns(ModelWarning, match=f"has .*{re.escape(oddity)}"):
+        assert load(text) == load(ROBOTS[form])
+    with pytest.raises(ModelError, match=re.escape(oddity)):
+        load(text, strict=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<!DOCTYPE a [<!ENTITY b "c">]> <!-- -- --><robot name="r"><link name="a"/>&b;</robot>',
+        '<!DOCTYPE a [<!ATTLIST link name CDATA "a">]> <robot name="r"><b:c/><link/></robot>',
+        "<!-- -- " * 1000,
+        "<" + "a:" * 1000 + "b/>",
+        "<robot>" + "".join(f"<p{k}:a/>" for k in range(1000)) + "</robot>",
+        "<robot><a:b></robot>",
+        "<robot>" * 100_000,
+    ],
+)
+def test_the_second_reading_is_no_way_around_the_first(text):
+    with pytest.raises(ModelError, match="not well-formed|document type"):
+        load_urdf(text)
