@@ -30,7 +30,14 @@ ARM = """<?xml version="1.0"?>
   <transmission name="t1"><type>transmission_interface/SimpleTransmission</type>
     <joint name="shoulder"/><actuator name="m1"><mechanicalReduction>100</mechanicalReduction><rotor_inertia>1e-5</rotor_inertia></actuator></transmission>
 </robot>
-"""
+"""  # noqa: E501
+FLOATER = """<robot name="floater">
+  <link name="world"/><link name="body"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <link name="cart"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="free" type="floating"><parent link="world"/><child link="body"/></joint>
+  <joint name="slide" type="planar"><parent link="body"/><child link="cart"/><axis xyz="0 0 1"/></joint>
+</robot>
+"""  # noqa: E501
 
 #: what only tinyxml2 reads
 ODD = (
@@ -40,13 +47,6 @@ ODD = (
     ).encode("latin-1"),
     ARM.replace("</robot>", "<xacro:hand/><!-- \u5173\u8282 --></robot>").encode("gb18030"),
 )
-FLOATER = """<robot name="floater">
-  <link name="world"/><link name="body"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
-  <link name="cart"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
-  <joint name="free" type="floating"><parent link="world"/><child link="body"/></joint>
-  <joint name="slide" type="planar"><parent link="body"/><child link="cart"/><axis xyz="0 0 1"/></joint>
-</robot>
-"""  # noqa: E501
 
 MODEL: dict[str, Any] = {
     "format": "rbd_dynamics model", "version": 1, "name": "feeder", "base": "fixed", "gravity": [0.0, 0.0, -9.81],
