@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
-from rbd_dynamics.common.xml_text import BEFORE_XML
+from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, parsed
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
@@ -297,14 +297,22 @@ def _ends_with(path: Path, end: Path) -> bool:
 
 
 def _lines(content: str | bytes) -> list[int]:
-    """The line that each element begins on, in the order of the text."""
+    """The line that each element begins on, in the order of the text; none where it cannot be told."""
+    try:
+        return _starts(content)
+    except (expat.ExpatError, ValueError):
+        pass
+    try:  # of what only tinyxml2 reads
+        return _starts(parsed(content).content)
+    except (HasDoctype, ET.ParseError, expat.ExpatError, ValueError, LookupError):
+        return []
+
+
+def _starts(content: str | bytes) -> list[int]:
     clean = content.lstrip(BEFORE_XML) if isinstance(content, str) else content
     above = content[: len(content) - len(clean)].count("\n") if isinstance(content, str) else 0
     parser = expat.ParserCreate("utf-8" if isinstance(clean, str) else None)
     found: list[int] = []
     parser.StartElementHandler = lambda *_: found.append(above + parser.CurrentLineNumber)
-    try:
-        parser.Parse(clean, True)
-    except (expat.ExpatError, ValueError):  # another reader takes it
-        return []
+    parser.Parse(clean, True)
     return found

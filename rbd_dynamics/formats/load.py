@@ -14,6 +14,7 @@ from typing import IO, Any, Literal
 from numpy.typing import ArrayLike
 
 from rbd_dynamics.formats.packages import Packages, folders_of
+from rbd_dynamics.formats.sdf_vocabulary import ROOTS as SDF_ROOTS
 from rbd_dynamics.formats.source import Source, read_source
 from rbd_dynamics.formats.xacro_files import expanded, is_stray, is_to_expand
 from rbd_dynamics.model.description import Description, description_of
@@ -160,7 +161,7 @@ def _loaded(
         read, root = _expanded(read, root, folders, arguments or {}, findings)
     elif arguments:
         raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
-    kind = local_tag(root)
+    kind = "sdf" if local_tag(root) in SDF_ROOTS else local_tag(root)
     if kind != "sdf":
         _check_single(read, model)
     if kind == "mujoco":
@@ -173,7 +174,7 @@ def _loaded(
         built = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
         return replace(built, base="floating") if mjcf.floats else built
     if kind == "sdf":
-        from rbd_dynamics.formats.sdf import read_sdf
+        from rbd_dynamics.formats.sdf.reader import read_sdf
 
         sdf = read_sdf(read, root, folders, base, findings, model)
         built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from rbd_dynamics.common.vocabulary import Row, Vocabulary
 
+#: names of the root element, the second one up to version 1.3
+ROOTS = ("sdf", "gazebo")
 _OFF = ("0", "false")
 
 _FILES = [

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from rbd_dynamics.common.excerpt import close_names, excerpt, listed
-from rbd_dynamics.formats.sdf_includes import Included
-from rbd_dynamics.formats.sdf_values import Values
+from rbd_dynamics.formats.sdf.includes import Included, NoModelError
+from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import Number, local_tag
 from rbd_dynamics.model.errors import Findings, ModelError
@@ -100,6 +100,8 @@ def _candidates(
             uri = values.text("uri")
             try:
                 opened = open_(values)
+            except NoModelError:
+                continue
             except ModelError as error:
                 name = values.text("name") or PurePosixPath(uri).stem
                 found.append(Candidate(name, element, None, str(error)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph, Scope
 from rbd_dynamics.model.description import JointDescription, LinkDescription, description_of
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.loops import Loop
@@ -15,7 +15,7 @@ from rbd_dynamics.spatial.se3 import IDENTITY
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """A joint of a URDF with whole names; see `sdf_tree.FileJoint`."""
+    """A joint of a URDF with whole names; see `tree.FileJoint`."""
 
     joint: JointDescription
 

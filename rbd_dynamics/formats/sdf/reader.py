@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_couplings import Couplings
-from rbd_dynamics.formats.sdf_frames import MODEL, ROOT, WORLD, FrameGraph, Scope
-from rbd_dynamics.formats.sdf_includes import Included, included
-from rbd_dynamics.formats.sdf_joints import KNOWN, SdfJoint, root_joint
-from rbd_dynamics.formats.sdf_shapes import AutoInertia
-from rbd_dynamics.formats.sdf_tree import FileJoint, Tree, spanned
-from rbd_dynamics.formats.sdf_urdf import urdf_parts
-from rbd_dynamics.formats.sdf_values import TRUE, Values
-from rbd_dynamics.formats.sdf_versions import brought_up
-from rbd_dynamics.formats.sdf_worlds import Chosen, chosen
+from rbd_dynamics.formats.sdf.couplings import Couplings
+from rbd_dynamics.formats.sdf.frames import MODEL, ROOT, WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.includes import Included, included
+from rbd_dynamics.formats.sdf.joints import KNOWN, SdfJoint, root_joint
+from rbd_dynamics.formats.sdf.shapes import AutoInertia
+from rbd_dynamics.formats.sdf.tree import FileJoint, Tree, spanned
+from rbd_dynamics.formats.sdf.urdf import urdf_parts
+from rbd_dynamics.formats.sdf.values import TRUE, Values
+from rbd_dynamics.formats.sdf.versions import brought_up
+from rbd_dynamics.formats.sdf.worlds import Chosen, chosen
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import Description, JointDescription, LinkDescription
 from rbd_dynamics.model.elements import local_tag
@@ -249,8 +249,7 @@ class _Reading:
         """The joints, those that another ties together as mimics, and loops."""
         couplings, loops = Couplings(joints, self.frames), []
         for joint in tree.closing:
-            if isinstance(joint, SdfJoint) and joint.type in ("screw", "gearbox"):
-                couplings.add(joint)
+            if isinstance(joint, SdfJoint) and joint.type in ("screw", "gearbox") and couplings.add(joint):
                 continue
             loop = joint.loop(self.frames)
             loops += [] if loop is None else [loop]

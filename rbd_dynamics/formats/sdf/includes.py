@@ -10,11 +10,16 @@ from pathlib import Path
 
 from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.formats.packages import resolved
-from rbd_dynamics.formats.sdf_values import Values
-from rbd_dynamics.formats.sdf_versions import brought_up
+from rbd_dynamics.formats.sdf.values import Values
+from rbd_dynamics.formats.sdf.versions import brought_up
+from rbd_dynamics.formats.sdf_vocabulary import ROOTS
 from rbd_dynamics.formats.source import Source, read_file
 from rbd_dynamics.model.elements import local_tag, parse_xml
 from rbd_dynamics.model.errors import Findings, ModelError
+
+
+class NoModelError(ModelError):
+    """A file that has something else to include in a world."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,12 @@ def included(
     assert root is not None
     if local_tag(root) == "robot":
         found = Included(inner, root)
-    elif local_tag(root) == "sdf":
+    elif local_tag(root) in ROOTS:
         brought_up(inner, root, Findings() if path in known else findings, inner.where)
         known.add(path)
         models = [element for element in root if local_tag(element) == "model"]
+        if not models and any(local_tag(element) in ("light", "actor") for element in root):
+            raise NoModelError(f"{inner.where} has a light or an actor, no model")
         if len(models) != 1:
             names = listed([model.get("name", "") for model in models])
             raise ModelError(f"{inner.where} has {len(models)} models, expected one" + (f": {names}" if names else ""))

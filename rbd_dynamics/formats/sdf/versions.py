@@ -6,7 +6,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 from rbd_dynamics.common.vocabulary import remarks
-from rbd_dynamics.formats.sdf_vocabulary import SDF
+from rbd_dynamics.formats.sdf.frames import WORLD
+from rbd_dynamics.formats.sdf_vocabulary import ROOTS, SDF
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import first_child, local_tag, report
 from rbd_dynamics.model.errors import Findings
@@ -24,6 +25,12 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
     version = root.get("version", "")
     if not version:
         findings.defect(where or source.where, "has no 'version'", "it is read as SDFormat 1.12")
+    if version in ("1.0", "1"):
+        findings.warning(
+            where or source.where, "is SDFormat 1.0, whose attributes are not read", "`gz sdf` converts it"
+        )
+    if root.tag in ROOTS:
+        root.tag = ROOTS[0]
     report(remarks(_plain(root), SDF, content=source.content, version=version), findings, where)
     major, _, minor = version.partition(".")
     age = int(minor) if major == "1" and minor.isdecimal() else 12
@@ -39,6 +46,8 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
             _express_axis(element, always=age < 5)
         elif tag == "world" and age < 6:
             _move_gravity(element)
+        elif tag == "model" and age < 7:
+            _rename_joints(element, findings)
     return root
 
 
@@ -59,6 +68,18 @@ def _express_axis(axis: ET.Element, always: bool) -> None:
             xyz = ET.SubElement(axis, "xyz")
             xyz.text = "0 0 1"
         xyz.set("expressed_in", "__model__")
+
+
+def _rename_joints(model: ET.Element, findings: Findings) -> None:
+    """Those that are called like a link, a model or the world, which was allowed up to version 1.6."""
+    names = {element.get("name", "") for element in model if local_tag(element) in ("link", "model")} | {WORLD}
+    for joint in [element for element in model if local_tag(element) == "joint"]:
+        name = joint.get("name", "")
+        if name in names:
+            joint.set("name", f"{name}_joint")
+            findings.warning(
+                f"joint {name!r}", "has the name of a link, a model or the world", f"it is {name}_joint here"
+            )
 
 
 def _move_gravity(world: ET.Element) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.errors import Findings, ModelError

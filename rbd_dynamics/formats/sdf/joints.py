@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph, Scope
-from rbd_dynamics.formats.sdf_values import Values
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.elements import Number
@@ -72,6 +72,11 @@ class SdfJoint:
         findings, where = self.values.findings, self.values.where
         if self.type in ("universal", "revolute2"):
             return universal_loop(loop, axes[0], axes[1])
+        if self.type == "screw":
+            findings.defect(
+                where, "is a screw and closes a loop", "here its links also slide and turn about its axis by themselves"
+            )
+            return joint_loop(loop, "cylindrical", axes[0])
         if self.type not in HELD:
             findings.error(where, f"is {self.type} and closes a loop, which is not read")
             return None
