@@ -62,7 +62,7 @@ class Vocabulary:
     gated: bool = False
 
     def row(self, path: Path, attribute: str = "") -> Row | None:
-        """Of the element at a path of tags from the root on, or of its attribute."""
+        """The row of the element at a path of tags from the root on, or of its attribute."""
         for start in range(max(0, len(path) - self._deepest), len(path)):
             found = self._index.get((path[start:], attribute))
             if found is not None and (attribute or start == 0 or len(path) - start > 1):
@@ -70,7 +70,7 @@ class Vocabulary:
         return None
 
     def open_row(self, path: Path) -> Row | None:
-        """Of whatever else may be in an element, which the table has as `*`, or as `drake:*` for a prefix."""
+        """The row of whatever else may be in an element: `*` in the table, or `drake:*` for a prefix."""
         prefix, colon, _ = path[-1].rpartition(":")
         return self.row((*path[:-1], f"{prefix}{colon}*"))
 

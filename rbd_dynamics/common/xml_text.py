@@ -140,7 +140,7 @@ def _without_specials(text: str, oddities: list[str]) -> Iterator[str]:
 
 
 def _end_of(text: str, start: int, kind: str) -> int:
-    """Where a comment, CDATA or document type has its end; -1: nowhere."""
+    """The place after a comment, CDATA or document type that begins at `start`; -1 where it has no end."""
     if kind != "<!DOCTYPE":
         closing = "-->" if kind == "<!--" else "]]>"
         found = text.find(closing, start + len(kind))

@@ -39,7 +39,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """Of XML in any encoding; raises ModelError for other text that is not UTF-8."""
+        """The text: XML in any encoding. Raises ModelError for other text that is not UTF-8."""
         if isinstance(self.content, str):
             return self.content
         if self.is_xml:
