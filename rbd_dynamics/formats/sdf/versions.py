@@ -6,11 +6,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Collection
 
+from rbd_dynamics.common.vocabulary import remarks
 from rbd_dynamics.formats.sdf.frames import WORLD
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS, SDF
 from rbd_dynamics.formats.source import Source
-from rbd_dynamics.formats.vocabulary import remarks, report
-from rbd_dynamics.model.elements import first_child, local_tag
+from rbd_dynamics.model.elements import first_child, local_tag, report
 from rbd_dynamics.model.errors import Findings
 
 #: Drake's elements that are read, and which of them are none of SDFormat's; the table has them with the prefix `drake`
