@@ -224,18 +224,18 @@ def test_what_only_tinyxml2_reads_is_read_in_every_format(form, oddity):
         load(text, strict=True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<!DOCTYPE a [<!ENTITY b "c">]> <!-- -- --><robot name="r"><link name="a"/>&b;</robot>',
-        '<!DOCTYPE a [<!ATTLIST link name CDATA "a">]> <robot name="r"><b:c/><link/></robot>',
-        "<!-- -- " * 1000,
-        "<" + "a:" * 1000 + "b/>",
-        "<robot>" + "".join(f"<p{k}:a/>" for k in range(1000)) + "</robot>",
-        "<robot><a:b></robot>",
-        "<robot>" * 100_000,
-    ],
-)
+SPITEFUL = {
+    "entity": '<!DOCTYPE a [<!ENTITY b "c">]> <!-- -- --><robot name="r"><link name="a"/>&b;</robot>',
+    "attribute": '<!DOCTYPE a [<!ATTLIST link name CDATA "a">]> <robot name="r"><b:c/><link/></robot>',
+    "comments without an end": "<!-- -- " * 1000,
+    "prefixes in a row": "<" + "a:" * 1000 + "b/>",
+    "prefixes without number": "<robot>" + "".join(f"<p{k}:a/>" for k in range(1000)) + "</robot>",
+    "crossed": "<robot><a:b></robot>",
+    "deep": "<robot>" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", SPITEFUL.values(), ids=SPITEFUL.keys())
 def test_the_second_reading_is_no_way_around_the_first(text):
     with pytest.raises(ModelError, match="not well-formed|document type"):
         load_urdf(text)
