@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -138,7 +138,12 @@ class Remark:
 
 
 def remarks(
-    root: ET.Element, vocabulary: Vocabulary, *, content: str | bytes | None = None, version: str = ""
+    root: ET.Element,
+    vocabulary: Vocabulary,
+    *,
+    content: str | bytes | None = None,
+    version: str = "",
+    but: Collection[ET.Element] = (),
 ) -> list[Remark]:
     """What a parsed file has and its reader does not use, each kind of it once, in the order of the file.
 
@@ -146,6 +151,7 @@ def remarks(
         root: as it was parsed, with nothing added or removed.
         content: the text that it was parsed from: then the remarks have lines.
         version: of the format, that the file says it has: what is gone since is unknown to it.
+        but: elements that are not looked at, with what is in them.
     """
     own = root.tag[: root.tag.find("}") + 1]  # a namespace that all of the file is in
     known: dict[tuple[Path, str], _Kind] = {}
@@ -173,7 +179,9 @@ def remarks(
             if kind.use != "used":
                 found.setdefault(kind, []).append(place)
         waiting += [
-            _Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own)))) for child in reversed(element)
+            _Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own))))
+            for child in reversed(element)
+            if child not in but
         ]
     lines = _lines(content) if found and content is not None else []
     return [
@@ -210,9 +218,11 @@ def markdown(vocabulary: Vocabulary) -> str:
     for (row, _), several in itertools.groupby(
         vocabulary.rows, key=lambda row: (row._replace(attribute="", neutral=()), bool(row.attribute))
     ):
+        *above, names = ([f"`{name}`" for name in part.split("|")] for part in row.element.split("/"))
+        element = " in ".join(", ".join(part) for part in (names, *reversed(above)))
         attributes = ", ".join(f"`{each.attribute}`" for each in several if each.attribute)
         versions = f"{row.since} to {row.until}" if row.until else row.since
-        lines.append(f"| `{row.element.replace('|', ' or ')}` | {attributes} | {versions} | {row.use} | {row.note} |")
+        lines.append(f"| {element} | {attributes} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
 
 

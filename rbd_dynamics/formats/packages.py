@@ -87,10 +87,15 @@ def _searched(name: str) -> Iterator[Path]:
 
 
 def resolved(uri: str, folder: Path, packages: Mapping[str, Path], where: str) -> Path:
-    """The file of a `package://`, `model://` or `file://` address, or of a path from `folder`. Raises ModelError."""
+    """The file of a `package://`, `model://` or `file://` address, or of a path. Raises ModelError.
+
+    A path is from `folder`, or, as with SDFormat, from a folder that has models in it.
+    """
     scheme, separator, rest = uri.partition("://")
     if not separator:
-        return folder / uri
+        name, *inner = PurePosixPath(uri).parts or ("",)
+        found = None if (folder / uri).exists() or ".." in (name, *inner) else package_folder(name, packages)
+        return folder / uri if found is None else found.joinpath(*inner)
     if scheme == "file":
         return folder / rest
     if scheme not in ("package", "model"):

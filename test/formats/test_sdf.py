@@ -180,6 +180,8 @@ def test_what_no_joint_holds_floats():
     assert fixed.nv == 0
     np.testing.assert_allclose(where(fixed, "b")[:3, 3], [0, 1, 0])
     assert rbd.load(sdf("<static>true</static>" + link("a"))).nv == 0
+    with pytest.warns(rbd.model.ModelWarning, match="joint .j.: is in a static model"):
+        rbd.load(sdf("<static>true</static>" + link("a") + joint("j", "revolute", "world", "a", "<axis/>")))
     with pytest.raises(rbd.ModelError, match="is fixed to the world, it cannot float"):
         rbd.load(sdf("<static>true</static>" + link("a")), base="floating")
 

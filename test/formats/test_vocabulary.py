@@ -87,4 +87,4 @@ def test_without_the_text_places_are_paths():
 def test_a_table_has_one_row_for_each():
     with pytest.raises(ValueError, match="Format: part/mass  has two rows"):
         remarks(ET.Element("root"), Vocabulary("Format", [Row("part|root/mass"), Row("part/mass")]))
-    assert "| `part/axis` |  |  to 1.6 | used |  |" in markdown(TABLE)
+    assert "| `axis` in `part` |  |  to 1.6 | used |  |" in markdown(TABLE)

@@ -55,6 +55,7 @@ CASES = {
     "quaternion_not_unit": Case((r"joint 'elbow': .*quat_xyzw='0 0 1 1' has norm 1.41421, expected 1",), refused=True),
     "accelerations": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 8.0, 200.0, 8.0))),
     "acceleration_alone": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 10.0, INF, 10.0))),
+    "acceleration_of_drake": Case((), lambda m: (limits(m), (10.0, 10.0, INF))),
     "accelerations_of_1_1": Case(
         (r"line 12, .*'acceleration' of <limit> is in URDF from version 1.2 on", r"line 12, .*'jerk' of <limit> is in"),
         lambda m: (limits(m), (INF, INF, INF)),

@@ -72,7 +72,7 @@ class Couplings:
         return one.joint, other.joint, -ratio * one.sign * other.sign
 
     def _screw(self, joint: SdfJoint) -> tuple[JointDescription, JointDescription, float] | None:
-        """Of two joints on one body, one along the screw's axis and one about it: x = -pitch theta."""
+        """Two joints on one body, one along the screw's axis and one about it, with x = -pitch theta."""
         ((axis, _),) = joint.axes(self.frames)
         parent, child = joint.ends(self.frames)
         pitch = joint.pitch()
@@ -84,7 +84,7 @@ class Couplings:
         return None
 
     def _motion(self, body: str, link: str, axis: Vec3, about: SdfJoint, coaxial: bool = False) -> _Motion | None:
-        """Of the link relative to the body; axis: in the frame of `about`."""
+        """The motion of the link relative to the body; axis: in the frame of `about`."""
         same = self._rigid
         start, end = same.get(body, body), same.get(link, link)
         direction = self.frames.pose(about.name).rotate(axis)

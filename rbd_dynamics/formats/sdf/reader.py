@@ -18,8 +18,8 @@ from rbd_dynamics.formats.sdf.shapes import AutoInertia
 from rbd_dynamics.formats.sdf.tree import FileJoint, Tree, spanned
 from rbd_dynamics.formats.sdf.urdf import urdf_parts
 from rbd_dynamics.formats.sdf.values import TRUE, Values
-from rbd_dynamics.formats.sdf.versions import brought_up
-from rbd_dynamics.formats.sdf.worlds import Chosen, chosen
+from rbd_dynamics.formats.sdf.versions import brought_up, plain
+from rbd_dynamics.formats.sdf.worlds import Chosen, chosen, gravity_of
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import Description, JointDescription, LinkDescription
 from rbd_dynamics.model.elements import local_tag
@@ -47,19 +47,19 @@ def read_sdf(
     model: str | None = None,
 ) -> SdfDescription:
     """The model of a file; model: its name, where there are several. Raises ModelError."""
-    brought_up(source, root, findings)
+    found = chosen(source, plain(root), model, lambda include: included(source, include, packages), findings)
+    brought_up(source, root, findings, unread=found.unread)
     reading = _Reading(packages, findings)
-    found = chosen(source, root, model, lambda include: reading.opened(source, include), findings)
     reading.read_chosen(source, found)
     name = found.model.name or "robot"
     if not reading.bodies:
         findings.error(f"model {name!r}", "has no link", "a model needs one at least")
     findings.raise_errors()
-    return reading.described(name, found.gravity, base)
+    return reading.described(name, gravity_of(found.world, source.where, findings), base)
 
 
 class _Place(NamedTuple):
-    """Where an element is written."""
+    """Place in which an element is written."""
 
     source: Source
     depth: int = 0
@@ -78,11 +78,8 @@ class _Reading:
         self.loops: list[Loop] = []
         self.static: set[str] = set()
         self.models = 0
-        self.files: set[Path] = set()
+        self.files: set[Path | None] = set()
         self._heads: list[tuple[str, str, bool]] = []  # prefix and frame of each link and model, whether it is a link
-
-    def opened(self, source: Source, include: Values) -> Included:
-        return included(source, include, self.packages, self.findings, self.files)
 
     def read_chosen(self, source: Source, found: Chosen) -> None:
         """The model, and what of its world it hangs on."""
@@ -108,6 +105,9 @@ class _Reading:
             raise ModelError(
                 f"{model.where}: models are nested more than {DEEPEST} deep, or there are more than {MOST_MODELS}"
             )
+        if file.source.path not in self.files:  # said once of each
+            self.files.add(file.source.path)
+            self.findings += file.findings
         static = static or model.flag("static")
         first = len(self._heads)
         if file.is_urdf:
@@ -195,7 +195,7 @@ class _Reading:
         self.frames.add(name, inner.own, IDENTITY, inner.own)
 
     def _include(self, place: _Place, include: Values, scope: Scope, static: bool) -> None:
-        file = self.opened(place.source, include)
+        file = included(place.source, include, self.packages)
         inside = _Place(place.source, place.depth + 1)
         if include.element.get("merge") in TRUE:
             own = f"{scope.prefix}_merged__{file.model.get('name', '')}__model__"
@@ -225,6 +225,9 @@ class _Reading:
         gears = [joint for joint in self.joints if isinstance(joint, SdfJoint) and joint.type == "gearbox"]
         holding = [joint for joint in self.joints if joint not in gears]
         tree = spanned(holding, [link.name for link in links], self.static, self.frames, self.findings)
+        for joint in tree.joints:
+            if joint.type != "fixed" and {joint.parent, joint.child} <= self.static | {WORLD}:
+                self.findings.defect(f"joint {joint.name!r}", "is in a static model, which does not move; here it does")
         free = set() if base == "fixed" else set(tree.roots) - self.static
         if base == "floating" and not free:
             raise ModelError(f"model {name!r} is fixed to the world, it cannot float")

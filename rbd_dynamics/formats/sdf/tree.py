@@ -28,10 +28,10 @@ class FileJoint(Protocol):
         """The links, or the world, that it connects: its parent's and its child's."""
 
     def described(self, frames: FrameGraph) -> JointDescription:
-        """As a joint of the tree, from its parent to its child."""
+        """A joint of the tree, from its parent to its child."""
 
     def loop(self, frames: FrameGraph) -> Loop | None:
-        """As one that closes a loop, or None with a finding."""
+        """A joint that closes a loop, or None with a finding."""
 
 
 @dataclass

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 
 from rbd_dynamics.common.vocabulary import remarks
 from rbd_dynamics.formats.sdf.frames import WORLD
@@ -12,15 +13,18 @@ from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import first_child, local_tag, report
 from rbd_dynamics.model.errors import Findings
 
-#: elements of other namespaces that are read; the table has them with the prefix `drake`
-_FOREIGN = ("rotor_inertia", "gear_ratio")
+#: Drake's elements that are read, and which of them are none of SDFormat's; the table has them with the prefix `drake`
+_DRAKES = ("rotor_inertia", "gear_ratio", "mimic")
+_FOREIGN = _DRAKES[:2]
 _TRUE = ("1", "true", "True", "TRUE")
 
 
-def brought_up(source: Source, root: ET.Element, findings: Findings, where: str = "") -> ET.Element:
-    """The root element, changed in place as libsdformat converts what is older; what is not used goes to the findings.
+def brought_up(
+    source: Source, root: ET.Element, findings: Findings, where: str = "", unread: Collection[ET.Element] = ()
+) -> None:
+    """Change the tree as libsdformat converts what is older; what is not used goes to the findings.
 
-    where: the file, if it is not the one that is read.
+    where: the file, if it is not the one that is read. unread: elements of which nothing is said.
     """
     version = root.get("version", "")
     if not version:
@@ -29,15 +33,13 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
         findings.warning(
             where or source.where, "is SDFormat 1.0, whose attributes are not read", "`gz sdf` converts it"
         )
-    if root.tag in ROOTS:
-        root.tag = ROOTS[0]
-    report(remarks(_plain(root), SDF, content=source.content, version=version), findings, where)
+    report(remarks(root, SDF, content=source.content, version=version, but=unread), findings, where)
     major, _, minor = version.partition(".")
     age = int(minor) if major == "1" and minor.isdecimal() else 12
     for element in list(root.iter()):
         for inner in list(element):
             space, _, name = inner.tag.rpartition("}")
-            if bool(space) != (name in _FOREIGN) or (space and "drake" not in space):
+            if not (name in _DRAKES and "drake" in space) if space else name in _FOREIGN:
                 element.remove(inner)
         tag = local_tag(element)
         if tag == "pose" and age < 7 and element.get("frame"):
@@ -48,19 +50,19 @@ def brought_up(source: Source, root: ET.Element, findings: Findings, where: str 
             _move_gravity(element)
         elif tag == "model" and age < 7:
             _rename_joints(element, findings)
-    return root
 
 
-def _plain(root: ET.Element) -> ET.Element:
-    """The same, with the namespace of the root left out of every tag that has it."""
+def plain(root: ET.Element) -> ET.Element:
+    """The same, called <sdf>, without the namespace of the root wherever that is."""
     space = root.tag[: len(root.tag) - len(local_tag(root))]
     for element in root.iter() if space else ():
         element.tag = element.tag.removeprefix(space)
+    root.tag = ROOTS[0]
     return root
 
 
 def _express_axis(axis: ET.Element, always: bool) -> None:
-    """In the axes of the model, which all are up to version 1.4, and some to 1.6."""
+    """Say that it is in the axes of the model, which all are up to version 1.4, and some to 1.6."""
     chosen = first_child(axis, "use_parent_model_frame")
     if always or (chosen is not None and (chosen.text or "").strip() in _TRUE):
         xyz = first_child(axis, "xyz")
@@ -83,7 +85,7 @@ def _rename_joints(model: ET.Element, findings: Findings) -> None:
 
 
 def _move_gravity(world: ET.Element) -> None:
-    """Out of the physics, where it was up to version 1.5."""
+    """Take it out of the physics, where it was up to version 1.5."""
     physics = first_child(world, "physics")
     gravity = None if physics is None else first_child(physics, "gravity")
     if gravity is not None and first_child(world, "gravity") is None:
