@@ -28,9 +28,10 @@ class LinkNames:
     """What links are called in a file: a body's own name where its link's frame is the body's.
 
     links: of each body. root: of what is fixed to the world. Raises ModelError for a link that is there twice.
+    reserved: a name that the format keeps for itself; a link that has it gets another one.
     """
 
-    def __init__(self, model: Model, root: str = "world") -> None:
+    def __init__(self, model: Model, root: str = "world", reserved: str | None = None) -> None:
         self.taken = Counter(frame.name for frame in model.frames if frame.element == "link")
         for name, count in self.taken.items():
             if count > 1:
@@ -38,6 +39,9 @@ class LinkNames:
         at_body = {
             frame.name: frame.body for frame in model.frames if frame.element == "link" and frame.placement == IDENTITY
         }
+        if reserved is not None:
+            at_body.pop(reserved, None)
+            self.taken[reserved] += 1
         self.links = [
             body.name if at_body.get(body.name, index if body.name not in self.taken else None) == index
             else self.new(f"{body.name}_body")

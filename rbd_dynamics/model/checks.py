@@ -101,7 +101,7 @@ class Excess(NamedTuple):
 
     @classmethod
     def of_all(cls, bodies: Sequence[Sequence[float]] | Array) -> list[Excess]:
-        """Excess of each (ixx, ixy, ixz, iyy, iyz, izz, mass), about the centre of mass; none where one is not finite."""
+        """Excess of each (ixx, ixy, ixz, iyy, iyz, izz, mass) about the centre of mass; none if one is not finite."""
         numbers = np.array(bodies, dtype=float).reshape(-1, 7)
         finite = np.isfinite(numbers).all(axis=1)
         numbers[~finite] = 0.0
