@@ -14,6 +14,7 @@ from helpers.models.robots import ROBOTS, SAMPLE, load_robot, random_tree
 from helpers.wide import table
 
 import rbd_dynamics as rbd
+from rbd_dynamics.cli import main
 from rbd_dynamics.constraints import ConstraintSet, loop_constraints
 from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.model.loops import Loop
@@ -323,3 +324,16 @@ def test_what_is_left_out_is_told(kind, more, told):
     builder.add_body("arm", None, rbd.joints.Revolute(), **{"mass": 1.0, "inertia": np.eye(3)} | more)
     with pytest.warns(ModelWarning, match=told):
         TEXT[kind](builder.build())
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml", "yaml"])
+def test_the_command_line_converts_from_each_format_to_each(ending, tmp_path, capsys):
+    arm = rbd.ModelBuilder("arm")
+    arm.add_body("upper", None, rbd.joints.Revolute((0, 1, 0)), mass=1.0, com=(0.1, 0, 0.2), inertia=np.eye(3))
+    model = arm.build()
+    rbd.save_yaml(model, tmp_path / "first.yaml")
+    assert main(["convert", str(tmp_path / "first.yaml"), str(tmp_path / f"second.{ending}")]) == 0
+    assert main(["convert", str(tmp_path / f"second.{ending}"), str(tmp_path / "third.yaml")]) == 0
+    same(model, rbd.load(tmp_path / "third.yaml"))
+    assert main(["convert", str(tmp_path / "first.yaml"), str(tmp_path / "robot.step")]) == 2
+    assert "expected one of .urdf" in capsys.readouterr().err
