@@ -80,20 +80,24 @@ def load(
         mjcf = read_mjcf(read, findings)
         options["locked"] = {**mjcf.locked, **(locked or {})}
         model = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating") if mjcf.floats else model
+        return replace(model, base="floating" if mjcf.floats else "fixed", source=_path_of(read))
     if kind == "sdf":
         from rbd_dynamics.formats.sdf import read_sdf
 
         sdf = read_sdf(read, root, folders, base, findings)
         model = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating") if sdf.floats else model
+        return replace(model, base="floating" if sdf.floats else "fixed", source=_path_of(read))
     if kind != "robot":
         raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
     model = _built(
         description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
     )
     # with other arguments a xacro would be expanded to other shapes
-    return model if read.path is None or arguments else replace(model, source=os.path.abspath(read.path))
+    return model if read.path is None or arguments else replace(model, source=_path_of(read))
+
+
+def _path_of(read: Source) -> str | None:
+    return None if read.path is None else os.path.abspath(read.path)
 
 
 def check(source: Any, *, strict: bool = False) -> list[Finding]:

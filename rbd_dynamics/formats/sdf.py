@@ -55,6 +55,16 @@ def read_sdf(
     return reading.described(name, gravity, base)
 
 
+def read_links(
+    source: Source, root: ET.Element, packages: Mapping[str, Path], findings: Findings
+) -> tuple[FrameGraph, dict[str, tuple[Values, Source]]]:
+    """The frames of a file, and each link's element with the file that it is in. Raises ModelError."""
+    model, _ = _only_model(source, root, findings)
+    reading = _Reading(packages, findings)
+    reading.read(_Place(source, root.get("version", "1.0")), Values(model, "model", findings), ROOT, "")
+    return reading.frames, reading.elements
+
+
 def _only_model(source: Source, root: ET.Element, findings: Findings) -> tuple[ET.Element, tuple[float, float, float]]:
     """And the gravity of its world."""
     gravity = (0.0, 0.0, -9.81)
@@ -94,6 +104,7 @@ class _Reading:
         self.packages, self.findings = packages, findings
         self.frames = FrameGraph()
         self.links: list[LinkDescription] = []
+        self.elements: dict[str, tuple[Values, Source]] = {}
         self.joints: list[SdfJoint] = []
         self.static: set[str] = set()
         self.models = 0
@@ -116,7 +127,7 @@ class _Reading:
         for element in model.element:
             tag = local_tag(element)
             if tag == "link":
-                self._link(Values(element, "a link", self.findings), own, scope, static)
+                self._link(place, Values(element, "a link", self.findings), own, scope, static)
             elif tag == "joint":
                 self._joint(place, Values(element, "a joint", self.findings), own, scope)
             elif tag == "frame":
@@ -134,12 +145,13 @@ class _Reading:
         at = outer + relative_to if relative_to else parent
         self.frames.add(own, at, pose, link, scope + placed if placed else "")
 
-    def _link(self, link: Values, own: str, scope: str, static: bool) -> None:
+    def _link(self, place: _Place, link: Values, own: str, scope: str, static: bool) -> None:
         name = scope + link.name()
         link = Values(link.element, f"link {name!r}", self.findings)
         pose, relative_to = link.pose()
         self.frames.add(name, scope + relative_to if relative_to else own, pose, name)
         self.links.append(LinkDescription(name, link.inertial()))
+        self.elements[name] = link, place.source
         if not link.flag("gravity", True):
             self.findings.defect(link.where, "feels no gravity in the file, here it does")
         if static:

@@ -20,7 +20,7 @@ from rbd_dynamics.common.page import folded, json_text, template
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.formats import load
 from rbd_dynamics.formats.load import urdf_text
-from rbd_dynamics.formats.source import read_source
+from rbd_dynamics.formats.source import Source, read_source
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shown import in_a_line
 from rbd_dynamics.robot import Robot
@@ -87,8 +87,8 @@ def show(
         q: (nq,), where it stands at first; by default where the model starts.
         motion: times (n,), s, with positions (n, nq), or the path of a JointTrajectory as YAML: it is played.
         torques: (n, nv), of these times; by default those of inverse dynamics, without friction.
-        description: of a Model or Robot the URDF, for its shapes: a path or a text. By default the file that the model
-            was read from; without one bodies are capsules.
+        description: of a Model or Robot the URDF, SDF or MJCF, for its shapes: a path or a text. By default the file
+            that the model was read from; without one bodies are capsules.
         meshes: folders with the packages that the description names, beside those of ROS and the examples.
 
     Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
@@ -128,8 +128,8 @@ def show(
     return RobotPage(html, scene)
 
 
-def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]:
-    """The model, the text of its URDF, and the file of that."""
+def _read(robot: Any, description: Any) -> tuple[Model, str | Source | None, Path | None]:
+    """The model, the text of its URDF or the source of another description, and the file of that."""
     if isinstance(robot, Robot):
         robot = robot.loaded_model()
     if isinstance(robot, Model):
@@ -144,7 +144,8 @@ def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]
         return model, None, None
     if hasattr(source, "read"):
         raise ValueError("give a path or a text: an open file cannot be read twice")
-    return model, urdf_text(source), read_source(source).path
+    text, read = urdf_text(source), read_source(source)
+    return model, read if text is None else text, read.path
 
 
 def _frames(model: Model) -> list[dict[str, Any]]:
