@@ -51,7 +51,7 @@ class MjcfDescription:
 
 def read_mjcf(source: Source, findings: Findings) -> MjcfDescription:
     """Compile and read a file or text. Raises ModelError for what MuJoCo refuses."""
-    m = _compiled(source, findings)
+    m = compiled(source, findings)
     names = Names(m)
     report_omissions(m, names, findings)
     rules = read_equalities(m, names, findings)
@@ -64,7 +64,7 @@ def read_mjcf(source: Source, findings: Findings) -> MjcfDescription:
         description.joints += joints
     for name, body, position, quaternion in names.sites():
         description.links.append(LinkDescription(name))
-        placed = _pose(position, quaternion)
+        placed = pose_of(position, quaternion)
         description.joints.append(JointDescription("", "fixed", names.body(body), name, placed))
     description.loops = rules.loops
     off = int(m.opt.disableflags) & int(_mujoco().mjtDisableBit.mjDSBL_GRAVITY)
@@ -79,7 +79,8 @@ def _mujoco() -> Any:
     return mujoco
 
 
-def _compiled(source: Source, findings: Findings) -> Any:
+def compiled(source: Source, findings: Findings) -> Any:
+    """MuJoCo's model of a file or text. Raises ModelError for what it refuses."""
     root = parse_xml(source.content, source.where, findings)
     findings.raise_errors()
     assert root is not None
@@ -119,7 +120,7 @@ def _warnings_told(mujoco: Any, where: str, findings: Findings) -> Iterator[None
 def _inertial(m: Any, body: int) -> Inertial:
     x, y, z = map(float, m.body_ipos[body])
     xx, yy, zz = map(float, m.body_inertia[body])
-    rotation = _pose(m.body_ipos[body], m.body_iquat[body]).rotation
+    rotation = pose_of(m.body_ipos[body], m.body_iquat[body]).rotation
     return Inertial(float(m.body_mass[body]), (x, y, z), rotate_sym(rotation, (xx, 0.0, 0.0, yy, 0.0, zz)))
 
 
@@ -135,7 +136,7 @@ def _joints(
 ) -> list[JointDescription]:
     """Joints from the parent's link to the body's: a fixed one, or the body's joints with links between them."""
     parent, link = names.body(int(m.body_parentid[body])), names.body(body)
-    pose = _pose(m.body_pos[body], m.body_quat[body])
+    pose = pose_of(m.body_pos[body], m.body_quat[body])
     first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])
     if not count:
         return [JointDescription("", "fixed", parent, link, pose)]
@@ -204,7 +205,7 @@ def _springs(m: Any, j: int, name: str, findings: Findings) -> tuple[PassiveForc
     return (Spring(stiffness, rest=float(m.qpos_spring[m.jnt_qposadr[j]])),)
 
 
-def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
+def pose_of(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
     """quaternion: (w, x, y, z), as MuJoCo has it."""
     w, x, y, z = map(float, quaternion)
     norm = math.sqrt(w * w + x * x + y * y + z * z)
