@@ -17,6 +17,7 @@ WITH_QUATERNIONS, WITH_ACCELERATIONS = "1.1", "1.2"
 QUATERNION_TOLERANCE = 1e-2
 #: said of a joint without a range
 STAYS = "it cannot move"
+_SINCE_1_2 = ("acceleration", "deceleration", "jerk")
 _QUATERNION, _MAGNITUDE = Number(4), Number(infinite=True)
 
 
@@ -48,14 +49,20 @@ def quaternion_rotation(origin: ET.Element | None, version: str, where: str, fin
 
 
 def acceleration_limits(limit: ET.Element, version: str, where: str, findings: Findings) -> dict[str, float]:
-    """acceleration, deceleration (by default as acceleration) and jerk of a <limit>, where its version has them."""
+    """acceleration, deceleration (by default as acceleration) and jerk of a <limit>, where its version has them.
+
+    Drake's drake:acceleration counts in every version.
+    """
     found: dict[str, float] = {}
     reader = Reader(limit, where, findings)
-    for key in ("acceleration", "deceleration", "jerk"):
-        if key in limit.keys() and version >= WITH_ACCELERATIONS:
-            found[key] = reader.number(key, _MAGNITUDE)
-            if found[key] < 0.0:
-                findings.error(where, f"<limit> {key}={excerpt(limit.get(key))} is negative")
+    given = {key: key for key in _SINCE_1_2 if key in limit.keys() and version >= WITH_ACCELERATIONS}
+    for attribute in limit.keys():
+        if "drake" in attribute and attribute.endswith("}acceleration"):
+            given.setdefault("acceleration", attribute)
+    for key, attribute in given.items():
+        found[key] = reader.number(attribute, _MAGNITUDE)
+        if found[key] < 0.0:
+            findings.error(where, f"<limit> {key}={excerpt(limit.get(attribute))} is negative")
     if "acceleration" in found:
         found.setdefault("deceleration", found["acceleration"])
     return found

@@ -55,6 +55,7 @@ CASES = {
     "quaternion_not_unit": Case((r"joint 'elbow': .*quat_xyzw='0 0 1 1' has norm 1.41421, expected 1",), refused=True),
     "accelerations": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 8.0, 200.0, 8.0))),
     "acceleration_alone": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 10.0, INF, 10.0))),
+    "acceleration_of_drake": Case((), lambda m: (limits(m), (10.0, 10.0, INF))),
     "accelerations_of_1_1": Case(
         (r"line 12, .*'acceleration' of <limit> is in URDF from version 1.2 on", r"line 12, .*'jerk' of <limit> is in"),
         lambda m: (limits(m), (INF, INF, INF)),
@@ -224,18 +225,18 @@ def test_what_only_tinyxml2_reads_is_read_in_every_format(form, oddity):
         load(text, strict=True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<!DOCTYPE a [<!ENTITY b "c">]> <!-- -- --><robot name="r"><link name="a"/>&b;</robot>',
-        '<!DOCTYPE a [<!ATTLIST link name CDATA "a">]> <robot name="r"><b:c/><link/></robot>',
-        "<!-- -- " * 1000,
-        "<" + "a:" * 1000 + "b/>",
-        "<robot>" + "".join(f"<p{k}:a/>" for k in range(1000)) + "</robot>",
-        "<robot><a:b></robot>",
-        "<robot>" * 100_000,
-    ],
-)
+SPITEFUL = {
+    "entity": '<!DOCTYPE a [<!ENTITY b "c">]> <!-- -- --><robot name="r"><link name="a"/>&b;</robot>',
+    "attribute": '<!DOCTYPE a [<!ATTLIST link name CDATA "a">]> <robot name="r"><b:c/><link/></robot>',
+    "comments without an end": "<!-- -- " * 1000,
+    "prefixes in a row": "<" + "a:" * 1000 + "b/>",
+    "prefixes without number": "<robot>" + "".join(f"<p{k}:a/>" for k in range(1000)) + "</robot>",
+    "crossed": "<robot><a:b></robot>",
+    "deep": "<robot>" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", SPITEFUL.values(), ids=SPITEFUL.keys())
 def test_the_second_reading_is_no_way_around_the_first(text):
     with pytest.raises(ModelError, match="not well-formed|document type"):
         load_urdf(text)
