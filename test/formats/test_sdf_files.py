@@ -75,6 +75,16 @@ CASES = {
             "left::tip": [(0, 0.3, 0.8, 0, 0, 0.5), (0, 0, 0.1, 0, 0, 0.2), (0, 0, 0, 0, 0.7), (0, 0, 0.47)],
         },
     ),
+    "merged": (
+        {"bend": 0.7},
+        # the axis is the part's x; where the part was is a frame of its own
+        {
+            "upper": [(0, 0, 1, 0, 0, 0.3), (0.1, 0, 0, 0, 0, 0.4)],
+            "lower": [(0, 0, 1, 0, 0, 0.3), (0.1, 0, 0, 0, 0, 0.4), (0, 0.2, 0, 0, 0, -0.4), (0, 0, 0, 0.7, 0, 0),
+                      (0, 0, 0, 0, 0, 0.4)],
+            "mark": [(0, 0, 1, 0, 0, 0.3), (0, 0, 0.5)],
+        },
+    ),
     "version_1_2": (
         {"wheel_joint": 0.7},
         # in the axes of the model, so that it leans over with the wheel's pose

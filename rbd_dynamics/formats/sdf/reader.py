@@ -224,7 +224,7 @@ class _Reading:
             self._nested(inside, file, scope, static)
 
     def _urdf(self, source: Source, robot: ET.Element, scope: Scope, static: bool) -> None:
-        parts = urdf_parts(robot, scope, self.frames, self.findings, source.where)
+        parts = urdf_parts(robot, source, scope, self.frames, self.findings)
         for link in sorted(parts.links, key=lambda link: link.name != parts.root):  # which the model is attached to
             self._body(link, scope, static)
         self.joints += parts.joints
