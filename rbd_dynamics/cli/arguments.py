@@ -11,6 +11,7 @@ from typing import Any
 
 from rbd_dynamics import __version__
 from rbd_dynamics.cli.sources import (
+    MODEL_HELP,
     URDF_HELP,
     add_model_options,
     add_urdf,
@@ -196,6 +197,7 @@ def _add_check(commands: Any) -> None:
         examples=CHECK_EXAMPLES,
     )
     add_urdf(check)
+    check.add_argument("--model", metavar="NAME", help=MODEL_HELP)
     check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")
     check.add_argument("--strict", action="store_true",
         help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip

@@ -20,7 +20,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Exit code 1 where there are errors: what `load` and `load_urdf` refuse."""
     from rbd_dynamics.formats import check
 
-    findings = check(source_of(options.urdf), strict=options.strict)
+    findings = check(source_of(options.urdf), strict=options.strict, model=options.model)
     if options.quiet:
         findings = [finding for finding in findings if finding.severity != "note"]
     errors = sum(finding.severity == "error" for finding in findings)

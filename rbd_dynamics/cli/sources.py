@@ -22,6 +22,8 @@ URDF_HELP = (
     "example-robot-data (panda, ur5_robot...)"
 )
 
+MODEL_HELP = "of an SDF with several models, the one; default: the only one with joints"
+
 
 def add_urdf(parser: argparse.ArgumentParser) -> None:
     """The argument URDF, which shells can complete where argcomplete is installed."""
@@ -29,8 +31,9 @@ def add_urdf(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """What is made of the description: --floating, --lock, --joints, --gravity."""
+    """What is made of the description: --model, --floating, --lock, --joints, --gravity."""
     add = parser.add_argument
+    add("--model", metavar="NAME", help=MODEL_HELP)
     add("--floating", action="store_true", help="free the base: a joint with six degrees of freedom")
     add("--lock", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
         help="lock a joint there (rad, m); may be repeated")  # fmt: skip
@@ -59,6 +62,7 @@ def load_model(options: argparse.Namespace) -> Model:
         gravity=options.gravity,
         joints=options.joints,
         locked=dict(options.lock) or None,
+        model=options.model,
     )
 
 

@@ -17,7 +17,7 @@ from rbd_dynamics.formats.xacro_files import expanded, is_to_expand
 from rbd_dynamics.model.description import Description, description_of
 from rbd_dynamics.model.dictionary import load_yaml
 from rbd_dynamics.model.elements import local_tag, parse_xml
-from rbd_dynamics.model.errors import Finding, Findings, ModelError
+from rbd_dynamics.model.errors import Finding, Findings, ModelError, ModelWarning
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.preflight import preflight
 from rbd_dynamics.model.urdf import check_description, checked_model
@@ -36,6 +36,7 @@ def load(
     strict: bool = False,
     packages: Packages | None = None,
     arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
 ) -> Model:
     """Make a model of a URDF, xacro, SDF, MJCF or of our own YAML (docs/model_format.md).
 
@@ -52,65 +53,39 @@ def load(
         packages: where `package://`, `model://` and `$(find ...)` look before ROS' and Gazebo's places: {name:
             folder}, or a folder (or several) with packages in it.
         arguments: of a xacro's `<xacro:arg>`, by name.
+        model: of an SDF with several models, the name of the one. By default the only one with joints.
 
     Raises ModelError, which names the file, and the element or joint that is wrong.
     """
-    read = read_source(source)
-    folders = folders_of(packages)
-    findings = Findings(strict)
-    options: dict[str, Any] = {"joints": joints, "locked": locked}
-    if not read.is_xml:
-        return _of_yaml(read, {"base": base, "arguments": arguments, **options}, gravity, strict)
-    root = parse_xml(read.content, read.where, findings)
-    findings.raise_errors()
-    assert root is not None
-    if is_to_expand(read, root):
-        read = expanded(read, folders, arguments or {})
-        root = parse_xml(read.content, read.where, findings)
-        findings.raise_errors()
-        assert root is not None
-    elif arguments:
-        raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
-    kind = local_tag(root)
-    if kind == "mujoco":
-        from rbd_dynamics.formats.mjcf import read_mjcf  # what other files need is imported with them
-
-        if base is not None:
-            raise ModelError(f"{read.where} is MJCF, which says itself what floats: `base` is not for it")
-        mjcf = read_mjcf(read, findings)
-        options["locked"] = {**mjcf.locked, **(locked or {})}
-        model = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating") if mjcf.floats else model
-    if kind == "sdf":
-        from rbd_dynamics.formats.sdf import read_sdf
-
-        sdf = read_sdf(read, root, folders, base, findings)
-        model = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating") if sdf.floats else model
-    if kind != "robot":
-        raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
-    model = _built(
-        description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
-    )
-    # with other arguments a xacro would be expanded to other shapes
-    return model if read.path is None or arguments else replace(model, source=os.path.abspath(read.path))
+    return _loaded(
+        read_source(source), Findings(strict), base, gravity, joints=joints, locked=locked, packages=packages,
+        arguments=arguments, model=model,
+    )  # fmt: skip
 
 
-def check(source: Any, *, strict: bool = False) -> list[Finding]:
-    """Findings as of `model.preflight`, for whatever `load` takes. Raises ModelError where there is no such robot."""
+def check(source: Any, *, strict: bool = False, model: str | None = None) -> list[Finding]:
+    """Findings as of `model.preflight`, for whatever `load` takes, and all that its reader does not use.
+
+    model: as for `load`. Raises ModelError where there is no such robot.
+    """
     read = read_source(source)
     root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
     if read.is_xml and (root is None or (local_tag(root) == "robot" and not is_to_expand(read, root))):
         return preflight(read.text if read.path is None else str(read.path), strict=strict)
+    findings = Findings()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = load(read.content if read.path is None else read.path)
+            told = preflight(_loaded(read, findings, model=model))
+            findings += [finding for finding in told if finding not in findings]
         except ModelError as error:
-            wrong = str(error).removeprefix(read.where).lstrip(": ")
-            return list(error.findings) or [Finding("error", read.where, wrong)]
-    told = [Finding("warning", read.where, str(each.message)) for each in caught]
-    return [*told, *preflight(model, strict=strict)]
+            wrong = Finding("error", read.where, str(error).removeprefix(read.where).lstrip(": "))
+            findings += [finding for finding in error.findings or (wrong,) if finding not in findings]
+    for each in caught:
+        own = each.message.findings if isinstance(each.message, ModelWarning) else ()
+        told = list(own) or [Finding("warning", read.where, str(each.message))]
+        findings += [finding for finding in told if finding not in findings]
+    return findings.in_order(strict)
 
 
 def urdf_text(source: Any, *, packages: Packages | None = None) -> str | None:
@@ -125,9 +100,68 @@ def urdf_text(source: Any, *, packages: Packages | None = None) -> str | None:
     return expanded(read, folders_of(packages), {}).text if is_to_expand(read, root) else read.text
 
 
+def _loaded(
+    read: Source,
+    findings: Findings,
+    base: Base | None = None,
+    gravity: Sequence[float] | None = None,
+    *,
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+    packages: Packages | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
+) -> Model:
+    folders = folders_of(packages)
+    options: dict[str, Any] = {"joints": joints, "locked": locked}
+    if not read.is_xml:
+        _check_single(read, model)
+        return _of_yaml(read, {"base": base, "arguments": arguments, **options}, gravity, findings.strict)
+    root = parse_xml(read.content, read.where, findings)
+    findings.raise_errors()
+    assert root is not None
+    if is_to_expand(read, root):
+        read = expanded(read, folders, arguments or {})
+        root = parse_xml(read.content, read.where, findings)
+        findings.raise_errors()
+        assert root is not None
+    elif arguments:
+        raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
+    kind = local_tag(root)
+    if kind != "sdf":
+        _check_single(read, model)
+    if kind == "mujoco":
+        from rbd_dynamics.formats.mjcf import read_mjcf  # what other files need is imported with them
+
+        if base is not None:
+            raise ModelError(f"{read.where} is MJCF, which says itself what floats: `base` is not for it")
+        mjcf = read_mjcf(read, findings)
+        options["locked"] = {**mjcf.locked, **(locked or {})}
+        built = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
+        return replace(built, base="floating") if mjcf.floats else built
+    if kind == "sdf":
+        from rbd_dynamics.formats.sdf import read_sdf
+
+        sdf = read_sdf(read, root, folders, base, findings, model)
+        built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
+        return replace(built, base="floating") if sdf.floats else built
+    if kind != "robot":
+        raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
+    built = _built(
+        description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
+    )
+    # with other arguments a xacro would be expanded to other shapes
+    return built if read.path is None or arguments else replace(built, source=os.path.abspath(read.path))
+
+
+def _check_single(read: Source, model: str | None) -> None:
+    if model is not None:
+        raise ModelError(f"{read.where} is one robot: `model` is for SDF, which may have several")
+
+
 def _built(description: Description, findings: Findings, base: str, gravity: Sequence[float], **options: Any) -> Model:
     check_description(description, findings)
-    return checked_model(description, findings, base, gravity, **options, stacklevel=5)
+    return checked_model(description, findings, base, gravity, **options, stacklevel=6)
 
 
 def _of_yaml(read: Source, options: Mapping[str, Any], gravity: Sequence[float] | None, strict: bool) -> Model:

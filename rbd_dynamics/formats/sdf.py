@@ -1,37 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SDFormat: one model with what is nested in it and included, its frames resolved (sdformat.org, up to 1.12)."""
+"""SDFormat: one model with what is nested in it and included, its frames resolved (sdformat.org, 1.2 to 1.12)."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from rbd_dynamics.common.excerpt import excerpt, listed
-from rbd_dynamics.formats.packages import resolved
-from rbd_dynamics.formats.sdf_frames import ROOT, WORLD, FrameGraph
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.formats.sdf_couplings import Couplings
+from rbd_dynamics.formats.sdf_frames import MODEL, ROOT, WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf_includes import Included, included
 from rbd_dynamics.formats.sdf_joints import KNOWN, SdfJoint, root_joint
-from rbd_dynamics.formats.sdf_values import Values
-from rbd_dynamics.formats.source import Source, read_file
+from rbd_dynamics.formats.sdf_shapes import AutoInertia
+from rbd_dynamics.formats.sdf_tree import FileJoint, Tree, spanned
+from rbd_dynamics.formats.sdf_urdf import urdf_parts
+from rbd_dynamics.formats.sdf_values import TRUE, Values
+from rbd_dynamics.formats.sdf_versions import brought_up
+from rbd_dynamics.formats.sdf_worlds import Chosen, chosen
+from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import Description, JointDescription, LinkDescription
-from rbd_dynamics.model.elements import Number, local_tag, parse_xml
+from rbd_dynamics.model.elements import local_tag
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.spatial.se3 import IDENTITY
 
 #: how deep models may be nested, files that include files among them, and how many there may be
 DEEPEST, MOST_MODELS = 20, 1000
-_READ = {"link", "joint", "frame", "model", "include", "pose", "static"}
-_WITHOUT_DYNAMICS = {
-    "plugin",
-    "gripper",
-    "self_collide",
-    "allow_auto_disable",
-    "enable_wind",
-    "axis",
-    "sensor",
-    "audio",
-}
 
 
 @dataclass
@@ -42,49 +39,30 @@ class SdfDescription:
 
 
 def read_sdf(
-    source: Source, root: ET.Element, packages: Mapping[str, Path], base: str | None, findings: Findings
+    source: Source,
+    root: ET.Element,
+    packages: Mapping[str, Path],
+    base: str | None,
+    findings: Findings,
+    model: str | None = None,
 ) -> SdfDescription:
-    """The model of a file. Raises ModelError for what makes reading on pointless."""
-    model, gravity = _only_model(source, root, findings)
+    """The model of a file; model: its name, where there are several. Raises ModelError."""
+    brought_up(source, root, findings)
     reading = _Reading(packages, findings)
-    name = model.get("name", "") or "robot"
-    reading.read(_Place(source, root.get("version", "1.0")), Values(model, f"model {name!r}", findings), ROOT, "")
-    if not reading.links:
+    found = chosen(source, root, model, lambda include: reading.opened(source, include), findings)
+    reading.read_chosen(source, found)
+    name = found.model.name or "robot"
+    if not reading.bodies:
         findings.error(f"model {name!r}", "has no link", "a model needs one at least")
     findings.raise_errors()
-    return reading.described(name, gravity, base)
+    return reading.described(name, found.gravity, base)
 
 
-def _only_model(source: Source, root: ET.Element, findings: Findings) -> tuple[ET.Element, tuple[float, float, float]]:
-    """And the gravity of its world."""
-    gravity = (0.0, 0.0, -9.81)
-    found = [element for element in root if local_tag(element) == "model"]
-    for world in root:
-        if local_tag(world) == "world":
-            x, y, z = Values(world, source.where, findings).numbers("gravity", Number(3, "0 0 -9.81"))
-            gravity = (x, y, z)
-            found += [element for element in world if local_tag(element) in ("model", "include")]
-    if len(found) != 1:
-        names = listed([element.get("name") or element.findtext("uri") or "" for element in found])
-        raise ModelError(f"{source.where} has {len(found)} models, expected one" + (f": {names}" if found else ""))
-    if local_tag(found[0]) == "include":
-        raise ModelError(f"{source.where} includes its model: load {excerpt(found[0].findtext('uri') or '')} itself")
-    return found[0], gravity
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Place in which an element is written."""
+class _Place(NamedTuple):
+    """Where an element is written."""
 
     source: Source
-    version: str
     depth: int = 0
-
-    @property
-    def axes_are_in_models(self) -> bool:
-        """Whether axes are in the axes of the model, as before version 1.5."""
-        major, _, minor = self.version.partition(".")
-        return major == "1" and minor.isdigit() and int(minor) < 5
 
 
 class _Reading:
@@ -93,71 +71,108 @@ class _Reading:
     def __init__(self, packages: Mapping[str, Path], findings: Findings) -> None:
         self.packages, self.findings = packages, findings
         self.frames = FrameGraph()
-        self.links: list[LinkDescription] = []
-        self.joints: list[SdfJoint] = []
+        self.bodies: list[LinkDescription] = []
+        self.carried: list[str] = []  # <frame>s
+        self.automatic: dict[str, AutoInertia] = {}
+        self.joints: list[FileJoint] = []
+        self.loops: list[Loop] = []
         self.static: set[str] = set()
         self.models = 0
+        self.files: set[Path] = set()
+        self._heads: list[tuple[str, str, bool]] = []  # prefix and frame of each link and model, whether it is a link
 
-    def read(
-        self, place: _Place, model: Values, parent: str, scope: str, static: bool = False, merged: str = ""
-    ) -> None:
-        """Add a model, which is in the frame `parent`; its names begin with `scope`. merged: of one that adds its
-        elements to the model it is in, the name of its own frame.
-        """
+    def opened(self, source: Source, include: Values) -> Included:
+        return included(source, include, self.packages, self.findings, self.files)
+
+    def read_chosen(self, source: Source, found: Chosen) -> None:
+        """The model, and what of its world it hangs on."""
+        world = Scope("", ROOT, found.model.name if found.world is not None else None, frozenset(found.others))
+        assert found.model.opened is not None
+        self._model(_Place(source), found.model.opened, world, Scope("", MODEL))
+        for name, other in found.others.items():
+            assert other.opened is not None
+            self._nested(_Place(source), other.opened, replace(world, chosen=None), False, name)
+        if found.world is None or not (found.joints or _refers_to_world(found.model.element)):
+            return
+        for element in found.world:
+            if local_tag(element) == "frame":
+                self._frame(Values(element, "a frame", self.findings), world)
+        for element in found.joints:
+            self._joint(Values(element, "a joint", self.findings), world)
+
+    def _model(self, place: _Place, file: Included, parent: Scope, scope: Scope, static: bool = False) -> None:
+        """Add a model, which is in the frame of `parent`; its elements' names are of `scope`."""
         self.models += 1
+        model = Values(file.model, f"model {file.model.get('name') or scope.prefix or 'robot'!r}", self.findings)
         if place.depth > DEEPEST or self.models > MOST_MODELS:
             raise ModelError(
                 f"{model.where}: models are nested more than {DEEPEST} deep, or there are more than {MOST_MODELS}"
             )
-        own = scope + (merged or "__model__")
-        outer = scope if merged else _outer(scope)
         static = static or model.flag("static")
-        first = len(self.links)
+        first = len(self._heads)
+        if file.is_urdf:
+            self._urdf(file, scope, static)
+        else:
+            self._elements(_Place(file.source, place.depth), model, scope, static)
+        canonical = model.element.get("canonical_link", "")
+        heads = [head for head in self._heads[first:] if head[0] == scope.prefix]
+        heads.sort(key=lambda head: not head[2])  # a link of its own comes before one of a model in it
+        attached = scope.whole(canonical) if canonical else heads[0][1] if heads else WORLD
+        pose, relative_to = model.pose()
+        placed = model.element.get("placement_frame", "")
+        at = parent.whole(relative_to) if relative_to else parent.own
+        self.frames.add(scope.own, at, pose, WORLD if static else attached, scope.whole(placed) if placed else "")
+
+    def _elements(self, place: _Place, model: Values, scope: Scope, static: bool) -> None:
         for element in model.element:
             tag = local_tag(element)
             if tag == "link":
-                self._link(Values(element, "a link", self.findings), own, scope, static)
+                self._link(Values(element, "a link", self.findings), scope, static)
             elif tag == "joint":
-                self._joint(place, Values(element, "a joint", self.findings), own, scope)
+                self._joint(Values(element, "a joint", self.findings), scope)
             elif tag == "frame":
-                self._frame(Values(element, "a frame", self.findings), own, scope)
+                self._frame(Values(element, "a frame", self.findings), scope)
             elif tag == "model":
-                self._nested(place, Values(element, "a model", self.findings), own, scope, static)
+                inner = _Place(place.source, place.depth + 1)
+                self._nested(inner, Included(place.source, element), scope, static)
             elif tag == "include":
-                self._include(place, Values(element, "an include", self.findings), own, scope, static)
-            elif tag not in _WITHOUT_DYNAMICS | _READ or (tag in _READ and "drake" in element.tag):
-                self.findings.defect(model.where, f"has a <{tag}>, which is not read")
-        canonical = model.element.get("canonical_link", "")
-        link = scope + canonical if canonical else self.links[first].name if len(self.links) > first else WORLD
-        pose, relative_to = model.pose()
-        placed = model.element.get("placement_frame", "")
-        at = outer + relative_to if relative_to else parent
-        self.frames.add(own, at, pose, link, scope + placed if placed else "")
+                self._include(place, Values(element, "an include", self.findings), scope, static)
 
-    def _link(self, link: Values, own: str, scope: str, static: bool) -> None:
-        name = scope + link.name()
+    def _link(self, link: Values, scope: Scope, static: bool) -> None:
+        name = scope.whole(link.name())
         link = Values(link.element, f"link {name!r}", self.findings)
         pose, relative_to = link.pose()
-        self.frames.add(name, scope + relative_to if relative_to else own, pose, name)
-        self.links.append(LinkDescription(name, link.inertial()))
+        self.frames.add(name, scope.whole(relative_to) if relative_to else scope.own, pose, name)
+        inertial = link.child("inertial")
+        if inertial is not None and inertial.element.get("auto") in TRUE:
+            found = AutoInertia.of(link, inertial, scope)
+            if found is not None:
+                self.automatic[name] = found
+            self._body(LinkDescription(name), scope, static)
+        else:
+            self._body(LinkDescription(name, link.inertial()), scope, static)
         if not link.flag("gravity", True):
             self.findings.defect(link.where, "feels no gravity in the file, here it does")
-        if static:
-            self.static.add(name)
 
-    def _frame(self, frame: Values, own: str, scope: str) -> None:
-        name = scope + frame.name()
+    def _body(self, link: LinkDescription, scope: Scope, static: bool) -> None:
+        self.bodies.append(link)
+        self._heads.append((scope.prefix, link.name, True))
+        if static:
+            self.static.add(link.name)
+
+    def _frame(self, frame: Values, scope: Scope) -> None:
+        name = scope.whole(frame.name())
         frame = Values(frame.element, f"frame {name!r}", self.findings)
         attached = frame.element.get("attached_to", "")
         pose, relative_to = frame.pose()
-        default = scope + attached if attached else own
-        self.frames.add(name, scope + relative_to if relative_to else default, pose, default)
-        self.links.append(LinkDescription(name))
+        default = scope.whole(attached) if attached else scope.own
+        self.frames.add(name, scope.whole(relative_to) if relative_to else default, pose, default)
+        self.carried.append(name)
 
-    def _joint(self, place: _Place, joint: Values, own: str, scope: str) -> None:
-        name = scope + joint.name()
+    def _joint(self, joint: Values, scope: Scope) -> None:
+        name = scope.whole(joint.name())
         joint = Values(joint.element, f"joint {name!r}", self.findings)
-        kind = joint.name("type")
+        kind = joint.name("type").lower()
         if kind not in KNOWN:
             self.findings.error(joint.where, f"is {excerpt(kind)}, which is not read", f"known: {', '.join(KNOWN)}")
             return
@@ -166,124 +181,82 @@ class _Reading:
             if not end or (tag == "child" and end == WORLD):
                 self.findings.error(joint.where, f"its <{tag}> is {excerpt(end)}" if end else f"has no <{tag}>")
                 return
-        parent = WORLD if ends["parent"] == WORLD else scope + ends["parent"]
-        child = scope + ends["child"]
+        parent = WORLD if ends["parent"] == WORLD else scope.whole(ends["parent"])
+        child = scope.whole(ends["child"])
         pose, relative_to = joint.pose()
-        self.frames.add(name, scope + relative_to if relative_to else child, pose, child)
-        if place.axes_are_in_models:
-            for axis in [*joint.children("axis"), *joint.children("axis2")]:
-                axis.set("model_frame", "1")
-        self.joints.append(SdfJoint(name, joint, kind, parent, child, scope, own))
+        self.frames.add(name, scope.whole(relative_to) if relative_to else child, pose, child)
+        self.joints.append(SdfJoint(name, joint, kind, parent, child, scope))
 
-    def _nested(self, place: _Place, model: Values, own: str, scope: str, static: bool) -> None:
-        name = scope + model.name()
-        inner = Values(model.element, f"model {name!r}", self.findings)
-        self.read(_Place(place.source, place.version, place.depth + 1), inner, own, f"{name}::", static)
-        self.frames.add(name, f"{name}::__model__", IDENTITY, f"{name}::__model__")
+    def _nested(self, place: _Place, file: Included, scope: Scope, static: bool, name: str = "") -> None:
+        name = name or scope.whole(Values(file.model, "a model", self.findings).name())
+        inner = Scope(f"{name}::", f"{name}::{MODEL}")
+        self._heads.append((scope.prefix, inner.own, False))
+        self._model(place, file, scope, inner, static)
+        self.frames.add(name, inner.own, IDENTITY, inner.own)
 
-    def _include(self, place: _Place, include: Values, own: str, scope: str, static: bool) -> None:
-        uri = include.text("uri")
-        include = Values(include.element, f"<include> of {excerpt(uri)}", self.findings)
-        if not uri:
-            raise ModelError(f"{place.source.where}: an <include> has no <uri>")
-        path = resolved(uri, place.source.folder, self.packages, f"{place.source.where}: <include>")
-        source = read_file(_file_of(path, include.where))
-        root = parse_xml(source.content, source.where, self.findings)
-        self.findings.raise_errors()
-        assert root is not None
-        if local_tag(root) != "sdf":
-            raise ModelError(f"{source.where} has <{local_tag(root)}> as its root element, expected <sdf>")
-        model, _ = _only_model(source, root, self.findings)
-        for tag in ("name", "pose", "static"):  # what the include says counts
-            for said in include.children(tag):
-                if tag == "name":
-                    model.set("name", (said.text or "").strip())
-                else:
-                    for old in [element for element in model if local_tag(element) == tag]:
-                        model.remove(old)
-                    model.append(said)
-        placed = include.text("placement_frame")
-        if placed:
-            model.set("placement_frame", placed)
-        inside = _Place(source, root.get("version", "1.0"), place.depth + 1)
-        if include.element.get("merge") in ("1", "true"):
-            name = f"_merged__{model.get('name', '')}__model__"
-            self.read(inside, Values(model, f"model {name!r}", self.findings), own, scope, static, merged=name)
+    def _include(self, place: _Place, include: Values, scope: Scope, static: bool) -> None:
+        file = self.opened(place.source, include)
+        inside = _Place(place.source, place.depth + 1)
+        if include.element.get("merge") in TRUE:
+            own = f"{scope.prefix}_merged__{file.model.get('name', '')}__model__"
+            self._model(inside, file, scope, Scope(scope.prefix, own), static)
         else:
-            self._nested(
-                _Place(source, root.get("version", "1.0"), place.depth), Values(model, "a model", self.findings),
-                own, scope, static,
-            )  # fmt: skip
+            self._nested(inside, file, scope, static)
+
+    def _urdf(self, file: Included, scope: Scope, static: bool) -> None:
+        parts = urdf_parts(file.model, scope, self.frames, self.findings, file.source.where)
+        for link in sorted(parts.links, key=lambda link: link.name != parts.root):  # which the model is attached to
+            self._body(link, scope, static)
+        self.joints += parts.joints
+        self.loops += parts.loops
 
     # --- the whole -----------------------------------------------------------------------------------
 
     def described(self, name: str, gravity: tuple[float, float, float], base: str | None) -> SdfDescription:
         """The robot as one tree on the world, and loops. Raises ModelError for frames that are not there."""
         self.frames.check()
-        description = Description(name, [LinkDescription(WORLD), *self.links])
-        above: dict[str, str] = {}
-        highest: dict[str, str] = {}  # some link above, or the one at the top of its tree
-
-        def top(link: str) -> str:
-            while link in highest:
-                highest[link] = highest.get(highest[link], highest[link])
-                link = highest[link]
-            return link
-
-        ends = {joint.name: self.frames.link_of(joint.parent) for joint in self.joints}
-        for joint in sorted(self.joints, key=lambda joint: ends[joint.name] != WORLD):
-            child = self.frames.link_of(joint.child)
-            if child == WORLD:
-                self.findings.error(joint.values.where, "its child is fixed to the world")
-            elif child in above or top(ends[joint.name]) == child:
-                loop = joint.loop(self.frames)
-                description.loops += [] if loop is None else [loop]
-            else:
-                above[child] = highest[child] = ends[joint.name]
-                description.joints.append(joint.described(self.frames))
-        order = {joint.name: k for k, joint in enumerate(self.joints)}
-        description.joints.sort(key=lambda joint: order[joint.name])
-        floats = self._roots(description, above, base)
-        return SdfDescription(description, gravity, floats)
-
-    def _roots(self, description: Description, above: Mapping[str, str], base: str | None) -> bool:
-        """Join what no joint holds to the world, frames to their links; whether something floats."""
-        bodies = [link.name for link in self.links if link.inertial is not None]
-        for link in self.links:
-            if link.inertial is None:  # a <frame>
-                carrier = self.frames.link_of(link.name)
-                at = self.frames.pose(link.name) if carrier == WORLD else self.frames.relative(link.name, carrier)
-                description.joints.append(JointDescription("", "fixed", carrier, link.name, at))
-        roots = [name for name in bodies if name not in above]
-        free = set() if base == "fixed" else set(roots) - self.static
-        for root in roots:
-            name = "root_joint" if len(free) == 1 else f"{root}_root_joint"
-            description.joints.append(root_joint(root, name, root in free, self.frames))
+        links = [
+            replace(link, inertial=self.automatic[link.name].inertial(link.name, self.frames))
+            if link.name in self.automatic
+            else link
+            for link in self.bodies
+        ]
+        frames = [LinkDescription(frame) for frame in self.carried]
+        gears = [joint for joint in self.joints if isinstance(joint, SdfJoint) and joint.type == "gearbox"]
+        holding = [joint for joint in self.joints if joint not in gears]
+        tree = spanned(holding, [link.name for link in links], self.static, self.frames, self.findings)
+        free = set() if base == "fixed" else set(tree.roots) - self.static
         if base == "floating" and not free:
-            raise ModelError(f"model {description.name!r} is fixed to the world, it cannot float")
-        return bool(free)
+            raise ModelError(f"model {name!r} is fixed to the world, it cannot float")
+        tree.closing += gears
+        joints, loops = self._closed(tree, [*tree.joints, *self._fixtures(tree, free)])
+        description = Description(name, [LinkDescription(WORLD), *links, *frames], joints, [*self.loops, *loops])
+        return SdfDescription(description, gravity, bool(free))
+
+    def _fixtures(self, tree: Tree, free: set[str]) -> list[JointDescription]:
+        """Joints from the world to what no joint holds, and of frames to their links."""
+        found = []
+        for frame in self.carried:
+            carrier = self.frames.link_of(frame)
+            at = self.frames.pose(frame) if carrier == WORLD else self.frames.relative(frame, carrier)
+            found.append(JointDescription("", "fixed", carrier, frame, at))
+        for root in tree.roots:
+            name = "root_joint" if len(free) == 1 else f"{root}_root_joint"
+            found.append(root_joint(root, name, root in free, self.frames))
+        return found
+
+    def _closed(self, tree: Tree, joints: list[JointDescription]) -> tuple[list[JointDescription], list[Loop]]:
+        """The joints, those that another ties together as mimics, and loops."""
+        couplings, loops = Couplings(joints, self.frames), []
+        for joint in tree.closing:
+            if isinstance(joint, SdfJoint) and joint.type in ("screw", "gearbox"):
+                couplings.add(joint)
+                continue
+            loop = joint.loop(self.frames)
+            loops += [] if loop is None else [loop]
+        return couplings.joints, loops
 
 
-def _outer(scope: str) -> str:
-    """The scope around, as in: "arm::" of "arm::hand::"."""
-    inner = scope.removesuffix("::")
-    return inner[: inner.rfind("::") + 2] if "::" in inner else ""
-
-
-def _file_of(path: Path, where: str) -> Path:
-    """The SDF that a path stands for: the file itself, or that of a model's folder."""
-    if not path.is_dir():
-        return path
-    if (path / "model.sdf").is_file():
-        return path / "model.sdf"
-    config = path / "model.config"
-    if not config.is_file():
-        raise ModelError(f"{where}: {excerpt(str(path))} has neither model.sdf nor model.config")
-    findings = Findings()
-    root = parse_xml(read_file(config).content, f"file {config}", findings)
-    findings.raise_errors()
-    assert root is not None
-    names = [(element.text or "").strip() for element in root if local_tag(element) == "sdf"]
-    if not names or ".." in Path(names[-1]).parts:
-        raise ModelError(f"{where}: {excerpt(str(config))} names no <sdf> file")
-    return path / names[-1]
+def _refers_to_world(element: ET.Element) -> bool:
+    """Whether a model's pose is relative to a frame of its world."""
+    return any(local_tag(pose) == "pose" and pose.get("relative_to") for pose in element)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbd_dynamics.model.description import without_rounding
@@ -11,6 +12,32 @@ from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 
 ROOT = ""  # the frame that the outermost model is in
 WORLD = "world"
+MODEL = "__model__"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the names that are written in a model, or in a world, stand for.
+
+    prefix: what the whole names of a model's elements begin with.
+    own: whole name of the frame of the model, or of the world.
+    chosen, models: of a world: its model whose names have no prefix, and the other ones that are read.
+    """
+
+    prefix: str
+    own: str
+    chosen: str | None = None
+    models: frozenset[str] = frozenset()
+
+    def whole(self, name: str) -> str:
+        if name == MODEL or (self.chosen is not None and name == WORLD):
+            return self.own
+        if self.chosen is None:
+            return self.prefix + name
+        model, _, inner = name.partition("::")
+        if model == self.chosen:
+            return inner or MODEL
+        return name if model in self.models else f"{WORLD}::{name}"
 
 
 class _Frame(NamedTuple):

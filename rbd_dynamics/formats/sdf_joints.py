@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph
+from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph, Scope
 from rbd_dynamics.formats.sdf_values import Values
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.elements import Number
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.loops import HELD, Loop, joint_loop, universal_loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import Spring
-from rbd_dynamics.spatial.se3 import IDENTITY
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Vec3
 
 #: from here on a limit is SDFormat's way to write "none"
 UNLIMITED = 1e16
 _ONE_AXIS = ("revolute", "continuous", "prismatic", "screw")
-_TWO_AXES = ("universal", "revolute2")
+_TWO_AXES = ("universal", "revolute2", "gearbox")
 KNOWN = ("fixed", *_ONE_AXIS, *_TWO_AXES, "ball")
 
 
@@ -36,32 +37,40 @@ class SdfJoint:
     type: str
     parent: str
     child: str
-    scope: str  # what names in it begin with
-    axis_frame: str  # in which axes are given that do not say it
+    scope: Scope
+
+    @property
+    def where(self) -> str:
+        return self.values.where
+
+    def ends(self, frames: FrameGraph) -> tuple[str, str]:
+        """The links, or the world, that it connects. Raises ModelError for one that it connects to itself."""
+        parent, child = frames.link_of(self.parent), frames.link_of(self.child)
+        if parent == child:
+            raise ModelError(f"{self.where}: its parent and its child are both {parent!r}")
+        return parent, child
 
     def described(self, frames: FrameGraph) -> JointDescription:
         """The joint as one of the tree. Raises ModelError for frames that are not there."""
-        parent, child = frames.link_of(self.parent), frames.link_of(self.child)
-        axes = self._axes(frames)
+        parent, child = self.ends(frames)
+        axes = self.axes(frames)
         kind = self._kind([axis for axis, _ in axes])
         common: dict[str, Any] = {"kind": kind}
         if axes and kind is not None:
             first = Values(axes[0][1], self.values.where, self.values.findings)
             common |= self._own_motion(first, kind)
-        at_parent = frames.pose(self.name) if parent == WORLD else frames.relative(self.name, parent)
-        at_child = frames.relative(child, self.name)
+        at_parent, at_child = self._placement(parent, frames), self._placement(child, frames).inverse()
         name = "fixed" if kind is None else kind.name
         return JointDescription(self.name, name, parent, child, at_parent, child_origin=at_child, **common)
 
     def loop(self, frames: FrameGraph) -> Loop | None:
         """The joint as one that closes a loop, or None with a finding."""
-        parent, child = frames.link_of(self.parent), frames.link_of(self.child)
-        at_parent = frames.pose(self.name) if parent == WORLD else frames.relative(self.name, parent)
-        at_child = frames.relative(self.name, child)
+        parent, child = self.ends(frames)
+        at_parent, at_child = self._placement(parent, frames), self._placement(child, frames)
         loop = Loop(self.name, child, parent, placement=at_child, reference_placement=at_parent)
-        axes = [axis for axis, _ in self._axes(frames)]
+        axes = [axis for axis, _ in self.axes(frames)]
         findings, where = self.values.findings, self.values.where
-        if self.type in _TWO_AXES and len(axes) == 2:
+        if self.type in ("universal", "revolute2"):
             return universal_loop(loop, axes[0], axes[1])
         if self.type not in HELD:
             findings.error(where, f"is {self.type} and closes a loop, which is not read")
@@ -80,22 +89,26 @@ class SdfJoint:
         if self.type in _TWO_AXES:
             return kinds.Universal(axes[0], axes[1])
         if self.type == "screw":
-            return kinds.Helical(axes[0], self._pitch())
+            return kinds.Helical(axes[0], self.pitch())
         if self.type == "prismatic":
             return kinds.Prismatic(axes[0])
         return kinds.Continuous(axes[0]) if self.type == "continuous" else kinds.Revolute(axes[0])
 
-    def _pitch(self) -> float:
-        """m/rad. `thread_pitch` is in rad/m with the other sign, as SDFormat has it."""
-        if self.values.child("screw_thread_pitch") is not None:
-            return self.values.number("screw_thread_pitch", "0") / (2.0 * math.pi)
+    def _placement(self, link: str, frames: FrameGraph) -> Transform:
+        """Pose of the joint in a link or the world."""
+        return frames.pose(self.name) if link == WORLD else frames.relative(self.name, link)
+
+    def pitch(self) -> float:
+        """m/rad. `thread_pitch` is in rad/m with the other sign, as SDFormat has it; 1 m a turn where there is none."""
+        if self.values.child("screw_thread_pitch") is not None or self.values.child("thread_pitch") is None:
+            return self.values.number("screw_thread_pitch", "1") / (2.0 * math.pi)
         old = self.values.number("thread_pitch", "1")
         if old == 0.0:
             self.values.findings.error(self.values.where, "has the <thread_pitch> 0")
         return -1.0 / old if old else 0.0
 
-    def _axes(self, frames: FrameGraph) -> list[tuple[Vec3, ET.Element]]:
-        """Unit vectors in the joint's frame."""
+    def axes(self, frames: FrameGraph) -> list[tuple[Vec3, ET.Element]]:
+        """Unit vectors in the joint's frame, with their elements."""
         tags = ("axis",) if self.type in _ONE_AXIS else ("axis", "axis2") if self.type in _TWO_AXES else ()
         found = []
         for tag in tags:
@@ -114,10 +127,7 @@ class SdfJoint:
     def _in_joint(self, direction: Vec3, axis: Values, frames: FrameGraph) -> Vec3:
         xyz = axis.child("xyz")
         frame = "" if xyz is None else xyz.element.get("expressed_in", "")
-        frame = self.axis_frame if axis.flag("use_parent_model_frame") else self.scope + frame if frame else ""
-        if not frame and axis.element.get("model_frame"):
-            frame = self.axis_frame
-        return frames.relative(frame, self.name).rotate(direction) if frame and frame != self.name else direction
+        return frames.relative(self.scope.whole(frame), self.name).rotate(direction) if frame else direction
 
     def _own_motion(self, axis: Values, kind: kinds.JointKind) -> dict[str, Any]:
         """Limits, friction, springs and mimic of the first axis; those of a second one have to be the same."""
@@ -149,7 +159,7 @@ class SdfJoint:
         if mimic is not None:
             multiplier, offset = mimic.number("multiplier", "1"), mimic.number("offset", "0")
             start = mimic.number("reference", "0")
-            leader = self.scope + mimic.name("joint")
+            leader = self.scope.whole(mimic.name("joint"))
             found["mimic"] = Mimic(leader, multiplier=multiplier, offset=offset - multiplier * start)
         second = self.values.child("axis2")
         if kind.nv == 2 and second is not None:

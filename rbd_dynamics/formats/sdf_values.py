@@ -16,7 +16,7 @@ from rbd_dynamics.spatial.so3 import rotate_sym, rotation_from_quaternion, rotat
 
 #: entries of an inertia with what they are where they are not given
 _MOMENTS = {"ixx": "1", "ixy": "0", "ixz": "0", "iyy": "1", "iyz": "0", "izz": "1"}
-_TRUE = ("1", "true", "True")
+TRUE = ("1", "true", "True")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Values:
         return default if child is None else (child.element.text or "").strip()
 
     def flag(self, tag: str, default: bool = False) -> bool:
-        return self.text(tag, str(default)) in _TRUE
+        return self.text(tag, str(default)) in TRUE
 
     def number(self, tag: str, default: str, infinite: bool = False) -> float:
         return self.numbers(tag, Number(1, default, infinite))[0]
@@ -71,17 +71,13 @@ class Values:
                 return IDENTITY, relative_to
             i, j, k, w = (entry / norm for entry in turn)
             return Transform.of(without_rounding(rotation_from_quaternion((i, j, k, w))), (x, y, z)), relative_to
-        scale = math.pi / 180.0 if child.element.get("degrees") in _TRUE else 1.0
+        scale = math.pi / 180.0 if child.element.get("degrees") in TRUE else 1.0
         roll, pitch, yaw = (scale * angle for angle in turn)
         return Transform.of(without_rounding(rotation_from_rpy(roll, pitch, yaw)), (x, y, z)), relative_to
 
     def inertial(self) -> Inertial:
         """The inertial of a link's <inertial>; 1 kg and 1 kg m^2 where nothing is given, as SDFormat says."""
         inertial = self.child("inertial") or Values(ET.Element("inertial"), self.where, self.findings)
-        if inertial.element.get("auto") in _TRUE:
-            self.findings.error(self.where, "its <inertial> is to be found of its shapes (auto), which is not read")
-        if inertial.child("fluid_added_mass") is not None:
-            self.findings.defect(self.where, "has the added mass of a fluid, it is left out")
         mass = inertial.number("mass", "1")
         matrix = inertial.child("inertia") or Values(ET.Element("inertia"), self.where, self.findings)
         moments = tuple(matrix.number(entry, default) for entry, default in _MOMENTS.items())

@@ -13,6 +13,8 @@ from pathlib import Path
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.errors import Findings
 
+#: what a text may have before its first tag
+BEFORE_XML = "\ufeff \t\r\n"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
@@ -33,10 +35,10 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
     """The robot element of a URDF, a path or the XML text itself; None with a finding."""
     where = "robot description"
     text: str | bytes
-    if isinstance(source, str) and not source.strip("\ufeff \t\r\n"):
+    if isinstance(source, str) and not source.strip(BEFORE_XML):
         findings.error(where, "is empty")
         return None
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+    if isinstance(source, str) and source.lstrip(BEFORE_XML).startswith("<"):
         text = source
     else:
         shown = str(source) if len(str(source)) < 200 else f"{str(source)[:60]}..."
@@ -65,7 +67,7 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
     """The root element of a text, None with a finding; `where` names the text there."""
     try:
-        clean = text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text
+        clean = text.lstrip(BEFORE_XML) if isinstance(text, str) else text
         return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
     except _HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")

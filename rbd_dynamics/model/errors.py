@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from rbd_dynamics.common.excerpt import shortened
 
 Severity = Literal["error", "warning", "note"]
+_ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class ModelError(ValueError):
 
 
 class ModelWarning(UserWarning):
-    """A robot that loads although something about it is wrong."""
+    """A robot that loads although something about it is wrong; `findings` has all that the reader found."""
+
+    findings: tuple[Finding, ...] = ()
 
 
 class Findings(list[Finding]):
@@ -71,6 +74,11 @@ class Findings(list[Finding]):
     def errors(self) -> list[Finding]:
         return [finding for finding in self if finding.severity == "error"]
 
+    def in_order(self, strict: bool = False) -> list[Finding]:
+        """Errors first, which defects are too if strict, then warnings, then notes."""
+        found = [replace(finding, severity="error") if strict and finding.defect else finding for finding in self]
+        return sorted(found, key=lambda finding: _ORDER[finding.severity])
+
     def raise_errors(self) -> None:
         """Raise ModelError if there is an error among them."""
         if self.errors:
@@ -80,7 +88,9 @@ class Findings(list[Finding]):
         """One ModelWarning if there is a defect among them, at the caller `stacklevel` calls up."""
         defects = [finding for finding in self if finding.defect]
         if defects:
-            warnings.warn(_first_of(defects), ModelWarning, stacklevel=stacklevel)
+            warning = ModelWarning(_first_of(defects))
+            warning.findings = tuple(self)
+            warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _first_of(findings: Sequence[Finding]) -> str:

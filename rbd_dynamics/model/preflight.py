@@ -28,8 +28,6 @@ GRAVITY = 1000.0  # m/s^2
 LARGEST_NUMBER = 1e9  # of anything but limits, SI units
 TRAVEL = 10.0  # m, position limit of a prismatic joint
 
-_ORDER = {"error": 0, "warning": 1, "note": 2}
-
 
 def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -> list[Finding]:
     """Check a robot description (path or XML text) or a model; errors first.
@@ -45,7 +43,7 @@ def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -
         _check_description(description, findings)
         if not [finding for finding in findings.errors if not finding.defect]:
             _check_model(build_model(description), description, findings)
-    return sorted(findings, key=lambda finding: _ORDER[finding.severity])
+    return findings.in_order()
 
 
 def _check_model(model: Model, description: Description | None, findings: Findings) -> None:

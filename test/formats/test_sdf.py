@@ -248,7 +248,7 @@ def test_a_joint_to_a_link_that_has_one_closes_a_loop(kind):
         (link("a") + link("a"), "'a' is there twice"),
         (link("a", "<pose>1 2 3</pose>"), r"link 'a': <pose> value='1 2 3' is not 6 numbers"),
         (link("a") + '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', "to itself"),
-        (link("a") + joint("j", "gearbox", "world", "a"), "joint 'j': is 'gearbox'"),
+        (link("a") + joint("j", "hinge", "world", "a"), "joint 'j': is 'hinge'"),
         (link("a") + joint("j", "ball", "world", ""), "joint 'j': has no <child>"),
         (link("a") + joint("j", "ball", "world", "world"), "joint 'j': its <child>"),
         ('<link name="a"><inertial auto="true"/></link>', "link 'a': .*auto"),
