@@ -32,7 +32,7 @@ class Row(NamedTuple):
     element: the path to it, from as far up as is needed to tell it from others of its name: "inertial/mass" is a <mass>
         in any <inertial>. `a|b/c` is a <c> in an <a> or a <b>. Of several rows that fit, the longest counts. One name
         alone is the root; with an attribute, any element of that name. A prefix is one of `Vocabulary.prefixes`.
-    attribute: its name, empty for the element itself.
+    attribute: its name, empty for the element itself; `a|b` is either.
     since, until: the first version of the format that has it, and the last one.
     neutral: texts with which it changes nothing, so that there is nothing to say; numbers count by value.
 
@@ -88,10 +88,11 @@ class Vocabulary:
     def _index(self) -> dict[tuple[Path, str], Row]:
         found: dict[tuple[Path, str], Row] = {}
         for row in self.rows:
-            for path in itertools.product(*(part.split("|") for part in row.element.split("/"))):
-                if (path, row.attribute) in found:
-                    raise ValueError(f"{self.format}: {'/'.join(path)} {row.attribute} has two rows")
-                found[path, row.attribute] = row
+            paths = itertools.product(*(part.split("|") for part in row.element.split("/")))
+            for path, name in itertools.product(paths, row.attribute.split("|")):
+                if (path, name) in found:
+                    raise ValueError(f"{self.format}: {'/'.join(path)} {name} has two rows")
+                found[path, name] = row
         return found
 
     @cached_property
@@ -179,7 +180,7 @@ def markdown(vocabulary: Vocabulary) -> str:
     lines = ["| element | attribute | since | is | |", "|---|---|---|---|---|"]
     for row in vocabulary.rows:
         element = row.element.replace("|", " or ")
-        attribute = f"`{row.attribute}`" if row.attribute else ""
+        attribute = f"`{row.attribute.replace('|', ' ')}`" if row.attribute else ""
         versions = f"{row.since} to {row.until}" if row.until else row.since
         lines.append(f"| `{element}` | {attribute} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
