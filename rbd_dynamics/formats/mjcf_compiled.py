@@ -111,7 +111,7 @@ def _warnings_told(mujoco: Any, where: str, findings: Findings) -> Iterator[None
         yield
         return
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: findings.warning(where, f"MuJoCo: {text}"))
+    mujoco.set_mju_user_warning(lambda text: findings.warning(where, f"MuJoCo: {' '.join(text.split())}"))
     try:
         yield
     finally:

@@ -52,14 +52,12 @@ def gravity_of(m: Any, names: Names, flags: Flags, findings: Findings) -> tuple[
 def _report_joint(m: Any, j: int, where: str, flags: Flags, findings: Findings) -> None:
     kind, dof = int(m.jnt_type[j]), int(m.jnt_dofadr[j])
     stiff = acts(m, "jnt_stiffness", j) or acts(m, "jnt_stiffnesspoly", j)
-    if flags.springs and acts(m, "jnt_springyield", j):
-        findings.defect(where, "has a spring that yields, here it does not")
     if kind not in (_FREE, _BALL):
         return
     if flags.springs and stiff:
-        findings.defect(where, f"has a spring about a ball, {_LEFT_OUT}")
+        findings.defect(where, f"is free or a ball and has a spring, {_LEFT_OUT}")
     if flags.limits and m.jnt_limited[j]:
-        findings.defect(where, f"has a range of a ball's angle, {_LEFT_OUT}")
+        findings.defect(where, f"is a ball and has a range, {_LEFT_OUT}")
     if kind == _BALL:
         return
     # along the world's axes there, along the body's own axes here: the same only for what is linear in the speed

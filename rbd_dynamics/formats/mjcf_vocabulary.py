@@ -19,7 +19,7 @@ _SECTIONS = "compiler|option|size|statistic|visual|default|asset|deformable|cont
 _FILE = [
     Row("mujoco"),
     Row("mujoco", "model"),
-    Row("mujocoinclude"),
+    Row(f"mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}", note="of an included file, where it is included"),
     Row(f"mujoco|mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}/include", note="the file is looked through"),
     Row("include", "file|prefix"),
     Row("mujoco/compiler"),

@@ -24,6 +24,8 @@ class MujocoTwin:
         self.mujoco, self.model, self.m, self.whole = mujoco, model, m, whole
         if not whole:
             _leave_out(m)
+        m.body_sameframe[:] = 0  # offsets below 1e-8 m count too
+        m.body_simple[:] = m.dof_simplenum[:] = 0
         self.d = mujoco.MjData(m)
         bodies = {body.joint.name: body.joint for body in model.bodies}
         names = Names(m)
@@ -81,7 +83,11 @@ class MujocoTwin:
         passive = self.d.qfrc_passive if self.whole else self.d.qfrc_spring + self.d.qfrc_damper
         off = self.mujoco.mjtDisableBit
         acts = not self.m.opt.disableflags & (off.mjDSBL_FRICTIONLOSS | off.mjDSBL_CONSTRAINT)
-        return G.T @ M @ G, G.T @ (M @ gamma + self.d.qfrc_bias - passive), acts * np.array(self.m.dof_frictionloss)
+        moved = M @ gamma
+        if not self.whole:  # a free joint's armature moves along with the body's axes here
+            free = [dof + k for dof in self.m.jnt_dofadr[self.m.jnt_type == 0] for k in range(3)]
+            moved[free] -= self.m.dof_armature[free] * gamma[free]
+        return G.T @ M @ G, G.T @ (moved + self.d.qfrc_bias - passive), acts * np.array(self.m.dof_frictionloss)
 
 
 def _leave_out(m: Any) -> None:
