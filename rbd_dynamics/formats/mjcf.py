@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from rbd_dynamics.formats.mjcf_actuators import HIGHER, Actuation, read_actuators

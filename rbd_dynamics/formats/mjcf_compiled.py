@@ -116,5 +116,3 @@ def _warnings_told(mujoco: Any, where: str, findings: Findings) -> Iterator[None
         yield
     finally:
         mujoco.set_mju_user_warning(before)
-
-

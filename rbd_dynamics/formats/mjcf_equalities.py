@@ -36,7 +36,7 @@ class Equalities:
 
 
 def read_equalities(m: Any, names: Names, flags: Flags, findings: Findings) -> Equalities:
-    """All that are active at the start, but for the kinds that the table leaves out. What has no counterpart is a defect."""
+    """All that are active at the start, but for kinds that are left out. What has no counterpart is a defect."""
     found = Equalities()
     for k in range(m.neq if flags.equalities else 0):
         if not m.eq_active0[k]:

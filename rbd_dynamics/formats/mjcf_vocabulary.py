@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements and attributes of MJCF (mujoco.org, "XML reference") of MuJoCo 3.0 to 4.0, and what is made of each.
 
-MuJoCo compiles a file, and refuses what it does not know. "used" is what has a part in the model that it makes of it and
-in what is read from there; without a version, all of them have it.
+MuJoCo compiles a file, and refuses what it does not know. "used" is what has a part in the model that it makes of it,
+and in what is read from there; without a version, all of them have it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ _ZERO = ("0", "0 0 0")
 _POSE = "pos|quat|axisangle|euler|xyaxes|zaxis"
 _TREE = "worldbody|body|frame|replicate"
 _SHAPED = f"default|{_TREE}"
-_ACTUATORS = "general|motor|position|velocity|intvelocity|orientation|pid|damper|cylinder|muscle|adhesion|dcmotor|plugin"
+_ACTUATORS = (
+    "general|motor|position|velocity|intvelocity|orientation|pid|damper|cylinder|muscle|adhesion|dcmotor|plugin"
+)
 _SECTIONS = "compiler|option|size|statistic|visual|default|asset|deformable|contact|tendon|equality|actuator|sensor"
 
 _FILE = [
     Row("mujoco"),
     Row("mujoco", "model"),
-    Row(f"mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}", note="of an included file, where it is included"),
-    Row(f"mujoco|mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}/include", note="the file is looked through"),
+    Row(
+        f"mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}", note="of an included file, where it is included"
+    ),
+    Row(
+        f"mujoco|mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}/include", note="the file is looked through"
+    ),
     Row("include", "file|prefix"),
     Row("mujoco/compiler"),
     Row("compiler", "angle|autolimits|coordinate|eulerseq|conflict|assetdir|meshdir|texturedir|strippath"),
@@ -108,7 +114,11 @@ _JOINTS = [
 _SHAPES = [
     Row(f"{_SHAPED}/geom", note="for the inertia of its body"),
     Row("geom", f"name|class|type|size|fromto|mass|density|shellinertia|mesh|fitscale|group|hfield|{_POSE}"),
-    Row("geom", "contype|conaffinity|condim|priority|friction|solmix|solref|solimp|margin|gap|adhesion|surfacevel", "aside"),
+    Row(
+        "geom",
+        "contype|conaffinity|condim|priority|friction|solmix|solref|solimp|margin|gap|adhesion|surfacevel",
+        "aside",
+    ),
     Row("geom", "material|rgba|castshadow|user", "aside"),
     Row("geom", "fluidshape|fluidcoef", "aside", note="of a medium, which is said"),
     Row(f"{_SHAPED}/site", note="a frame"),

@@ -131,7 +131,7 @@ class PolynomialDamping(Friction):
 
 
 def _coefficients(given: Any) -> tuple[float, ...]:
-    size = len(given) if isinstance(given, Sequence) and not isinstance(given, str) else 1
+    size = 1 if isinstance(given, str) or not hasattr(given, "__len__") else len(given)
     return vector_of(given, max(size, 1), "coefficients")
 
 

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class MujocoTwin:
-    """`m`, whole, or without what our models leave out and say: tendons' forces, media, gravity compensation, and so on."""
+    """`m`, whole, or without what our models leave out and say: tendons' forces, media, and so on."""
 
     def __init__(self, model: Model, m: Any, *, whole: bool = False) -> None:
         import mujoco
@@ -24,8 +24,9 @@ class MujocoTwin:
         self.mujoco, self.model, self.m, self.whole = mujoco, model, m, whole
         if not whole:
             _leave_out(m)
-        m.body_sameframe[:] = 0  # offsets below 1e-8 m count too
-        m.body_simple[:] = m.dof_simplenum[:] = 0
+        if np.any((m.body_ipos != 0.0) & (np.abs(m.body_ipos) < 1e-7)):  # which MuJoCo would not count
+            m.body_sameframe[:] = 0
+            m.body_simple[:] = m.dof_simplenum[:] = 0
         self.d = mujoco.MjData(m)
         bodies = {body.joint.name: body.joint for body in model.bodies}
         names = Names(m)
@@ -61,26 +62,32 @@ class MujocoTwin:
         self.mujoco.mj_forward(self.m, self.d)
         return G, gamma
 
+    @property
+    def springs(self) -> Array:
+        """Their forces where it is; MuJoCo 3.0 has only all passive forces together."""
+        if hasattr(self.d, "qfrc_spring"):
+            return np.array(self.d.qfrc_spring)
+        return self.d.qfrc_passive + self.m.dof_damping * self.d.qvel
+
     def mass_matrix(self) -> Array:
-        columns = []
-        for unit in np.eye(self.m.nv):
-            column = np.zeros(self.m.nv)
+        columns = np.zeros((self.m.nv, self.m.nv))
+        for column, unit in zip(columns, np.eye(self.m.nv)):
             self.mujoco.mj_mulM(self.m, self.d, column, unit)
-            columns.append(column)
-        return np.array(columns).reshape(self.m.nv, self.m.nv)
+        return columns
 
     def mass_matrix_and_bias(self, q: Array, v: Array) -> tuple[Array, Array]:
         """As `Robot.mass_matrix` and `Robot.bias` have them, springs included."""
         G, gamma = self.move(q, v)
         M = self.mass_matrix()
-        force = M @ gamma + self.d.qfrc_bias - self.d.qfrc_spring
+        force = M @ gamma + self.d.qfrc_bias - self.springs
         return G.T @ M @ G, G.T @ force
 
     def friction_and_bias(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Mass matrix; bias with springs and dampers, with all passive forces if `whole`; levels of dry friction."""
         G, gamma = self.move(q, v)
         M = self.mass_matrix()
-        passive = self.d.qfrc_passive if self.whole else self.d.qfrc_spring + self.d.qfrc_damper
+        known = hasattr(self.d, "qfrc_spring") and not self.whole  # without it there are no plugins
+        passive = self.d.qfrc_spring + self.d.qfrc_damper if known else self.d.qfrc_passive
         off = self.mujoco.mjtDisableBit
         acts = not self.m.opt.disableflags & (off.mjDSBL_FRICTIONLOSS | off.mjDSBL_CONSTRAINT)
         moved = M @ gamma
