@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -48,11 +49,7 @@ class MultiplierSensor:
         self._out = np.zeros(len(constraints))
         sizes = sizes_of(model, len(constraints), len(constraints.parameters))
         signature = Signature(arguments("q wrench parameters", sizes), arguments("multipliers", sizes))
-
-        def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
-            return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
-
+        sensed = functools.partial(_sensed, constraints)
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
         self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
         self._call = self._kernel.fast
@@ -63,3 +60,8 @@ class MultiplierSensor:
         if self._call(*inputs, self._out) is None:
             self._kernel(inputs, self._out)
         return self._out
+
+
+def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
+    rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
+    return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
