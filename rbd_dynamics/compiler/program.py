@@ -87,8 +87,10 @@ class Program:
     @functools.cached_property
     def digest(self) -> str:
         """Digest of all that it is, equal for programs that compute the same in the same way."""
-        content = repr((self.signature, self.nodes, self.results, self.checks, self.rows))
-        return hashlib.sha256(content.encode()).hexdigest()
+        found = hashlib.sha256(repr((self.signature, self.results, self.checks, self.rows)).encode())
+        for begin in range(0, len(self.nodes), 1000):  # in parts, so that other threads have their turn
+            found.update(repr(self.nodes[begin : begin + 1000]).encode())
+        return found.hexdigest()
 
 
 #: maps input vectors (lists of scalars) to output vectors (flat lists of scalars), and may add one
