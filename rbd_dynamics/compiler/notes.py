@@ -4,8 +4,8 @@
 A kernel is known by the digest of its program, so its function is traced at each start. That takes milliseconds for an
 arm's dynamics and a quarter of a second for the derivatives of a humanoid's. Of a large program, a note keeps the
 digest. It is found by the function as pickle has it, which is possible where nothing but data, code of this package
-and Python's own is in it, and it counts while the package's source files are what they were. Functions in whose place
-others were put in memory are seen, and the program is traced; numbers that were are not.
+and Python's own is in it, and it counts while the package's source files are what they were. A function from elsewhere
+that was put in the place of one in memory is seen, and the program is traced; what else was changed there is not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rbd_dynamics.compiler import cache
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.compiler.sources import PACKAGE, replaced_function, source_digest
 
-LARGE = 2500  # operations of a program, from which there is a note
+LARGE = 2500  # nodes of a program, from which there is a note: operations, inputs and numbers
 #: rooms whose code may take part; none of them imports another
 ROOMS = (
     "common", "spatial", "model", "joints", "formats", "algorithms", "compiler", "kernels", "constraints", "contacts",
@@ -59,7 +59,7 @@ def note_of(name: str, signature: Signature, function: Function, *, rows: bool) 
     content = io.BytesIO()
     try:
         _Content(content).dump((function, signature, rows, sys.version, np.__version__))
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
+    except Exception:  # whatever somebody's own class does when it is pickled
         return None
     return Note(name, hashlib.sha256(content.getvalue()).hexdigest())
 

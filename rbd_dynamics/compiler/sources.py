@@ -62,9 +62,9 @@ def _files_in(entry: os.DirEntry[str]) -> Iterator[os.DirEntry[str]]:
 
 
 def replaced_function(*rooms: str) -> str | None:
-    """The name of a function or method in these rooms in whose place there is another's, as tests put it; or None.
+    """The name of a function or method in these rooms in whose place there is one from elsewhere, as in tests; or None.
 
-    Only functions written in Python are looked at.
+    Only functions written in Python are looked at; those of installed libraries may have been imported.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{PACKAGE}.") and name.split(".", 2)[1] in rooms:

@@ -312,6 +312,17 @@ def test_a_function_of_ones_own_is_known_by_what_it_computes(backend, monkeypatc
     assert value_of(has_default, backend) == 35.0
 
 
+def test_a_function_that_cannot_be_pickled_has_a_kernel():
+    class Stubborn:
+        def __call__(self, x):
+            return [[3.0 * x[0]]]
+
+        def __reduce__(self):
+            raise RuntimeError("not here")
+
+    assert value_of(Stubborn(), "python") == 15.0
+
+
 @pytest.mark.parametrize("backend", EVERY)
 def test_constants_of_the_same_value_are_told_apart_by_their_names(backend, monkeypatch):
     needs(backend)
