@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -63,26 +64,11 @@ class MultiplierSensor:
         self.robot, self.constraints, self.frame = robot, constraints, frame
         self._out, self._beside = np.zeros(len(constraints)), np.zeros(3)
         self._still, self._nothing = np.zeros(model.nv), np.zeros(6)
-        first = constraints.constraints[0]
-        assert isinstance(first, PairConstraint)
         sizes = sizes_of(model, len(constraints), len(constraints.parameters))
         named = {"free": Argument("free", (6,))}
         outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)))
         signature = Signature(arguments("q v wrench free parameters", sizes, named), outputs)
-
-        def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
-            E = [row for one in rows.values() for row in one]
-            felt = [w - f for w, f in zip(x.wrench, x.free)]
-            pushed = transposed_times(E, multipliers_of(E, felt))
-            rest = [f - p for f, p in zip(felt, pushed)]
-            tool, _ = first.frames(x.model, iter(x.parameters[2:]))
-            moment, force = (rest[0], rest[1], rest[2]), (rest[3], rest[4], rest[5])
-            moment = sub3(moment, cross((x.frame.placement.inverse() @ tool.placement).p, force))
-            twist = combine(frame_jacobian(x.model, x.q, x.frame), x.v)
-            sizes_found = [sqrt(dot3(force, force)), sqrt(dot3(moment, moment)), -dot(felt, twist)]
-            return [multipliers_of(E, x.wrench), sizes_found]
-
+        sensed = functools.partial(_sensed, constraints)
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
         self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
         self._call = self._kernel.fast
@@ -105,3 +91,20 @@ class MultiplierSensor:
     def beside(self) -> Beside:
         """What the wrench that was read last has besides multipliers."""
         return Beside(*self._beside.tolist())
+
+
+def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
+    """The multipliers of a wrench, and the sizes of what it has besides."""
+    rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
+    E = [row for one in rows.values() for row in one]
+    felt = [w - f for w, f in zip(x.wrench, x.free)]
+    pushed = transposed_times(E, multipliers_of(E, felt))
+    rest = [f - p for f, p in zip(felt, pushed)]
+    first = constraints.constraints[0]
+    assert isinstance(first, PairConstraint)
+    tool, _ = first.frames(x.model, iter(x.parameters[2:]))
+    moment, force = (rest[0], rest[1], rest[2]), (rest[3], rest[4], rest[5])
+    moment = sub3(moment, cross((x.frame.placement.inverse() @ tool.placement).p, force))
+    twist = combine(frame_jacobian(x.model, x.q, x.frame), x.v)
+    sizes = [sqrt(dot3(force, force)), sqrt(dot3(moment, moment)), -dot(felt, twist)]
+    return [multipliers_of(E, x.wrench), sizes]

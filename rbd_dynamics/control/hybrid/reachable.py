@@ -8,6 +8,7 @@ of the constraints are taken over from the robot, so that the motion stays on th
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
 BEHIND = 0.01  # m: a target that is so far ahead is not reached; a turn by 1 rad counts as 0.5 m
@@ -121,11 +123,13 @@ class ReachableTask:
         # the constraints first, then ways, then turns
         priority = sorted(range(len(self.rows)), key=lambda row: (row >= m, directions[row].startswith("r"), row))
 
-        def step(x: Inputs) -> list[list[float]]:
-            targets = RowTargets(x.before, x.after, x.given, weights, priority)
-            bounds = JointBounds(x.lower, x.upper, x.speed, x.acceleration)
-            found = reachable_rows_step(x.rows_at, x.q, x.v, targets, x.drift, bounds, x.dt[0])
-            return [found.q, found.v, found.theta, found.rate, found.acceleration, [found.left]]
-
+        step = functools.partial(_step, tuple(weights), tuple(priority))
         function = function_of(model, signature, step, constraints=self.rows)
         return self.robot.custom_kernel("reachable_task", signature, function)
+
+
+def _step(weights: tuple[float, ...], priority: tuple[int, ...], x: Inputs) -> list[list[Scalar]]:
+    targets = RowTargets(x.before, x.after, x.given, weights, priority)
+    bounds = JointBounds(x.lower, x.upper, x.speed, x.acceleration)
+    found = reachable_rows_step(x.rows_at, x.q, x.v, targets, x.drift, bounds, x.dt[0])
+    return [found.q, found.v, found.theta, found.rate, found.acceleration, [found.left]]
