@@ -27,7 +27,7 @@ _FILE = [
     Row(
         f"mujoco|mujocoinclude|{_SECTIONS}|custom|keyframe|extension|{_TREE}/include", note="the file is looked through"
     ),
-    Row("include", "file|prefix"),
+    Row("include", "file"),
     Row("mujoco/compiler"),
     Row("compiler", "angle|autolimits|coordinate|eulerseq|conflict|assetdir|meshdir|texturedir|strippath"),
     Row("compiler", "alignfree|balanceinertia|boundinertia|boundmass|discardvisual|fusestatic|inertiafromgeom"),
@@ -79,12 +79,12 @@ _ASSETS = [
 _BODIES = [
     Row("mujoco/worldbody"),
     Row(f"{_TREE}/body|frame|replicate"),
-    Row("body|worldbody|frame|replicate", f"name|childclass|{_POSE}"),
+    Row("body|worldbody|frame", f"name|childclass|{_POSE}"),
     Row("body", "gravcomp", note="the same on all that moves: less gravity; otherwise it is said, and left out"),
     Row("body", "mocap", note="that it stays where it is is said"),
     Row("body", "simple|fuse"),
     Row("body", "sleep|user", "aside"),
-    Row("replicate", "count|sep|offset"),
+    Row("replicate", "count|sep|offset|euler|childclass"),
     Row("body|frame|replicate/inertial"),
     Row("inertial", f"mass|diaginertia|fullinertia|{_POSE}"),
     Row(f"{_TREE}/attach", since="3.2"),

@@ -24,9 +24,6 @@ class MujocoTwin:
         self.mujoco, self.model, self.m, self.whole = mujoco, model, m, whole
         if not whole:
             _leave_out(m)
-        if np.any((m.body_ipos != 0.0) & (np.abs(m.body_ipos) < 1e-7)):  # which MuJoCo would not count
-            m.body_sameframe[:] = 0
-            m.body_simple[:] = m.dof_simplenum[:] = 0
         self.d = mujoco.MjData(m)
         bodies = {body.joint.name: body.joint for body in model.bodies}
         names = Names(m)
