@@ -20,6 +20,7 @@ from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
 from rbd_dynamics.replay.diagnosis.consequences import doubted_inertias, reason
 from rbd_dynamics.replay.identification import InertiaIdentifier
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
 
 pytestmark = pytest.mark.skipif(not ARMS.keys() <= FILES.keys(), reason="needs example-robot-data")
@@ -149,3 +150,81 @@ def test_friction_grows_over_a_displacement_after_each_reversal():
                 moved = v[k, joint] / 100.0
                 z = np.sign(moved) + (z - np.sign(moved)) * np.exp(-abs(moved) / reach)
                 assert found[k, joint, place] == pytest.approx(z, abs=1e-8)
+
+
+# --- delays, and friction that looks like one -------------------------------------------------------------------------
+
+
+def with_slow_friction(name, reach, last=3, **how):
+    """The last joints' Coulomb friction takes some motion, rad, to grow after each reversal."""
+    stamps, numbers = recorded(name, off=0.1, seed=3, **how)
+    v = numbers[:, 1]
+    z = np.zeros_like(v)
+    z[0] = np.sign(v[0])
+    for k in range(1, len(v)):
+        moved = v[k] / 100.0
+        z[k] = np.sign(moved) + (z[k - 1] - np.sign(moved)) * np.exp(-np.abs(moved) / reach)
+    coulomb = np.array(ARMS[name].coulomb) * (np.arange(v.shape[1]) >= v.shape[1] - last)
+    numbers[:, 2] += coulomb * (z - np.tanh(v / 0.01))
+    return stamps, numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "reach"), table([(n, r) for n in ARMS for r in (0.005, 0.02)], [("ur10_robot", 0.02), ("panda", 0.02)])
+)
+def test_friction_that_turns_round_slowly_is_no_delay(name, reach):
+    """Seen: one delay for all joints, which made most of them worse, and then efforts that were early."""
+    found = diagnosed(described(name), *with_slow_friction(name, reach))
+    assert found.signals == ()
+    assert all("early" not in finding.text and not finding.remedy for finding in found.undecided)
+
+
+@each_arm
+def test_a_delay_of_all_joints_is_told_beside_friction_that_turns_round_slowly(name):
+    model = described(name)
+    stamps, numbers = with_slow_friction(name, 0.01)
+    numbers[2:, 2] = numbers[:-2, 2]
+    (finding,) = diagnosed(model, stamps, numbers).signals
+    assert finding.kind == "effort delay" and set(finding.joints) == set(model.joint_names)
+    assert finding.estimate.value == pytest.approx(0.02, abs=0.0015)
+    assert finding.remedy.startswith("--delay effort=0.0")
+
+
+def test_efforts_are_never_early():
+    model = described("panda")
+    stamps, numbers = recorded("panda", off=0.1, seed=3)
+    numbers[:-3, 2] = numbers[3:, 2]
+    assert not [finding for finding in diagnosed(model, stamps, numbers).signals if finding.kind == "effort delay"]
+
+
+# --- efforts that are none --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_efforts_that_never_change_are_none_and_nothing_is_exported(value):
+    model = described("panda")
+    stamps, numbers = recorded("panda")
+    numbers[:, 2] = value
+    found = diagnosed(model, stamps, numbers)
+    (finding,) = found.signals
+    assert finding.kind == "no efforts" and finding.joints == tuple(model.joint_names)
+    assert "no efforts" in reason(found, "panda_joint1") and all(np.isnan(joint.left) for joint in found.joints)
+    numbers[:, 2, 1:] = recorded("panda")[1][:, 2, 1:]  # of one joint alone
+    found = diagnosed(model, stamps, numbers)
+    assert [finding.kind for finding in found.signals] == ["no efforts"]
+    assert reason(found, "panda_joint1") and not reason(found, "panda_joint2")
+
+
+def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses():
+    """Seen: a corrected description of 0.17 kg in place of 4.5."""
+    model = described("panda")
+    for scale in (0.02, 0.0):
+        stamps, numbers = recorded("panda", duration=20.0)
+        numbers[:, 2] *= scale
+        identifier = InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+        for part in segments_of(stamps, numbers):
+            identifier.add(part)
+        assert "in another unit, without gravity, or none at all" in identifier.results().refused
+    given = np.array([3.0, 2.0, 1.0])
+    assert not implausible_masses(given, given * [1.5, 0.6, 0.1])  # one small body by much, others by little
+    assert implausible_masses(given, given * [1.0, 0.1, 0.1])

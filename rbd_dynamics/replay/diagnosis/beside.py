@@ -18,7 +18,7 @@ from rbd_dynamics.replay.signals.filtering import LowPass
 Array = NDArray[np.float64]
 
 SPEEDS = (0.04, 0.16)  # rad/s or m/s, over which friction falls
-REACHES = (0.003, 0.01, 0.03)  # rad or m, over which it grows
+REACHES = (0.003, 0.01, 0.03, 0.1)  # rad or m, over which it grows
 FRICTION = len(SPEEDS) + len(REACHES)
 
 

@@ -18,7 +18,7 @@ from rbd_dynamics.replay.identification import (
 )
 from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 
-_EFFORTS = ("effort scale", "effort sign")
+_EFFORTS = ("effort scale", "effort sign", "no efforts")
 
 
 def reason(found: DiagnosisResult, joint: str | None = None) -> str:

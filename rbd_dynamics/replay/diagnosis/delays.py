@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 GAIN = 0.10  # of what is left of a joint's squares: a delay that takes away less is none
 MATERIAL = 0.005  # of the torque: a smaller residual needs no delay
 ROUNDS = 3
+SHORTEST = 5e-3  # s: a shorter delay is none
+RUBS = 0.2  # of a joint's torque: friction of that size may be what seems late, where others are not
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,14 @@ class Delays:
     Attributes:
         places: {place of a joint: number of its delay among those that are tried}; `others`: by fits without a stretch
             each, (stretches,).
+        rubs: those of them that have much friction, while most other joints are not late.
         common: number of the one delay that all have, where that leaves less of each of them and no more of any other;
             -1 where there is none.
     """
 
     claimed: dict[int, int]
     others: dict[int, NDArray[np.intp]]
+    rubs: frozenset[int] = frozenset()
     common: int = -1
 
 
@@ -46,12 +50,14 @@ def settled(regression: Regression, scales: Array, *, free: Sequence[int] = ()) 
     return found
 
 
-def claimed_delays(regression: Regression, scales: Array) -> Delays:
-    """Which are late, with these scales."""
+def claimed_delays(regression: Regression, scales: Array, tried: Array) -> Delays:
+    """Which are late, with these scales. tried: the delays, s."""
     _, none = regression.none()
     before, found = regression.fit(scales, none), settled(regression, scales)
     delays = found.delays.copy()
-    late = [j for j in range(len(none)) if delays[j] > none[j]]
+    late = [j for j in range(len(none)) if tried[delays[j]] >= SHORTEST]
+    delays[[j for j in range(len(none)) if j not in late]] = regression.none()[1][0]
+    found = regression.fit(scales, delays)
     level = CHANCE / max(1, len(none))
     while late:
         needless = {j: _needless(regression, found, j, int(none[j])) for j in late}
@@ -65,7 +71,14 @@ def claimed_delays(regression: Regression, scales: Array) -> Delays:
     profiles = [regression.profiles(found, without=k) for k in folds] if late else []
     others = {j: np.array([_least(profiles[k][j], int(none[j])) for k in folds]) for j in late}
     claimed = {j: int(delays[j]) for j in late}
-    return Delays(claimed, others, _common(regression, before, found, claimed))
+    rubbing = regression.friction(found) > RUBS
+    alone = 2 * len(claimed) <= len(none)
+    return Delays(
+        claimed,
+        others,
+        frozenset(j for j in claimed if alone and rubbing[j]),
+        _common(regression, before, found, claimed),
+    )
 
 
 def _least(left: Array, here: int) -> int:

@@ -31,13 +31,21 @@ from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosi
 from rbd_dynamics.replay.diagnosis.free_fit import Array, JointSums, Regression
 from rbd_dynamics.replay.diagnosis.lags import Lags
 from rbd_dynamics.replay.diagnosis.scales import claimed_scales, is_far
-from rbd_dynamics.replay.diagnosis.telling import delay_findings, gravity_findings, open_findings, scale_findings
+from rbd_dynamics.replay.diagnosis.telling import (
+    delay_findings,
+    gravity_findings,
+    open_findings,
+    scale_findings,
+    silent_findings,
+)
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import Preparation, dof_names, friction_columns, torque_unit
 from rbd_dynamics.replay.signals.segmentation import Segment
 
 STRETCHES = 8
+MOVING = 0.05  # of the samples
+SAME = 1e-12  # of the square: variation that is rounding
 #: what is free where blocks are looked for that stand out; the less, where that would drive
 FREE: tuple[tuple[CauseKind, ...], ...] = tuple(
     (OFFSET, SCALE, LOAD, *beside) for beside in ((ROTOR, FRICTION), (FRICTION,), (ROTOR,), ())
@@ -91,9 +99,11 @@ class EffortCheck:
 
     def results(self) -> tuple[list[JointDiagnosis], list[Finding], list[Finding]]:
         """Diagnoses of the joints with a measured effort, in the model's order; findings, and what remains open."""
-        cases = self._cases()
+        every = self._cases()
+        silent = [name for name, case in every.items() if is_silent(case)]
+        cases = {name: case for name, case in every.items() if name not in silent}
         names, unit = list(cases), {name: torque_unit(self._prepare.robot.model, name) for name in cases}
-        signals: list[Finding] = []
+        signals = silent_findings(silent)
         undecided: list[Finding] = []
         scaled, late = set[str](), set[str]()
         regression = self._regression(cases)
@@ -103,11 +113,15 @@ class EffortCheck:
             signals += scale_findings(names, scales, unit)
             signals += gravity_findings(names, scales, [term for term in self._prepare.rigid if term != GRAVITY])
             undecided += open_findings(names, scales, unit)
-            delays = claimed_delays(regression, scales.fit.scales)
-            signals += delay_findings(names, delays, self._lags.tried)
-            scaled, late = {names[j] for j in scales.claimed}, {names[j] for j in delays.claimed}
-        joints = [self._joint(name, *found) for name, found in self._explained(cases, scaled, late).items()]
-        return joints, signals, undecided
+            delays = claimed_delays(regression, scales.fit.scales, self._lags.tried)
+            told, open_ = delay_findings(names, delays, self._lags.tried)
+            signals, undecided = signals + told, undecided + open_
+            scaled, late = (
+                {names[j] for j in scales.claimed},
+                {names[j] for j in delays.claimed if j not in delays.rubs},
+            )
+        joints = {name: self._joint(name, *found) for name, found in self._explained(cases, scaled, late).items()}
+        return [joints.get(name, JointDiagnosis(name, (), np.nan)) for name in every], signals, undecided
 
     def _explained(
         self, cases: Mapping[str, Case], scaled: set[str], late: set[str]
@@ -200,6 +214,14 @@ class EffortCheck:
             numbers = cause.estimates(case, whole, others, unit)
             told.append(Cause(cause.told(numbers), share, estimates=numbers))
         return JointDiagnosis(name, tuple(told), left)
+
+
+def is_silent(case: Case) -> bool:
+    """Whether an effort is always the same though the joint moves: it is not measured then."""
+    total, own = case.stretches.sum(axis=0), case.columns[OFFSET.name][-1]
+    count, mean, square = total[own, own], total[own, -1], total[-1, -1]
+    moves = total[MOTION, MOTION] > MOVING * count
+    return bool(moves and square - mean**2 / max(count, 1.0) <= SAME * square)
 
 
 def suspicion(case: Case) -> float:

@@ -152,6 +152,18 @@ class Regression:
         """What is left of each joint, root mean square of the torque's, (joints,)."""
         return np.asarray(np.sqrt(fit.left.sum(axis=0) / self._samples) / np.maximum(self.torque, 1e-300))
 
+    def friction(self, fit: FreeFit) -> Array:
+        """Friction that does not grow with speed, root mean square of the torque's, (joints,): of its own parameters
+        all but offset, viscous friction and rotor (0, 2 and 3)."""
+        found = []
+        for joint, own, torque in zip(self.joints, self._own, self.torque):
+            values = fit.values[own[:-1]].copy()
+            values[[0, 2, 3]] = 0.0
+            whole = joint.sums.sum(axis=0)[self.shared : self.shared + len(values), self.shared :][:, : len(values)]
+            power = max(float(values @ whole @ values), 0.0) / max(1.0, float(joint.samples.sum()))
+            found.append(np.sqrt(power) / max(torque, 1e-300))
+        return np.array(found)
+
     def rigid(self, fit: FreeFit) -> list[Array]:
         """Of each joint what makes its rigid torque, model + Y E x, of its columns."""
         found = []

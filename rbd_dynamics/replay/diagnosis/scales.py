@@ -25,7 +25,8 @@ Array = NDArray[np.float64]
 
 FAR = 0.5  # a scale beyond this or its inverse is hardly a wrong mass
 HEAVY = 4.0  # times as much gravity, or as little, is no description's fault, even where it lacks centres of mass
-GAIN = 0.10  # of what is left: a scale that takes away less is none
+MUCH = 0.75  # of what is left: a scale that takes away less makes up for something else
+HARDLY = 0.10  # of what is left: a scale that leaves less more is as good
 ALIKE = 0.1  # of the median: scales that differ by less are one
 SURE = float(scipy.stats.norm.ppf(0.975))
 NORMAL = 1.4826  # standard deviations are so many times the median of the absolute ones
@@ -80,18 +81,24 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     if implausible and not kept:
         kept, found = list(suspected), whole
     kept = [j for j in kept if _is_told(regression, found, j, level)]
+    if not implausible:  # then scales must explain what nothing else does by far
+        kept = [j for j in kept if _needless(_with(regression, found, {j: 1.0}), found, MUCH) <= level]
     intervals = _intervals(regression, found, kept)
     scales = found.scales.copy()
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
-    as_good = {j: scale for j, scale in suspected.items() if j not in kept and _no_worse(regression, found, {j: scale})}
     values = [float(found.scales[j]) for j in kept]
-    if as_good and len(kept) > 1 and np.ptp(values) < ALIKE * abs(float(np.median(values))):
-        rest = dict.fromkeys(as_good, float(np.median(values)))
+    if len(kept) > 1 and np.ptp(values) < ALIKE * abs(float(np.median(values))):
+        rest = dict.fromkeys((j for j in suspected if j not in kept), float(np.median(values)))
         if _no_worse(regression, found, rest):  # the same unit for all
             intervals |= dict.fromkeys(rest, intervals[kept[0]])
-            found, kept, as_good = _with(regression, found, rest), [*kept, *rest], {}
+            found, kept = _with(regression, found, rest), [*kept, *rest]
+    as_good = {
+        j: scale
+        for j, scale in suspected.items()
+        if j not in kept and _no_worse(regression, found, {j: scale}) and _shows(regression, found, j, scale, level)
+    }
     return Scales(found, {j: intervals[j] for j in sorted(kept)}, as_good, ratio if implausible else np.nan)
 
 
@@ -100,7 +107,13 @@ def _is_told(regression: Regression, found: FreeFit, j: int, level: float) -> bo
     size = abs(float(found.scales[j]))
     if not (1.0 / MOST < size < MOST and regression.shares(found)[j] < POOR):
         return False
-    return _needless(_with(regression, found, {j: float(found.scales[j]) / MOST}), found) <= level
+    return _shows(regression, found, j, float(found.scales[j]), level)
+
+
+def _shows(regression: Regression, found: FreeFit, j: int, scale: float, level: float) -> bool:
+    """Whether without its rigid torque more is left of a joint's effort, if it has this scale."""
+    nothing, something = (_with(regression, found, {j: value}) for value in (scale / MOST, scale))
+    return _needless(nothing, something) <= level
 
 
 def _intervals(regression: Regression, found: FreeFit, kept: Sequence[int]) -> dict[int, tuple[float, float, float]]:
@@ -148,13 +161,13 @@ def _no_worse(regression: Regression, found: FreeFit, changed: Mapping[int, floa
     if not changed:
         return False
     other = _with(regression, found, changed)
-    return bool(np.log(other.left.sum(axis=0) / found.left.sum(axis=0)).sum() < -np.log(1.0 - GAIN))
+    return bool(np.log(other.left.sum(axis=0) / found.left.sum(axis=0)).sum() < -np.log(1.0 - HARDLY))
 
 
-def _needless(without: FreeFit, found: FreeFit) -> float:
-    """How likely what is left without is as little by chance; 1 where it is hardly more."""
-    hardly = np.log(without.left.sum(axis=0) / found.left.sum(axis=0)).sum() < -np.log(1.0 - GAIN)
-    return 1.0 if hardly else falls(without, found)
+def _needless(without: FreeFit, found: FreeFit, share: float = HARDLY) -> float:
+    """How likely what is left without is as little by chance; 1 where it is not more by this share."""
+    little = np.log(without.left.sum(axis=0) / found.left.sum(axis=0)).sum() < -np.log(1.0 - share)
+    return 1.0 if little else falls(without, found)
 
 
 def _masses(regression: Regression, fit: FreeFit) -> tuple[float, float]:

@@ -27,6 +27,14 @@ UNITS = (
 )
 
 
+def silent_findings(names: Sequence[str]) -> list[Finding]:
+    """Efforts that are always the same while the joints move."""
+    if not names:
+        return []
+    text = f"no efforts of {', '.join(names)}: they are always the same, or zero, while the joints move"
+    return [Finding("no efforts", tuple(names), text)]
+
+
 def scale_findings(names: Sequence[str], found: Scales, unit: Mapping[str, str]) -> list[Finding]:
     """Of each joint, or of all that have the same scale."""
     estimates = {
@@ -111,8 +119,8 @@ def open_findings(names: Sequence[str], found: Scales, unit: Mapping[str, str]) 
     return [Finding("effort scale or inertias", those, text)]
 
 
-def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> list[Finding]:
-    """One for all joints that a common delay mends, else one a joint."""
+def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> tuple[list[Finding], list[Finding]]:
+    """One for all joints that a common delay mends, else one a joint; and those that may be friction's."""
     estimates = {
         j: estimate_of("delay", float(tried[at]), tried[found.others[j]], "s") for j, at in found.claimed.items()
     }
@@ -122,11 +130,18 @@ def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> list[Fi
         those = tuple(names[j] for j in estimates)
         text = f"efforts of {', '.join(those)} are {1e3 * value:.3g} ms late against the model's torques"
         estimate = Estimate("delay", value, (high - low) / 4.0, low, high, "s", True)
-        return [Finding("effort delay", those, text, remedy=f"--delay effort={value:.4g}", estimate=estimate)]
-    told = []
+        return [Finding("effort delay", those, text, remedy=f"--delay effort={value:.4g}", estimate=estimate)], []
+    told, undecided = [], []
     for j, delay in estimates.items():
         late = f"{1e3 * delay.value:.3g} ms late ({1e3 * delay.lower:.3g} to {1e3 * delay.upper:.3g})"
-        remedy = f"--delay effort:{names[j]}={delay.value:.4g}"
         text = f"effort of {names[j]} is {late} against the model's torque"
-        told.append(Finding("effort delay", (names[j],), text, remedy=remedy, estimate=delay))
-    return told
+        if j in found.rubs:
+            text += (
+                ", or its friction takes some motion to turn round: this recording cannot tell; the joint alone, fast "
+                "and over its range, would"
+            )
+            undecided.append(Finding("effort delay or friction", (names[j],), text, estimate=delay))
+        else:
+            remedy = f"--delay effort:{names[j]}={delay.value:.4g}"
+            told.append(Finding("effort delay", (names[j],), text, remedy=remedy, estimate=delay))
+    return told, undecided
