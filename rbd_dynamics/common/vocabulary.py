@@ -32,7 +32,7 @@ class Row(NamedTuple):
         in any <inertial>. `a|b/c` is a <c> in an <a> or a <b>. Of several rows that fit, the longest counts. One name
         alone is the root; with an attribute, any element of that name. A prefix is one of `Vocabulary.prefixes`. `*` is
         whatever else an element may have in it.
-    attribute: its name, empty for the element itself.
+    attribute: its name, empty for the element itself; `a|b` is either.
     since, until: the first version of the format that has it, and the last one.
     neutral: texts with which it changes nothing, so that there is nothing to say; numbers count by value.
 
@@ -98,10 +98,11 @@ class Vocabulary:
     def _index(self) -> dict[tuple[Path, str], Row]:
         found: dict[tuple[Path, str], Row] = {}
         for row in self.rows:
-            for path in itertools.product(*(part.split("|") for part in row.element.split("/"))):
-                if (path, row.attribute) in found:
-                    raise ValueError(f"{self.format}: {'/'.join(path)} {row.attribute} has two rows")
-                found[path, row.attribute] = row
+            paths = itertools.product(*(part.split("|") for part in row.element.split("/")))
+            for path, name in itertools.product(paths, row.attribute.split("|")):
+                if (path, name) in found:
+                    raise ValueError(f"{self.format}: {'/'.join(path)} {name} has two rows")
+                found[path, name] = row
         return found
 
     @cached_property
@@ -178,11 +179,8 @@ def remarks(
             kind = kind_of(path, vocabulary.name(key), value)
             if kind.use != "used":
                 found.setdefault(kind, []).append(place)
-        waiting += [
-            _Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own))))
-            for child in reversed(element)
-            if child not in but
-        ]
+        inside = [child for child in reversed(element) if child not in but]
+        waiting += [_Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own)))) for child in inside]
     lines = _lines(content) if found and content is not None else []
     return [
         Remark(
@@ -218,10 +216,11 @@ def markdown(vocabulary: Vocabulary) -> str:
     for (row, _), several in itertools.groupby(
         vocabulary.rows, key=lambda row: (row._replace(attribute="", neutral=()), bool(row.attribute))
     ):
-        *above, names = ([f"`{name}`" for name in part.split("|")] for part in row.element.split("/"))
-        element = " in ".join(", ".join(part) for part in (names, *reversed(above)))
-        attributes = ", ".join(f"`{each.attribute}`" for each in several if each.attribute)
+        names = [name for each in several for name in each.attribute.split("|") if name]
+        attributes = ", ".join(f"`{name}`" for name in names)
         versions = f"{row.since} to {row.until}" if row.until else row.since
+        parts = [", ".join(f"`{name}`" for name in part.split("|")) for part in row.element.split("/")]
+        element = " in ".join(reversed(parts))
         lines.append(f"| {element} | {attributes} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
 

@@ -24,15 +24,15 @@ class NoModelError(ModelError):
 
 @dataclass(frozen=True)
 class Included:
-    """The model of a file: a <model>, or the <robot> of a URDF; findings: of the file, if it is another one."""
+    """The model of a file; findings: of the file, if it is another one.
+
+    robot: of a URDF, whose model has its name and what the include says.
+    """
 
     source: Source
     model: ET.Element
     findings: Sequence[Finding] = ()
-
-    @property
-    def is_urdf(self) -> bool:
-        return local_tag(self.model) == "robot"
+    robot: ET.Element | None = None
 
 
 def included(source: Source, include: Values, packages: Mapping[str, Path]) -> Included:
@@ -48,7 +48,7 @@ def included(source: Source, include: Values, packages: Mapping[str, Path]) -> I
     findings.raise_errors()
     assert root is not None
     if local_tag(root) == "robot":
-        found = Included(inner, root, findings)
+        found = Included(inner, ET.Element("model", {"name": root.get("name", "")}), findings, root)
     elif local_tag(root) in ROOTS:
         brought_up(inner, plain(root), findings, inner.where)
         models = [element for element in root if local_tag(element) == "model"]
@@ -65,7 +65,7 @@ def included(source: Source, include: Values, packages: Mapping[str, Path]) -> I
 
 
 def _override(found: Included, include: Values) -> None:
-    """What the include says counts: it is written into the model, or beside what a URDF has."""
+    """What the include says counts: it is written into the model."""
     model = found.model
     for tag in ("name", "pose", "static"):
         for said in include.children(tag):

@@ -110,8 +110,8 @@ class _Reading:
             self.findings += file.findings
         static = static or model.flag("static")
         first = len(self._heads)
-        if file.is_urdf:
-            self._urdf(file, scope, static)
+        if file.robot is not None:
+            self._urdf(file.source, file.robot, scope, static)
         else:
             self._elements(_Place(file.source, place.depth), model, scope, static)
         canonical = model.element.get("canonical_link", "")
@@ -203,8 +203,8 @@ class _Reading:
         else:
             self._nested(inside, file, scope, static)
 
-    def _urdf(self, file: Included, scope: Scope, static: bool) -> None:
-        parts = urdf_parts(file.model, scope, self.frames, self.findings, file.source.where)
+    def _urdf(self, source: Source, robot: ET.Element, scope: Scope, static: bool) -> None:
+        parts = urdf_parts(robot, source, scope, self.frames, self.findings)
         for link in sorted(parts.links, key=lambda link: link.name != parts.root):  # which the model is attached to
             self._body(link, scope, static)
         self.joints += parts.joints

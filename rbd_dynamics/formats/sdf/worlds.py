@@ -31,8 +31,10 @@ class Candidate:
 
     def has_joint(self) -> bool:
         """One that moves."""
-        joints = [] if self.opened is None else [e for e in self.opened.model.iter() if local_tag(e) == "joint"]
-        return any(joint.get("type") != "fixed" for joint in joints)
+        if self.opened is None:
+            return False
+        root = self.opened.model if self.opened.robot is None else self.opened.robot
+        return any(local_tag(element) == "joint" and element.get("type", "fixed") != "fixed" for element in root.iter())
 
 
 @dataclass
