@@ -13,7 +13,7 @@ Names are imported when they are first used: importing the package costs next to
 - `control`, `simulation`, `replay`, `joint_states`: laws, simulators, recordings, joint states by name;
 - `trajectories`: checked against limits, and retimed to the fastest motion;
 - `show`: the robot in 3-D, as a page and in notebooks;
-- `write_urdf`, `save_yaml` and `model_to_dict`: a model as a file, or as plain data.
+- `write_urdf`, `write_sdf`, `write_mjcf`, `save_yaml` and `model_to_dict`: a model as a file, or as plain data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,15 @@ if TYPE_CHECKING:
     )
     from rbd_dynamics.analysis import base_parameters, operational_space, sensitivity
     from rbd_dynamics.constraints import Constrained, ConstraintSet
-    from rbd_dynamics.formats import load, model_to_urdf, write_urdf
+    from rbd_dynamics.formats import (
+        load,
+        model_to_mjcf,
+        model_to_sdf,
+        model_to_urdf,
+        write_mjcf,
+        write_sdf,
+        write_urdf,
+    )
     from rbd_dynamics.model import (
         Coulomb,
         Damping,
@@ -66,6 +74,8 @@ if TYPE_CHECKING:
         Model,
         ModelBuilder,
         ModelError,
+        PolynomialDamping,
+        PolynomialSpring,
         Spring,
         load_urdf,
         load_yaml,
@@ -90,6 +100,8 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "ModelError",
+    "PolynomialDamping",
+    "PolynomialSpring",
     "Robot",
     "Spring",
     "__version__",
@@ -106,6 +118,8 @@ __all__ = [
     "load_yaml",
     "model_from_dict",
     "model_to_dict",
+    "model_to_mjcf",
+    "model_to_sdf",
     "model_to_urdf",
     "operational_space",
     "passive_forces",
@@ -118,5 +132,7 @@ __all__ = [
     "theory",
     "trajectories",
     "viewer",
+    "write_mjcf",
+    "write_sdf",
     "write_urdf",
 ]

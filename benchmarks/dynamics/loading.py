@@ -38,7 +38,8 @@ def chain(count: int) -> str:
             f'<inertia ixx="{1 + a}" ixy="0" ixz="0" iyy="{1 + b}" iyz="0" izz="{1 + c}"/></inertial></link>'
             f'<joint name="j{k}" type="revolute"><parent link="l{k - 1}"/><child link="l{k}"/>'
             f'<origin xyz="{a} {b} {c}" rpy="{roll} 0 0"/><axis xyz="0 {k % 2} {1 - k % 2}"/>'
-            f'<limit lower="-{x}" upper="{y}" velocity="{a}" effort="50"/><dynamics damping="{b}" friction="0"/></joint>'
+            f'<limit lower="-{x}" upper="{y}" velocity="{a}" effort="50"/>'
+            f'<dynamics damping="{b}" friction="0"/></joint>'
         )
     return "".join((*text, "</robot>"))
 

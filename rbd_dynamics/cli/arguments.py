@@ -36,6 +36,7 @@ Examples:
   rbd_dynamics torques robot.urdf          what its joints bear
   rbd_dynamics show robot.urdf             how it looks and moves, in a browser
   rbd_dynamics compile robot.urdf          so that nothing waits for a compiler
+  rbd_dynamics convert robot.urdf r.xml    the same robot in another format
   rbd_dynamics export robot.urdf -o code   the same dynamics in C
   rbd_dynamics replay run.mcap -o result   what a recording says of the model
   rbd_dynamics doctor                      what this machine has, and lacks
@@ -64,6 +65,12 @@ Examples:
   rbd_dynamics compile talos_full_v2 --floating --kernels inverse_dynamics,bias
   rbd_dynamics compile panda --lock panda_finger_joint1=0 --frame panda_hand
   rbd_dynamics compile robot.urdf --kernels all --json
+"""
+CONVERT_EXAMPLES = """\
+Examples:
+  rbd_dynamics convert robot.urdf robot.xml
+  rbd_dynamics convert panda panda.sdf --lock panda_finger_joint1=0.04
+  rbd_dynamics convert humanoid.xml humanoid.urdf
 """
 EXPORT_EXAMPLES = """\
 Examples:
@@ -141,6 +148,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_torques(commands)
     _add_show(commands)
     _add_compile(commands)
+    _add_convert(commands)
     _add_export(commands)
     _add_layouts(commands)
     _add_doctor(commands)
@@ -275,6 +283,21 @@ def _add_compile(commands: Any) -> None:
     add("--friction", action="store_true", help="for Robot(model, friction=True)")
     add("--json", action="store_true", help="print JSON in place of a table")
     parser.set_defaults(run=_later("rbd_dynamics.cli.compile", "run_compile"))
+
+
+def _add_convert(commands: Any) -> None:
+    parser = _add(
+        commands,
+        "convert",
+        text="a robot in another format: URDF, SDF, MJCF, YAML",
+        description="Write a robot in the format that the ending says: .urdf, .sdf, .xml or .mjcf (MJCF), .yaml. "
+        "What is read back has the same dynamics; what the format cannot say is refused, or told on standard error.",
+        examples=CONVERT_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    parser.add_argument("output", metavar="FILE", type=Path, help="the file to be written")
+    parser.set_defaults(run=_later("rbd_dynamics.cli.convert", "run_convert"))
 
 
 def _add_export(commands: Any) -> None:

@@ -30,7 +30,7 @@ def run_show(options: argparse.Namespace) -> int:
     with working("drawing the robot"):
         page = show(
             model,
-            q=_posture(model, options.position),
+            q=_posture(model, options.position) if options.position else None,
             motion=options.motion,
             description=file_or_text(options.urdf, options),
             meshes=[folder.resolve() for folder in options.meshes],

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.formats.shapes import Shape, shapes_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.scene.mesh_files import mesh_of
-from rbd_dynamics.scene.shapes import Shape, shapes_of
 
 TRIANGLES = 1_000_000  # of a mesh that is read whole; its hull has far fewer corners
 

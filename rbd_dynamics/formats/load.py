@@ -172,19 +172,24 @@ def _loaded(
         mjcf = read_mjcf(read, findings)
         options["locked"] = {**mjcf.locked, **(locked or {})}
         built = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
-        return replace(built, base="floating") if mjcf.floats else built
+        return replace(built, base="floating" if mjcf.floats else "fixed", source=_path_of(read))
     if kind == "sdf":
         from rbd_dynamics.formats.sdf.reader import read_sdf
 
         sdf = read_sdf(read, root, folders, base, findings, model)
         built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        return replace(built, base="floating") if sdf.floats else built
+        source = None if model is not None else _path_of(read)  # of several models the file alone does not tell
+        return replace(built, base="floating" if sdf.floats else "fixed", source=source)
     if kind != "robot":
         raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
     description = description_of(root, findings, content=read.content)
     built = _built(description, findings, base or "fixed", EARTH if gravity is None else gravity, **options)
     # with other arguments a xacro would be expanded to other shapes
-    return built if read.path is None or arguments else replace(built, source=os.path.abspath(read.path))
+    return built if read.path is None or arguments else replace(built, source=_path_of(read))
+
+
+def _path_of(read: Source) -> str | None:
+    return None if read.path is None else os.path.abspath(read.path)
 
 
 def _check_single(read: Source, model: str | None) -> None:

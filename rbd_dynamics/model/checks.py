@@ -97,12 +97,12 @@ class Excess(NamedTuple):
 
     @classmethod
     def of(cls, rotational: Sym3, mass: float) -> Excess:
-        """Of one body: its inertia about the centre of mass."""
+        """Excess of one inertia about the centre of mass."""
         return cls.of_all([(*rotational, mass)])[0]
 
     @classmethod
     def of_all(cls, bodies: Sequence[Sequence[float]] | Array) -> list[Excess]:
-        """Of each body, (ixx, ixy, ixz, iyy, iyz, izz, mass); none where a number is not finite."""
+        """Excess of each (ixx, ixy, ixz, iyy, iyz, izz, mass) about the centre of mass; none if one is not finite."""
         numbers = np.array(bodies, dtype=float).reshape(-1, 7)
         finite = np.isfinite(numbers).all(axis=1)
         numbers[~finite] = 0.0

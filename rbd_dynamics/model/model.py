@@ -134,7 +134,7 @@ class Model:
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them
-    source: str | None = field(default=None, compare=False)  # the URDF's file, if it was one: it has the shapes
+    source: str | None = field(default=None, compare=False)  # the description's file, if it was one: it has the shapes
 
     NOT_COMPUTED_WITH: ClassVar = frozenset({"source"})  # a kernel is the same wherever the file lies
 

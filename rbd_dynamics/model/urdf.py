@@ -60,9 +60,10 @@ def load_urdf(
     link "world" that is not declared is the world. `<loop>` elements become `model.loops`. Mimic joints
     follow their leader, through chains; the follower of a locked joint is locked with it.
 
-    Rotor inertia, which URDF has no standard for, is read from `<dynamics armature="...">` (as seen
-    at the joint), `<dynamics rotor_inertia="..." gear_ratio="...">` or a transmission's
-    `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names that Drake and ROS use).
+    Rotor inertia, which URDF has no standard for, is read from `<dynamics damping="0" armature="...">` (as seen
+    at the joint; urdfdom refuses the element without damping or friction), from `rotor_inertia` and `gear_ratio`
+    of that element, or from a transmission's `rotor_inertia` with `gear_ratio` or `mechanicalReduction` (the names
+    that Drake and ROS use).
 
     Springs are read from `<dynamics spring_stiffness="..." spring_reference="...">`, with SDFormat's names,
     and gears and the elasticity behind them from `drive_stiffness`, `drive_damping`, `gear_ratio`, `rotor_axis` and
@@ -70,7 +71,8 @@ def load_urdf(
 
     Parameters:
         source: path of a file, or the XML text itself (a `robot_description`).
-        base: "floating" adds the floating joint "root_joint" that moves the root link.
+        base: "floating" adds the floating joint "root_joint" that moves the root link, unless the file has a floating
+            joint that carries all that has mass.
         gravity: in the world frame, m/s^2.
         joints: names of the joints to keep free, in the order that q and v shall have (any in which
             a joint comes after those that carry it); all others are locked at zero, wherever their
@@ -143,7 +145,9 @@ def build_model(
     described = _with_base(description, base)
     mimics = resolve_mimics(description, Findings())
     merged = _merge(described, _locks(described, mimics, joints, locked or {}))
-    return _assemble(described, merged, mimics, joints, _gravity(gravity))
+    model = _assemble(described, merged, mimics, joints, _gravity(gravity))
+    own = _floating_joint(description) if base == "floating" else None
+    return replace(model, base="floating") if own in merged.movers else model
 
 
 def check_rotor_frames(description: Description, findings: Findings) -> None:
@@ -162,11 +166,30 @@ def _with_base(description: Description, base: str) -> Description:
     """The description with a joint from the world, which is the link named "", to the root link."""
     if base not in ("fixed", "floating"):
         raise ModelError(f"base {excerpt(base)} is neither 'fixed' nor 'floating'")
-    name = ROOT_JOINT if base == "floating" else ""
+    floats = base == "floating" and _floating_joint(description) is not None
+    name = ROOT_JOINT if base == "floating" and not floats else ""
     if name and any(joint.name == name for joint in description.joints):
         raise ModelError(f"joint {name!r}: the floating base needs this name for itself")
-    root = JointDescription(name, base, WORLD_LINK, root_link(description))
+    root = JointDescription(name, "floating" if name else "fixed", WORLD_LINK, root_link(description))
     return replace(description, joints=[root, *description.joints])
+
+
+def _floating_joint(description: Description) -> str | None:
+    """The floating joint that carries all that has mass, if the file has one: its base floats by itself."""
+    masses = {link.name for link in description.links if link.inertial is not None}
+    on_link = joints_of(description)
+    moving: list[JointDescription] = []
+    waiting = [root_link(description)]
+    while waiting:
+        link = waiting.pop()
+        if link in masses:
+            return None
+        for joint in on_link.get(link, []):
+            if joint.type == "fixed":
+                waiting.append(joint.child)
+            else:
+                moving.append(joint)
+    return moving[0].name if len(moving) == 1 and moving[0].type == "floating" else None
 
 
 def _locks(

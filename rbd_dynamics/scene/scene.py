@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from rbd_dynamics.formats.shapes import Element, Shape, shapes_of
+from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, JointKind, Prismatic, Revolute, Screw
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.scene.mesh_files import mesh_of
-from rbd_dynamics.scene.shapes import Element, Shape, shapes_of
 from rbd_dynamics.scene.stand_ins import capsules
-from rbd_dynamics.scene.triangles import packed
+from rbd_dynamics.scene.triangles import Mesh, packed, simplified
 from rbd_dynamics.spatial.se3 import Transform
 
 MOST = 60_000  # triangles of a robot, which a phone draws at ease
@@ -42,7 +43,7 @@ class Scene:
 
 def scene_of(
     model: Model,
-    urdf: str | None,
+    description: str | Source | None,
     *,
     find: Callable[[str], Path | None] = lambda name: None,
     prefer: Element = "visual",
@@ -51,7 +52,8 @@ def scene_of(
     """A robot's scene.
 
     Parameters:
-        urdf: the text that the model was made of; None: bodies are capsules.
+        description: what the model was made of: of a URDF the text, of an SDF or MJCF what `formats.source.read_source`
+            gives; None: bodies are capsules.
         find: the file of a mesh by its name in the description (`MeshFinder.find`).
         prefer: which elements of a link are drawn where it has both: "collision" is read faster and takes less room.
             The others take the place of those whose meshes cannot be had.
@@ -62,8 +64,7 @@ def scene_of(
     posture = model.start_position() if q is None else model.configuration(q)
     findings = Findings()
     drawing = _Drawing(find, MOST // max(1, len(model.bodies) + 1))
-    text = (urdf or "").lstrip("\ufeff \t\r\n")
-    found = shapes_of(text, findings) if text.startswith("<") else {}  # a model in YAML says nothing of shapes
+    found = {} if description is None else shapes_of(description, findings)
     order: tuple[Element, Element] = ("collision", "visual") if prefer == "collision" else ("visual", "collision")
     links = {frame.name: frame for frame in reversed(model.frames) if frame.element == "link"}
     for link, parts in found.items():
@@ -98,7 +99,7 @@ class _Drawing:
         self.shapes: list[dict[str, Any]] = []
         self.meshes: list[dict[str, Any]] = []
         self.left_out: list[str] = []
-        self._numbers: dict[Path, int] = {}
+        self._numbers: dict[str, int] = {}
 
     def add(self, body: int, link: Transform, shapes: Sequence[Shape]) -> bool:
         """Draw these, whose link is placed so in the body; False where none could be."""
@@ -111,26 +112,32 @@ class _Drawing:
                 "size": _list(shape.size),
             }
             if shape.kind == "mesh":
-                number = self._mesh(shape.file)
+                number = self._mesh(shape)
                 if number is None:
                     continue
                 entry["mesh"] = number
             self.shapes.append(entry)
         return len(self.shapes) > count
 
-    def _mesh(self, name: str) -> int | None:
-        path = self._find(name)
+    def _mesh(self, shape: Shape) -> int | None:
+        own = shape.mesh
+        if own is not None:
+            return self._add(f"mesh {shape.file}", lambda: simplified(Mesh(*own), self._most))
+        path = self._find(shape.file)
         if path is None:
-            self.left_out.append(f"{name} was not found")
+            self.left_out.append(f"{shape.file} was not found")
             return None
-        if path not in self._numbers:
+        return self._add(str(path), lambda: mesh_of(path, self._most))
+
+    def _add(self, name: str, read: Callable[[], Mesh]) -> int | None:
+        if name not in self._numbers:
             try:
-                self.meshes.append(packed(mesh_of(path, self._most)))
+                self.meshes.append(packed(read()))
             except ValueError as error:
                 self.left_out.append(str(error))
                 return None
-            self._numbers[path] = len(self.meshes) - 1
-        return self._numbers[path]
+            self._numbers[name] = len(self.meshes) - 1
+        return self._numbers[name]
 
 
 def _body(model: Model, index: int, q: Sequence[float], still: list[str]) -> dict[str, Any]:

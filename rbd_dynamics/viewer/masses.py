@@ -13,7 +13,10 @@ from rbd_dynamics.model.joints.base import UNLIMITED
 from rbd_dynamics.model.model import WORLD, Joint, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 
-REACH = {True: math.pi, False: 1.0}  # of a slider without limits: of angles, rad, and of lengths, m
+TURN = math.pi  # rad, of a slider of an angle without limits; one of a length goes as far as the robot reaches
+#: of the robot's weight at its reach: less than this a bar without an effort limit does not have at its end
+LEAST = 1e-3
+EARTH = 9.81  # m/s^2, for the weight of a robot without gravity
 
 
 def masses_of(model: Model) -> dict[str, Any]:
@@ -27,7 +30,21 @@ def masses_of(model: Model) -> dict[str, Any]:
 
 def sliders_of(model: Model, movable: Mapping[str, float]) -> list[dict[str, Any]]:
     """One for each joint that the page can move. movable: {joint: where it stands}."""
-    return [_slider(joint, movable[joint.name]) for joint in model.joints if joint.name in movable]
+    reach = reach_of(model)
+    weight = model.mass * (math.hypot(*model.gravity) or EARTH)
+    return [_slider(joint, movable[joint.name], reach, weight) for joint in model.joints if joint.name in movable]
+
+
+def reach_of(model: Model) -> float:
+    """How far a body's origin or centre of mass is from its root along the links, at most, m; 1 where nothing is."""
+    ways: list[float] = []
+    farthest = 0.0
+    for body in model.bodies:
+        before = 0.0 if body.parent == WORLD else ways[body.parent] + math.hypot(*body.placement.p)
+        ways.append(before)
+        mass = body.inertia.mass
+        farthest = max(farthest, before, before + (math.hypot(*body.inertia.moment) / mass if mass > 0.0 else 0.0))
+    return farthest or 1.0
 
 
 def ellipsoids_of(model: Model) -> list[dict[str, Any]]:
@@ -41,11 +58,12 @@ def _mass(inertia: RigidInertia) -> dict[str, Any]:
     return {"mass": mass, "moment": moment}
 
 
-def _slider(joint: Joint, position: float) -> dict[str, Any]:
+def _slider(joint: Joint, position: float, reach: float, weight: float) -> dict[str, Any]:
     limits, angle = joint.limits, joint.kind.is_angle
+    span = TURN if angle else reach
     low, high = (
         limit if math.isfinite(limit) and abs(limit) < UNLIMITED else other
-        for limit, other in ((limits.lower, -REACH[angle]), (limits.upper, REACH[angle]))
+        for limit, other in ((limits.lower, -span), (limits.upper, span))
     )
     effort = limits.effort if math.isfinite(limits.effort) and limits.effort > 0.0 else None
     return {
@@ -54,6 +72,7 @@ def _slider(joint: Joint, position: float) -> dict[str, Any]:
         "high": max(low, high, position),
         "position": position,
         "effort": effort,
+        "least": LEAST * weight * (reach if angle else 1.0),
         "unit": "rad" if angle else "m",
         "torque_unit": "N m" if angle else "N",
     }

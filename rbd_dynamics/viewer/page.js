@@ -25,8 +25,10 @@ const page = (() => {
   const number = x => text(x, Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2);
   const place = (x, unit) => text(x, 3) + " " + unit + (unit === "rad" ? " (" + text(x * 180 / Math.PI, 0) + "°)" : "");
 
-  /* What a bar has at its end: the limit of the effort, else the largest torque at many postures and in the motion. */
-  const scales = Object.fromEntries(joints.map(joint => [joint.name, joint.effort || (motion && motion.largest[joint.name]) || 0]));
+  /* What a bar has at its end: the limit of the effort, else the largest torque at many postures and in the motion, but
+     no less than what is nothing beside the robot's weight: where gravity cannot act, a bar would show rounding. */
+  const scales = Object.fromEntries(joints.map(joint =>
+    [joint.name, joint.effort || Math.max(joint.least, motion ? motion.largest[joint.name] : 0)]));
   const free = joints.filter(joint => !joint.effort);
   for (let k = 0; free.length && k < 200; k++) {
     // steps of the roots of primes, which are evenly spread in all directions

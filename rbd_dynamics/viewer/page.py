@@ -13,14 +13,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.example_robots import shares
 from rbd_dynamics.common.page import folded, json_text, template
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.formats import load
 from rbd_dynamics.formats.load import urdf_text
-from rbd_dynamics.formats.source import read_source
+from rbd_dynamics.formats.source import Source, read_source
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shown import in_a_line
 from rbd_dynamics.robot import Robot
@@ -29,6 +30,8 @@ from rbd_dynamics.scene.scene import matrix_rows
 from rbd_dynamics.viewer.masses import ellipsoids_of, masses_of, sliders_of
 from rbd_dynamics.viewer.motion import motion_of
 
+LOOPS = "Sliders do not close the robot's loops."
+Array = NDArray[np.float64]
 HEIGHT = 640  # pixels of the page in a notebook
 
 
@@ -84,17 +87,17 @@ def show(
     Parameters:
         robot: a Model, a Robot with the loads that it carries, or whatever `load` takes: a path, a text, the name of
             an example.
-        q: (nq,), where it stands at first; by default where the model starts.
+        q: (nq,), where it stands at first; by default where the model starts, with its loops closed.
         motion: times (n,), s, with positions (n, nq), or the path of a JointTrajectory as YAML: it is played.
         torques: (n, nv), of these times; by default those of inverse dynamics, without friction.
-        description: of a Model or Robot the URDF, for its shapes: a path or a text. By default the file that the model
-            was read from; without one bodies are capsules.
+        description: of a Model or Robot the URDF, SDF or MJCF, for its shapes: a path or a text. By default the file
+            that the model was read from; without one bodies are capsules.
         meshes: folders with the packages that the description names, beside those of ROS and the examples.
 
     Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
     """
     model, text, near = _read(robot, description)
-    posture = model.start_position() if q is None else model.configuration(q)
+    posture, loops = _closed(model) if q is None else (model.configuration(q), LOOPS)
     if posture.shape != (model.nq,):
         raise ValueError(f"q has shape {posture.shape}, expected {(model.nq,)}")
     if motion is None and torques is not None:
@@ -115,7 +118,7 @@ def show(
         title=escape(model.name),
         style=style + _own("page.css"),
         about=escape(in_a_line(model)),
-        note=_note(model, scene),
+        note=_note(model, scene, loops),
         scripts=scripts + _own("gravity.js"),
         robot=json_text(scene.content),
         masses=json_text(masses_of(model)),
@@ -128,8 +131,8 @@ def show(
     return RobotPage(html, scene)
 
 
-def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]:
-    """The model, the text of its URDF, and the file of that."""
+def _read(robot: Any, description: Any) -> tuple[Model, str | Source | None, Path | None]:
+    """The model, the text of its URDF or the source of another description, and the file of that."""
     if isinstance(robot, Robot):
         robot = robot.loaded_model()
     if isinstance(robot, Model):
@@ -144,7 +147,8 @@ def _read(robot: Any, description: Any) -> tuple[Model, str | None, Path | None]
         return model, None, None
     if hasattr(source, "read"):
         raise ValueError("give a path or a text: an open file cannot be read twice")
-    return model, urdf_text(source), read_source(source).path
+    text, read = urdf_text(source), read_source(source)
+    return model, read if text is None else text, read.path
 
 
 def _frames(model: Model) -> list[dict[str, Any]]:
@@ -153,7 +157,21 @@ def _frames(model: Model) -> list[dict[str, Any]]:
     return [{"kind": "frame", "body": frame.body, "at": matrix_rows(frame.placement), "size": 0.12} for frame in links]
 
 
-def _note(model: Model, scene: Scene) -> str:
+def _closed(model: Model) -> tuple[Array, str]:
+    """Where the model starts, with its loops closed if that is near; and what is to be known of them."""
+    start = model.start_position()
+    if not model.loops:
+        return start, ""
+    from rbd_dynamics.constraints import ConstraintSet, loop_constraints  # few robots have loops
+
+    try:
+        held = ConstraintSet(model, loop_constraints(model))
+        return Robot(model, backend="reference").project_configuration(start, held, tolerance=1e-9), LOOPS
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        return start, f"The robot's loops are drawn open: {error}."
+
+
+def _note(model: Model, scene: Scene, loops: str) -> str:
     """What is to be known of the drawing."""
     parts = []
     if scene.stand_ins:
@@ -166,7 +184,7 @@ def _note(model: Model, scene: Scene) -> str:
     if follow:
         parts.append(f"Follow another joint: {', '.join(follow)}.")
     if model.loops:
-        parts.append("Sliders do not close the robot's loops.")
+        parts.append(loops)
     return f"<p class='note'>{folded(' '.join(parts))}</p>" if parts else ""
 
 

@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models written as URDF and read again; limits as vectors; a world that nobody declared."""
+"""Models written as URDF and read again, by others too; limits as vectors; a world that nobody declared."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.models.robots import ROBOTS, load_robot, needs_pinocchio
+from helpers.models.robots import (
+    ROBOTS,
+    SAMPLE,
+    Twin,
+    load_robot,
+    needs_pinocchio,
+    random_state,
+    random_tree,
+)
+from helpers.wide import table
+from urdf_parser_py import urdf
 
 import rbd_dynamics as rbd
-from rbd_dynamics.formats.urdf_writer import roll_pitch_yaw
+from rbd_dynamics.formats.writing import roll_pitch_yaw
+from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 
@@ -41,6 +56,102 @@ def test_a_robot_that_is_written_has_the_same_dynamics(name, base):
     same_dynamics(model, rbd.load_urdf(rbd.model_to_urdf(model), base=base))
 
 
+# --- read by others --------------------------------------------------------------------------------
+
+#: of the joints that urdfdom knows
+KINDS = ("revolute", "continuous", "prismatic", "floating")
+TREES = [(seed, base, mimic) for seed in range(12) for base in ("fixed", "floating") for mimic in (0.0, 0.4)]
+needs_check_urdf = pytest.mark.skipif(
+    shutil.which("check_urdf") is None, reason="needs check_urdf (Debian: liburdfdom-tools)"
+)
+
+
+def refused_by_check_urdf(text: str, folder: Path) -> str:
+    """What it says against a file, empty if nothing."""
+    (folder / "written.urdf").write_text(text)
+    answer = subprocess.run(["check_urdf", folder / "written.urdf"], capture_output=True, text=True)
+    return answer.stdout + answer.stderr if answer.returncode else ""
+
+
+def same_in_pinocchio(model: rbd.Model, text: str, base: str) -> None:
+    """Mass matrix and bias, to 1e-12 of the largest entry. Pinocchio takes no rotors from a URDF: they are ours."""
+    import pinocchio as pin
+
+    root = [pin.JointModelFreeFlyer()] if base == "floating" else []
+    twin = Twin(model, pin.buildModelFromXML(text, *root))
+    rotors = np.zeros(twin.pinocchio.nv)
+    for body in model.bodies:
+        theirs = twin.pinocchio.joints[twin.pinocchio.getJointId(body.joint.name)]
+        rotors[theirs.idx_v : theirs.idx_v + theirs.nv] = body.joint.armature
+    twin.pinocchio.armature = rotors
+    twin.data = twin.pinocchio.createData()
+    ours = rbd.Robot(model, backend="reference")
+    for seed in range(2):
+        q, v, _ = random_state(model, np.random.default_rng(seed))
+        q = np.where(np.abs(q) > 100.0, np.remainder(q, 2.0 * np.pi), q)
+        for own, theirs in (
+            (ours.mass_matrix(q), twin.mass_matrix(q)),
+            (ours.bias(q, v), twin.inverse_dynamics(q, v, 0.0 * v)),
+        ):
+            np.testing.assert_allclose(theirs, own, rtol=0, atol=1e-12 * max(1.0, np.abs(own).max(initial=0.0)))
+
+
+@needs_check_urdf
+@needs_pinocchio
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", table(ROBOTS, SAMPLE))
+def test_real_robots_that_are_written_are_read_by_others(name, base, tmp_path):
+    model = load_robot(name, base)
+    text = rbd.model_to_urdf(model)
+    assert not refused_by_check_urdf(text, tmp_path)
+    theirs = urdf.URDF.from_xml_string(text)
+    assert {joint.name for joint in theirs.joints if joint.type != "fixed"} == {
+        body.joint.name for body in model.bodies if body.joint.name != "root_joint"
+    }
+    same_in_pinocchio(model, text, base)
+
+
+@needs_check_urdf
+@needs_pinocchio
+@pytest.mark.parametrize(("seed", "base", "mimic"), table(TREES, lambda case: case[0] < 4))
+def test_trees_with_rotors_and_friction_are_read_by_others(seed, base, mimic, tmp_path):
+    """A floating base has damping here: it is a joint of the file."""
+    model = random_tree(seed, 6, KINDS, base, mimic)
+    text = rbd.model_to_urdf(model)
+    assert not refused_by_check_urdf(text, tmp_path)
+    assert len(urdf.URDF.from_xml_string(text).joints) >= len(model.bodies)
+    order = {name: k for k, name in enumerate(model.joint_names)}
+    for again in (rbd.load_urdf(text), rbd.load_urdf(text, base="floating" if base == "floating" else "fixed")):
+        again = replace(again, gravity=model.gravity)
+        assert sorted(again.joint_names) == sorted(order)
+        same_in_pinocchio(again, text, "fixed")
+    if model.joint_names == again.joint_names:
+        assert again.base == base
+        same_dynamics(model, again)
+
+
+@needs_check_urdf
+@pytest.mark.parametrize("key", ["damping", "friction", "armature", "passive", "drive"])
+def test_whatever_a_joint_does_by_itself_urdfdom_takes_the_file(key, tmp_path):
+    own = {"passive": (rbd.Spring(3.0),), "drive": rbd.Drive(gear_ratio=20.0)}.get(key, 0.1)
+    builder = rbd.ModelBuilder()
+    builder.add_body("arm", None, rbd.joints.Revolute(), mass=1.0, inertia=np.eye(3), **{key: own})
+    text = rbd.model_to_urdf(builder.build())
+    assert not refused_by_check_urdf(text, tmp_path)
+    assert getattr(rbd.load_urdf(text).joint("arm_joint"), key) == own
+
+
+@pytest.mark.parametrize("off", [5e-12, -8.9e-12, 1e-13, 3e-15, 2e-11])
+@pytest.mark.parametrize("turn", [0.0, 0.5 * math.pi, -math.pi])
+def test_angles_beside_a_quarter_turn_stay_where_they_are(turn, off):
+    rotation = np.eye(4)
+    rotation[:3, :3] = np.reshape(rotation_from_rpy(0.0, 0.0, turn + off), (3, 3))
+    builder = rbd.ModelBuilder()
+    builder.add_body("arm", None, rbd.joints.Revolute((1, 0, 0)), mass=1.0, inertia=np.eye(3), placement=rotation)
+    again = rbd.load_urdf(rbd.model_to_urdf(builder.build()))
+    np.testing.assert_allclose(again.bodies[0].placement.rotation, rotation[:3, :3].ravel(), rtol=0, atol=5e-15)
+
+
 def machine() -> rbd.ModelBuilder:
     builder = rbd.ModelBuilder("a <machine> & more")
     builder.add_fixed("stand", None, placement=(0.1, 0.0, 0.2), mass=3.0, com=(0, 0, 0.1))
@@ -66,7 +177,8 @@ def machine() -> rbd.ModelBuilder:
 
 def test_every_joint_that_a_urdf_has_is_written(tmp_path):
     model = replace(machine().build(), base="fixed")
-    rbd.write_urdf(model, tmp_path / "machine.urdf")
+    with pytest.warns(ModelWarning, match="joint 'ball_joint' is spherical"):
+        rbd.write_urdf(model, tmp_path / "machine.urdf")
     again = rbd.load_urdf(tmp_path / "machine.urdf")
     same_dynamics(model, again)
     assert again.name == "a <machine> & more"
@@ -126,7 +238,9 @@ def test_a_world_that_is_not_declared_is_the_world():
 
 def test_what_is_written_is_plain_urdf():
     """With the elements and attributes that other readers insist on."""
-    robot = ET.fromstring(rbd.model_to_urdf(replace(machine().build(), base="fixed")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # of the ball
+        robot = ET.fromstring(rbd.model_to_urdf(replace(machine().build(), base="fixed")))
     assert robot.tag == "robot"
     for joint in robot.iter("joint"):
         assert {"parent", "child", "origin"} <= {element.tag for element in joint}

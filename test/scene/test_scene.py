@@ -11,12 +11,12 @@ import pytest
 
 from rbd_dynamics import ModelBuilder, load_urdf
 from rbd_dynamics.common.example_robots import robots, shares
+from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, Spherical
 from rbd_dynamics.scene import MeshFinder, scene_of, scene_scripts
 from rbd_dynamics.scene.mesh_files import mesh_of
 from rbd_dynamics.scene.scene import MOST
-from rbd_dynamics.scene.shapes import shapes_of
 from rbd_dynamics.scene.stand_ins import capsules
 from rbd_dynamics.scene.triangles import Mesh, packed, simplified, welded
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +21,9 @@ import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints
+from rbd_dynamics.formats.shapes import shapes_of
+from rbd_dynamics.formats.source import read_source
+from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, Revolute, Spherical
 from rbd_dynamics.scene import scene_scripts
 from rbd_dynamics.spatial.se3 import Transform
@@ -269,6 +273,83 @@ def test_sliders_have_the_limits_of_their_joints():
     assert (found["slide"]["low"], found["slide"]["high"], found["slide"]["unit"]) == (-2.0, 2.5, "m")
     assert found["elbow"]["high"] == pytest.approx(np.pi) and found["elbow"]["effort"] is None
     assert (found["shoulder"]["effort"], found["shoulder"]["torque_unit"]) == (15.0, "N m")
+
+
+def test_what_has_no_limit_is_scaled_to_the_robot():
+    """A bar of a joint that gravity cannot move would show rounding; a slide goes as far as the robot reaches."""
+    small = rbd.ModelBuilder("small")
+    own = {"mass": 0.1, "com": (0.0, 0.0, 0.02), "inertia": np.eye(3) * 1e-5}
+    small.add_body("turn", None, Revolute((0, 0, 1)), **own)
+    small.add_body("slide", "turn", rbd.joints.Prismatic((1, 0, 0)), placement=(0.0, 0.0, 0.05), **own)
+    turn, slide = constants(rbd.show(small.build()))["joints"]
+    weight, reach = 0.2 * 9.81, 0.07
+    assert turn["least"] == pytest.approx(1e-3 * weight * reach)
+    assert slide["least"] == pytest.approx(1e-3 * weight)
+    assert (slide["low"], slide["high"]) == (pytest.approx(-reach), pytest.approx(reach))
+
+
+SDF = """<sdf version="1.9"><model name="four_bar">{links}
+<joint name="one" type="revolute"><parent>world</parent><child>left</child>{axis}</joint>
+<joint name="two" type="revolute"><pose relative_to="left">0 0 1 0 0 0</pose><parent>left</parent><child>top</child>
+{axis}</joint><joint name="three" type="revolute"><pose relative_to="__model__">1 0 0 0 0 0</pose><parent>world</parent>
+<child>right</child>{axis}</joint><joint name="closing" type="revolute"><pose relative_to="top">1 0 0 0 0 0</pose>
+<parent>right</parent><child>top</child>{axis}</joint></model></sdf>"""
+
+
+def four_bar(low):
+    """A square of bars; `low` is the least angle of the first, where the model starts."""
+    link = (
+        "<link name='{}'><pose>{}</pose><inertial><mass>1</mass></inertial><visual name='v'><pose>0 0 0.5 0 0 0</pose>"
+        "<geometry><box><size>0.1 0.2 1</size></box></geometry></visual><visual name='w'><geometry><mesh>"
+        "<uri>package://none/a.stl</uri></mesh></geometry></visual></link>"
+    )
+    places = {"left": "0 0 0 0 0 0", "top": "0 0 1 0 0 0", "right": "1 0 0 0 0 0"}
+    axis = "<axis><xyz>0 1 0</xyz><limit><lower>{}</lower><upper>2</upper></limit></axis>"
+    text = SDF.format(links="".join(link.format(*place) for place in places.items()), axis=axis.format(-2))
+    return text.replace("<lower>-2</lower>", f"<lower>{low}</lower>", 1)
+
+
+def test_an_sdf_is_drawn_with_its_shapes_and_its_loops_closed():
+    text = four_bar(0.4)
+    page, model = rbd.show(text), rbd.load(text)
+    assert [shape["kind"] for shape in page.scene.content["shapes"]] == ["box"] * 3
+    assert page.scene.content["shapes"][0]["size"] == [0.1, 0.2, 1.0]
+    assert page.scene.left_out == ("package://none/a.stl was not found",)
+    stand = constants(page)["posture"]
+    q = np.array([stand[name] for name in model.joint_names])
+    held = rbd.ConstraintSet(model, rbd.constraints.loop_constraints(model))
+    h, _, _ = rbd.Robot(model, backend="reference").constraint_rows(q, 0.0 * q, held)
+    np.testing.assert_allclose(h, 0.0, atol=1e-8)
+    assert "Sliders do not close" in page.html
+
+
+def test_loops_that_cannot_be_closed_are_told():
+    far = four_bar(0.4).replace('<pose relative_to="top">1 0 0', '<pose relative_to="top">9 0 0')
+    model = rbd.load(far)
+    (loop,) = model.loops
+    apart = replace(model, loops=(replace(loop, reference_placement=Transform.of(p=(50.0, 0.0, 0.0))),))
+    assert "The robot&#x27;s loops are drawn open: no configuration with" in rbd.show(apart).html
+
+
+def test_an_mjcf_is_drawn_with_its_geoms_and_meshes(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text("""<mujoco><asset><mesh name="tetra" vertex="0 0 0  0.3 0 0  0 0.3 0  0 0 0.3"/>
+    </asset><worldbody><geom type="plane" size="1 1 1"/><body name="b" pos="0 0 0.5"><joint name="h" axis="0 1 0"/>
+    <geom type="box" size="0.1 0.2 0.05" pos="0.1 0 0"/><geom type="capsule" size="0.1 0.3" group="3"/>
+    <geom type="mesh" mesh="tetra" pos="0.3 0 0" contype="0" conaffinity="0"/></body></worldbody></mujoco>""")
+    for robot in (tmp_path / "arm.xml", rbd.load(tmp_path / "arm.xml")):
+        content = rbd.show(robot).scene.content
+        box, mesh = content["shapes"]
+        assert (box["kind"], box["size"], mesh["kind"]) == ("box", [0.2, 0.4, 0.1], "mesh")
+        assert len(content["meshes"]) == 1
+    shapes = shapes_of(read_source(tmp_path / "arm.xml"), Findings())["b"]
+    assert [shape.kind for shape in shapes["collision"]] == ["box", "capsule"]
+    points, _ = shapes["visual"][1].mesh
+    corners = np.array([shapes["visual"][1].placement.rotate(tuple(point)) for point in points])
+    corners += shapes["visual"][1].placement.p
+    expected = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]]) + [0.3, 0, 0]
+    distances = np.linalg.norm(corners[:, None] - expected[None], axis=-1)
+    assert distances.min(axis=0).max() < 1e-6
 
 
 def test_names_cannot_break_out_of_the_page():

@@ -58,6 +58,24 @@ def read_sdf(
     return reading.described(name, gravity_of(found.world, source.where, findings), base)
 
 
+class WrittenLink(NamedTuple):
+    """A link's element, what names in it stand for, and the file that it is in."""
+
+    values: Values
+    scope: Scope
+    source: Source
+
+
+def read_links(
+    source: Source, root: ET.Element, packages: Mapping[str, Path], findings: Findings
+) -> tuple[FrameGraph, dict[str, WrittenLink]]:
+    """The frames of a file with one model, and its links by their whole names. Raises ModelError."""
+    found = chosen(source, plain(root), None, lambda include: included(source, include, packages), findings)
+    reading = _Reading(packages, findings)
+    reading.read_chosen(source, found)
+    return reading.frames, reading.written
+
+
 class _Place(NamedTuple):
     """Place in which an element is written."""
 
@@ -72,6 +90,7 @@ class _Reading:
         self.packages, self.findings = packages, findings
         self.frames = FrameGraph()
         self.bodies: list[LinkDescription] = []
+        self.written: dict[str, WrittenLink] = {}
         self.carried: list[str] = []  # <frame>s
         self.automatic: dict[str, AutoInertia] = {}
         self.joints: list[FileJoint] = []
@@ -127,7 +146,7 @@ class _Reading:
         for element in model.element:
             tag = local_tag(element)
             if tag == "link":
-                self._link(Values(element, "a link", self.findings), scope, static)
+                self._link(place, Values(element, "a link", self.findings), scope, static)
             elif tag == "joint":
                 self._joint(Values(element, "a joint", self.findings), scope)
             elif tag == "frame":
@@ -138,9 +157,10 @@ class _Reading:
             elif tag == "include":
                 self._include(place, Values(element, "an include", self.findings), scope, static)
 
-    def _link(self, link: Values, scope: Scope, static: bool) -> None:
+    def _link(self, place: _Place, link: Values, scope: Scope, static: bool) -> None:
         name = scope.whole(link.name())
         link = Values(link.element, f"link {name!r}", self.findings)
+        self.written[name] = WrittenLink(link, scope, place.source)
         pose, relative_to = link.pose()
         self.frames.add(name, scope.whole(relative_to) if relative_to else scope.own, pose, name)
         inertial = link.child("inertial")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Collection
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.vocabulary import remarks
 from rbd_dynamics.formats.sdf.frames import WORLD
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS, SDF
@@ -16,6 +17,7 @@ from rbd_dynamics.model.errors import Findings
 #: Drake's elements that are read, and which of them are none of SDFormat's; the table has them with the prefix `drake`
 _DRAKES = ("rotor_inertia", "gear_ratio", "mimic")
 _FOREIGN = _DRAKES[:2]
+NEWEST = 12  # of version 1
 _TRUE = ("1", "true", "True", "TRUE")
 
 
@@ -28,14 +30,17 @@ def brought_up(
     """
     version = root.get("version", "")
     if not version:
-        findings.defect(where or source.where, "has no 'version'", "it is read as SDFormat 1.12")
+        findings.defect(where or source.where, "has no 'version'", f"it is read as SDFormat 1.{NEWEST}")
     if version in ("1.0", "1"):
         findings.warning(
             where or source.where, "is SDFormat 1.0, whose attributes are not read", "`gz sdf` converts it"
         )
     report(remarks(root, SDF, content=source.content, version=version, but=unread), findings, where)
     major, _, minor = version.partition(".")
-    age = int(minor) if major == "1" and minor.isdecimal() else 12
+    known = major == "1" and minor.isdecimal() and int(minor) <= NEWEST
+    age = int(minor) if known else NEWEST
+    if version and not known:
+        findings.defect(where or source.where, f"is SDFormat {excerpt(version)}", f"it is read as 1.{NEWEST}")
     for element in list(root.iter()):
         for inner in list(element):
             space, _, name = inner.tag.rpartition("}")

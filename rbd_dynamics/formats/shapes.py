@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a URDF says of a link's looks: boxes, cylinders, spheres, capsules and meshes in the link's frame."""
+"""What a description says of a link's looks: boxes, cylinders, spheres, capsules and meshes in the link's frame."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_robot
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.formats.source import Source
+from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_xml
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.urdf_versions import VERSIONS, quaternion_rotation, version_of
+from rbd_dynamics.model.urdf_versions import quaternion_rotation, version_of
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -32,28 +36,47 @@ _ORIGIN = {"xyz": Number(3, "0 0 0"), "rpy": Number(3, "0 0 0")}
 class Shape:
     """size: of a box its edges x, y, z; else radius and length along z, m; of a mesh the scales of x, y, z.
 
-    placement: in the frame of the link. file: of a mesh, as the description names it.
+    placement: in the frame of the link. file: of a mesh, as the description names it. mesh: of one that a description
+    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3).
     """
 
     kind: Kind
     size: tuple[float, ...]
     placement: Transform = IDENTITY
     file: str = ""
+    mesh: tuple[NDArray[np.float64], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
 
 
 Shapes = dict[str, dict[Element, list[Shape]]]
 
 
-def shapes_of(urdf: str, findings: Findings) -> Shapes:
+def shapes_of(description: str | Source, findings: Findings) -> Shapes:
     """The shapes of each link's visual and collision elements, {link: {element: shapes}}; links without any are not in.
 
-    A shape with something wrong about it is left out and a finding: no robot is refused for its looks.
+    description: of a URDF the text, of an SDF or MJCF what `read_source` gives; all else has no shapes. A shape with
+    something wrong about it is left out and a finding: no robot is refused for its looks.
     """
-    parsed = parse_robot(urdf, findings)
-    root = None if parsed is None else parsed[0]
-    version = VERSIONS[0] if root is None else version_of(root, Findings())
+    source = Source(description, "robot description") if isinstance(description, str) else description
+    if not source.is_xml:
+        return {}
+    root = parse_xml(source.content, source.where, findings)
+    if root is None:
+        return {}
+    if local_tag(root) == "sdf":
+        from rbd_dynamics.formats.sdf.looks import sdf_shapes  # what other files need is imported with them
+
+        return sdf_shapes(source, root, findings)
+    if local_tag(root) == "mujoco":
+        from rbd_dynamics.formats.mjcf_shapes import mjcf_shapes
+
+        return mjcf_shapes(source, findings)
+    return _of_urdf(root, findings)
+
+
+def _of_urdf(root: ET.Element, findings: Findings) -> Shapes:
     found: Shapes = {}
-    for link in () if root is None else root:
+    version = version_of(root, Findings())
+    for link in root:
         name = link.get("name")
         if local_tag(link) != "link" or not name:
             continue

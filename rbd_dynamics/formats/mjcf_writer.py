@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a `Model` as an MJCF of which MuJoCo, and `load`, make the same dynamics.
+
+A body's frame is its joint's, at the position zero, so that joints are at the body's origin. Other frames are sites.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import NamedTuple
+
+from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_links, is_free, left_out, spring_of
+from rbd_dynamics.formats.writing import text_of as text
+from rbd_dynamics.model.assembly import inertial_of
+from rbd_dynamics.model.checks import principal_moments
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.joints import Floating, Helical, JointKind, Prismatic, Revolute, Screw, Spherical
+from rbd_dynamics.model.joints.chains import CoordinateChain
+from rbd_dynamics.model.loops import HELD, Loop
+from rbd_dynamics.model.model import WORLD, Joint, Model
+from rbd_dynamics.spatial.inertia import RigidInertia
+from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
+from rbd_dynamics.spatial.so3 import Vec3, cross, dot3
+
+_A_FILE = "an MJCF"
+#: mass and moments of inertia from which on MuJoCo lets a body move
+LEAST = 1e-15
+#: what stands for no limit on one side, where there is one on the other
+UNLIMITED = 1e16
+_HELD = {HELD["spherical"]: "connect", HELD["fixed"]: "weld"}
+
+
+def write_mjcf(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to an MJCF file, as `model_to_mjcf` has it. Raises ModelError, OSError."""
+    Path(path).write_text(model_to_mjcf(model), encoding="utf-8")
+
+
+def model_to_mjcf(model: Model) -> str:
+    """The text of an MJCF, of which MuJoCo and `load` make the same dynamics (docs/model_format.md).
+
+    Joints come depth first; those with several axes, as a universal one, become several hinges and slides, named with
+    "_1", "_2" and so on. Each hinge and slide with an effort limit gets a motor, mimic joints an equality, loops of
+    spherical joints a connect and those of fixed ones a weld.
+
+    Raises ModelError, which names the culprit, for what MJCF cannot say or MuJoCo refuses: joints with pitches, cams
+    and planes, floating joints on other bodies, passive forces other than one spring, loops of other kinds, links that
+    move without mass, inertias that no rigid body has. A ModelWarning tells what is left out: velocity limits, position
+    limits of joints without one coordinate, gears and elasticity of drives, friction or rotors of a floating base.
+    """
+    root = ET.Element("mujoco", model=model.name)
+    ET.SubElement(root, "compiler", angle="radian")
+    ET.SubElement(root, "option", gravity=text(model.gravity))
+    names = LinkNames(model, "world_link", reserved="world")
+    world = ET.SubElement(root, "worldbody")
+    elements = {WORLD: _fixed(world, model, names)}
+    actuators, equalities = ET.Element("actuator"), ET.Element("equality")
+    for index in depth_first(model):
+        body = model.bodies[index]
+        element = ET.SubElement(elements[body.parent], "body", name=names.links[index])
+        free = is_free(body)
+        if isinstance(body.joint.kind, Floating) and not free:
+            raise ModelError(f"joint {body.joint.name!r} floats on another body or a placement, which no MJCF says")
+        _place(element, body.placement)
+        _inertial(element, body.inertia, names.links[index])
+        _joint(element, body.joint, actuators, equalities)
+        _sites(element, model, names, index)
+        elements[index] = element
+    for loop in model.loops:
+        _loop(elements, equalities, model, loop)
+    for part in (equalities, actuators):
+        if len(part):
+            root.append(part)
+    _tell_what_is_left_out(model)
+    return document(root)
+
+
+def _fixed(world: ET.Element, model: Model, names: LinkNames) -> ET.Element:
+    """What is fixed to the world; MuJoCo's world has no inertia, so there is a body for it."""
+    if model.fixed_inertia == RigidInertia():
+        if names.root in model.frame_names:
+            ET.SubElement(world, "site", name=names.root)
+        _sites(world, model, names, WORLD)
+        return world
+    element = ET.SubElement(world, "body", name=names.root)
+    _inertial(element, model.fixed_inertia, names.root)
+    _sites(element, model, names, WORLD)
+    return element
+
+
+def _sites(element: ET.Element, model: Model, names: LinkNames, index: int) -> None:
+    """The frames of a body, or of the world, but for its own."""
+    for link in fixed_links(model, names, index):
+        if link.name != "world":
+            _place(ET.SubElement(element, "site", name=link.name), link.placement)
+
+
+def _place(element: ET.Element, placement: Transform) -> None:
+    if any(placement.p):
+        element.set("pos", text(placement.p))
+    if placement.factors:
+        x, y, z, w = quaternion_from_rotation(placement.rotation)
+        element.set("quat", text((w, x, y, z)))
+
+
+def _inertial(element: ET.Element, inertia: RigidInertia, name: str) -> None:
+    about = inertial_of(inertia)
+    xx, xy, xz, yy, yz, zz = about.rotational
+    p1, p2, p3 = principal_moments([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+    if not (about.mass > LEAST and p1 > LEAST):
+        raise ModelError(f"link {name!r} moves and has no mass or no inertia in some direction, which MuJoCo refuses")
+    if p1 + p2 < p3 * (1.0 - 1e-12):
+        raise ModelError(
+            f"link {name!r} has the principal moments {p1:.4g}, {p2:.4g}, {p3:.4g}, of which the largest is more than "
+            "the sum of the others: MuJoCo refuses it"
+        )
+    ET.SubElement(
+        element, "inertial", pos=text(about.com), mass=text([about.mass]), fullinertia=text((xx, yy, zz, xy, xz, yz))
+    )
+
+
+class _Part(NamedTuple):
+    """One of MuJoCo's joints; axis and anchor in the body's frame."""
+
+    name: str
+    type: str
+    axis: Vec3 | None = None
+    anchor: Vec3 = (0.0, 0.0, 0.0)
+
+
+def _parts(joint: Joint) -> list[_Part]:
+    """MuJoCo's joints that this one is, the outermost first."""
+    kind = joint.kind
+    if isinstance(kind, (Spherical, Floating)):
+        return [_Part(joint.name, "ball" if isinstance(kind, Spherical) else "free")]
+    chain = kind.as_chain() if isinstance(kind, CoordinateChain) else (kind,)
+    if not all(isinstance(each, (Revolute, Prismatic, Helical, Screw)) for each in chain):
+        raise ModelError(f"joint {joint.name!r} is {kind.name}, which no MJCF joint is")
+    names = [joint.name] if len(chain) == 1 else [f"{joint.name}_{k}" for k in range(1, len(chain) + 1)]
+    return [_single(name, each, joint) for name, each in zip(names, chain)]
+
+
+def _single(name: str, kind: JointKind, joint: Joint) -> _Part:
+    """A motion along one screw, which has to be a rotation or a translation."""
+    (twist,) = kind.columns([0.0])
+    w, v = twist[:3], twist[3:]
+    if not any(w):
+        return _Part(name, "slide", v)
+    if abs(dot3(w, v)) > 1e-15 * math.hypot(*v):
+        raise ModelError(f"joint {joint.name!r} is {joint.kind.name} with a pitch, which no MJCF joint has")
+    return _Part(name, "hinge", w, cross(w, v))
+
+
+def _joint(body: ET.Element, joint: Joint, actuators: ET.Element, equalities: ET.Element) -> None:
+    limits, spring = joint.limits, spring_of(joint, _A_FILE)
+    for name, kind, axis, anchor in _parts(joint):
+        element = ET.SubElement(body, "joint", name=name, type=kind)
+        for key, value in (("damping", joint.damping), ("frictionloss", joint.friction), ("armature", joint.armature)):
+            if value and (kind != "free" or key == "damping"):
+                element.set(key, text([value]))
+        if spring is not None:
+            if axis is None:
+                raise ModelError(f"joint {joint.name!r} is {joint.kind.name} and has a spring, which no MJCF can say")
+            element.attrib.update(stiffness=text([spring.stiffness]), springref=text([spring.rest]))
+        if axis is None:
+            continue
+        element.set("axis", text(axis))
+        if any(anchor):
+            element.set("pos", text(anchor))
+        if _is_bounded(joint) and limits.lower < limits.upper:
+            bounds = max(limits.lower, -UNLIMITED), min(limits.upper, UNLIMITED)
+            element.attrib.update(limited="true", range=text(bounds))
+        if math.isfinite(limits.effort) and limits.effort > 0.0 and joint.mimic is None:
+            largest = text((-limits.effort, limits.effort))
+            element.attrib.update(actuatorfrclimited="true", actuatorfrcrange=largest)
+            ET.SubElement(actuators, "motor", name=name, joint=name, ctrllimited="true", ctrlrange=largest)
+    if joint.mimic is not None:
+        law = text((joint.mimic.offset, joint.mimic.multiplier, 0.0, 0.0, 0.0))
+        ET.SubElement(equalities, "joint", joint1=joint.name, joint2=joint.mimic.leader, polycoef=law)
+
+
+def _loop(elements: dict[int, ET.Element], equalities: ET.Element, model: Model, loop: Loop) -> None:
+    """Two sites that are held together, the first the reference."""
+    kind = _HELD.get(loop.directions)
+    if kind is None:
+        raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no equality of an MJCF does")
+    ends = {}
+    for k, (name, placement) in enumerate(
+        ((loop.reference, loop.reference_placement), (loop.frame, loop.placement)), start=1
+    ):
+        frame = None if name == "world" and "world" not in model.frame_names else model.frame(name)
+        carrier, pose = (WORLD, IDENTITY) if frame is None else (frame.body, frame.placement)
+        ends[f"site{k}"] = f"{loop.name}/{k}"
+        _place(ET.SubElement(elements[carrier], "site", name=ends[f"site{k}"]), pose @ placement)
+    ET.SubElement(equalities, kind, {"name": loop.name} | ends)
+
+
+def _is_bounded(joint: Joint) -> bool:
+    return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
+
+
+def _tell_what_is_left_out(model: Model) -> None:
+    joints = [body.joint for body in model.bodies]
+    bounded = [j for j in joints if _is_bounded(j) and (j.kind.quaternion or j.limits.lower >= j.limits.upper)]
+    resisted = [j for j in joints if isinstance(j.kind, Floating) and (j.friction or j.armature)]
+    for told, what in (
+        ([j for j in joints if math.isfinite(j.limits.velocity)], "velocity limits are left out"),
+        (bounded, "position limits of a quaternion, or without a span, are left out"),
+        ([j for j in joints if j.drive is not None], "a gear or its elasticity is left out"),
+        (resisted, "friction or a rotor of a floating base is left out"),
+    ):
+        left_out([joint.name for joint in told], what, _A_FILE, stacklevel=5)

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models written as SDF and MJCF and read again: by ourselves, MuJoCo, Pinocchio and Drake; what is refused or told."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.checks.mujoco_twin import MujocoTwin
+from helpers.models.robots import ROBOTS, SAMPLE, load_robot, random_tree
+from helpers.wide import table
+
+import rbd_dynamics as rbd
+from rbd_dynamics.cli import main
+from rbd_dynamics.constraints import ConstraintSet, loop_constraints
+from rbd_dynamics.model import ModelWarning
+from rbd_dynamics.model.loops import Loop
+from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.robot import Robot
+
+TOLERANCE = 1e-12  # of the largest entry
+#: links that move without mass, or an inertia that no rigid body has
+REFUSED_BY_MUJOCO = {"human", "icub", "icub_reduced", "romeo", "romeo_laas_small", "romeo_small"}
+TWENTY = [name for name in ROBOTS if name in {
+    "a1", "allegro_left_hand", "b1-z1", "baxter", "bolt", "double_pendulum_continuous", "finger_edu",
+    "g1_29dof_rev_1_0", "hextilt_flying_arm_5", "icub_reduced", "kinova", "panda", "pr2", "quadruped", "romeo_small",
+    "so100", "solo12", "talos_full_v2", "tiago", "tiago_pro", "ur5_robot", "xarm7",
+}]  # fmt: skip
+KINDS = {
+    "mjcf": ("revolute", "continuous", "prismatic", "spherical"),
+    "sdf": ("revolute", "continuous", "prismatic", "spherical"),
+}
+TEXT = {"mjcf": rbd.model_to_mjcf, "sdf": rbd.model_to_sdf, "urdf": rbd.model_to_urdf}
+
+
+def plain_base(model: Model) -> Model:
+    """Without damping and friction of a floating base and balls' damping, which an SDF has no place for."""
+    bodies = []
+    for body in model.bodies:
+        joint = body.joint
+        if joint.kind.quaternion is not None:
+            joint = replace(joint, damping=0.0, friction=0.0, armature=0.0)
+        bodies.append(replace(body, joint=joint))
+    return replace(model, bodies=tuple(bodies))
+
+
+def written(model: Model, kind: str) -> tuple[str, Model]:
+    """The text and what `load` makes of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        text = TEXT[kind](model)
+        return text, rbd.load(text)
+
+
+def places(model: Model, again: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Where the numbers of the second are in q and v of the first."""
+    q, v = [], []
+    for joint in again.joints:
+        name, _, part = joint.name.rpartition("_")
+        inner = part.isdigit() and name in model.joint_names
+        renamed = joint.name not in model.joint_names and joint.name.endswith("_joint")
+        own = model.joint(name if inner or renamed else joint.name)
+        first = int(part) - 1 if inner else 0
+        q += range(own.q_index + first, own.q_index + first + joint.kind.nq)
+        v += range(own.v_index + first, own.v_index + first + joint.kind.nv)
+    return np.array(q, dtype=int), np.array(v, dtype=int)
+
+
+def agree(one: np.ndarray, other: np.ndarray) -> None:
+    np.testing.assert_allclose(other, one, rtol=0, atol=TOLERANCE * max(1.0, np.abs(one).max(initial=0.0)))
+
+
+def states(model: Model, count: int = 2):
+    for seed in range(count):
+        q = model.random(seed)
+        yield (
+            np.where(np.abs(q) > 100.0, np.remainder(q, 2.0 * np.pi), q),
+            np.random.default_rng(seed).normal(size=model.nv),
+        )
+
+
+def same(model: Model, again: Model) -> None:
+    """Mass matrix, bias, passive torques, frames, limits, gravity."""
+    at_q, at_v = places(model, again)
+    assert len(at_v) == model.nv
+    assert again.gravity == pytest.approx(model.gravity, abs=0)
+    assert again.mass == pytest.approx(model.mass, rel=1e-14)
+    first, second = (Robot(each, backend="reference") for each in (model, again))
+    rubbed, also = (Robot(each, backend="reference", friction=True) for each in (model, again))
+    names = [frame.name for frame in model.frames if frame.element == "link" and frame.name != "world"]
+    assert set(names) <= set(again.frame_names)
+    for q, v in states(model):
+        M = first.mass_matrix(q)
+        agree(M[np.ix_(at_v, at_v)], second.mass_matrix(q[at_q]))
+        agree(first.bias(q, v)[at_v], second.bias(q[at_q], v[at_v]))
+        agree(rubbed.bias(q, v)[at_v], also.bias(q[at_q], v[at_v]))
+        for name in names[:: max(1, len(names) // 8)]:
+            agree(first.pose(q, name), second.pose(q[at_q], name))
+    for limit in ("effort_limit", "velocity_limit") if again.velocity_limit.min(initial=math.inf) < math.inf else ():
+        np.testing.assert_array_equal(getattr(again, limit), getattr(model, limit)[at_v])
+
+
+def in_mujoco(text: str, again: Model) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    m = mujoco.MjModel.from_xml_string(text)
+    twin, robot = MujocoTwin(again, m), Robot(again, backend="reference")
+    for q, v in states(again):
+        M, bias = twin.mass_matrix_and_bias(q, v)
+        agree(M, robot.mass_matrix(q))
+        agree(bias, robot.bias(q, v))
+    for j in range(m.njnt):
+        joint = twin.joints[j]
+        assert m.dof_damping[m.jnt_dofadr[j]] == joint.damping
+        assert m.jnt_actfrclimited[j] == (math.isfinite(joint.limits.effort) and joint.mimic is None)
+
+
+def in_pinocchio(text: str, again: Model, folder) -> None:
+    """Of MJCF; the mass matrix of hinges, slides and balls, which has the rotors in it."""
+    pin = pytest.importorskip("pinocchio")
+    path = folder / "written.xml"
+    path.write_text(text)
+    theirs = pin.buildModelFromMJCF(str(path))
+    if any(body.joint.mimic is not None for body in again.bodies) or sum(b.parent == WORLD for b in again.bodies) > 1:
+        return  # it keeps followers as joints of their own, and the first body on the world alone
+    data, robot = theirs.createData(), Robot(again, backend="reference")
+    for q, _ in states(again):
+        q_pin, order = np.zeros(theirs.nq), np.zeros(theirs.nv, dtype=int)
+        for joint in again.joints:
+            other = theirs.joints[theirs.getJointId(joint.name)]
+            assert (other.nq, other.nv) == (joint.kind.nq, joint.kind.nv)
+            q_pin[other.idx_q : other.idx_q + other.nq] = q[joint.q_index : joint.q_index + joint.kind.nq]
+            order[other.idx_v : other.idx_v + other.nv] = range(joint.v_index, joint.v_index + joint.kind.nv)
+        M = np.triu(pin.crba(theirs, data, q_pin))
+        agree(robot.mass_matrix(q)[np.ix_(order, order)], M + np.triu(M, 1).T)
+
+
+def in_drake(text: str, again: Model) -> None:
+    """Of SDF: mass matrix and bias of joints with one coordinate."""
+    plants = pytest.importorskip("pydrake.multibody.plant", reason="Drake is not installed")
+    from pydrake.multibody.parsing import Parser
+
+    if any(joint.kind.nq != 1 for joint in again.joints) or len(again.joints) != len(again.bodies):
+        return
+    plant = plants.MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "sdf")
+    plant.mutable_gravity_field().set_gravity_vector(np.array(again.gravity))
+    plant.Finalize()
+    assert plant.num_velocities() == again.nv
+    order = [plant.GetJointByName(name).velocity_start() for name in again.joint_names]
+    context, robot = plant.CreateDefaultContext(), Robot(again, backend="reference")
+    for q, v in states(again):
+        full, speed = np.zeros((2, again.nv))
+        full[order], speed[order] = q, v
+        plant.SetPositions(context, full)
+        plant.SetVelocities(context, speed)
+        M = plant.CalcMassMatrix(context)
+        bias = plant.CalcBiasTerm(context) - plant.CalcGravityGeneralizedForces(context)
+        agree(robot.mass_matrix(q), M[np.ix_(order, order)])
+        agree(robot.bias(q, v), bias[order])
+
+
+@pytest.mark.parametrize("kind", ["sdf", "mjcf"])
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", table(TWENTY, SAMPLE))
+def test_real_robots_are_the_same_when_written_and_read(name, base, kind, tmp_path):
+    model = load_robot(name, base)
+    if kind == "mjcf" and name in REFUSED_BY_MUJOCO:
+        with pytest.raises(rbd.ModelError, match="^link '.*MuJoCo refuses"):
+            rbd.model_to_mjcf(model)
+        return
+    text, again = written(model, kind)
+    same(model, again)
+    if kind == "mjcf":
+        in_mujoco(text, again)
+    elif base == "fixed" and name not in REFUSED_BY_MUJOCO:  # Drake changes inertias that no rigid body has
+        in_drake(text, again)
+
+
+TREES = [(seed, base, mimic) for seed in range(10) for base in ("fixed", "floating") for mimic in (0.0, 0.4)]
+
+
+@pytest.mark.parametrize("kind", ["sdf", "mjcf"])
+@pytest.mark.parametrize(("seed", "base", "mimic"), table(TREES, lambda case: case[0] < 3))
+def test_trees_with_rotors_friction_and_gravity_are_the_same(seed, base, mimic, kind, tmp_path):
+    model = plain_base(random_tree(seed, 6, KINDS[kind], base, mimic))
+    text, again = written(model, kind)
+    assert again.base == base
+    same(model, again)
+    if kind == "mjcf":
+        in_mujoco(text, again)
+        if base == "fixed":
+            in_pinocchio(text, again, tmp_path)
+    elif base == "fixed" and not mimic:
+        in_drake(text, again)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fixed_tree_of_hinges_and_slides_is_the_same_in_drake(seed):
+    model = random_tree(seed, 7, ("revolute", "continuous", "prismatic"))
+    text, again = written(model, "sdf")
+    in_drake(text, again)
+
+
+# --- by hand ------------------------------------------------------------------------------------------
+
+
+def machine() -> rbd.ModelBuilder:
+    """What both formats say: fixed masses, springs, limits, mimic joints, a universal joint, frames, other gravity."""
+    builder = rbd.ModelBuilder("a <machine> & more", gravity=(0.3, -0.2, -1.6))
+    own = {"mass": 1.5, "com": (0.1, -0.2, 0.3), "inertia": [0.2, 0.01, -0.02, 0.3, 0.03, 0.25]}
+    builder.add_fixed("stand", None, placement=(0.1, 0.0, 0.2), **own)
+    limits = rbd.Limits(lower=-1.0, upper=2.0, effort=40.0)
+    turn = {"damping": 0.3, "friction": 0.2, "armature": 0.05, "passive": (rbd.Spring(30.0, rest=0.2),)}
+    builder.add_body(
+        "arm", "stand", rbd.joints.Revolute((0.6, 0, 0.8)), placement=(0.1, 0.2, 0.3), limits=limits, **turn, **own
+    )
+    follows = rbd.Mimic("arm_joint", multiplier=-0.5, offset=0.1)
+    builder.add_body("slide", "arm", rbd.joints.Prismatic((0, 1, 0)), mimic=follows, **own)
+    builder.add_body(
+        "cross", "arm", rbd.joints.Universal((1, 0, 0), (0, 0.6, 0.8)), damping=0.4, placement=(0, 0, 1), **own
+    )
+    builder.add_body("ball", "cross", rbd.joints.Spherical(), placement=(0, 0, 0.5), **own)
+    builder.add_frame("tool", "slide", placement=(0.1, 0.0, 0.3))
+    return builder
+
+
+@pytest.mark.parametrize("kind", ["sdf", "mjcf"])
+def test_what_a_format_says_is_written(kind, tmp_path):
+    model = machine().build()
+    text, again = written(model, kind)
+    same(model, again)
+    assert again.name == model.name
+    assert again.fixed_inertia.mass == 1.5
+    (path,) = (tmp_path / f"machine.{kind}",)
+    {"sdf": rbd.write_sdf, "mjcf": rbd.write_mjcf}[kind](model, path)
+    assert rbd.load(path) == again
+    joint, follower = (next(b.joint for b in again.bodies if b.joint.name == n) for n in ("arm_joint", "slide_joint"))
+    assert joint.limits == rbd.Limits(lower=-1.0, upper=2.0, effort=40.0)
+    assert (joint.passive, joint.armature) == ((rbd.Spring(30.0, rest=0.2),), 0.05)
+    assert follower.mimic == rbd.Mimic("arm_joint", multiplier=-0.5, offset=0.1)
+
+
+def test_a_nut_is_written_as_sdf_and_a_chain_of_screws_as_mjcf():
+    own = {"mass": 1.5, "com": (0.1, -0.2, 0.3), "inertia": np.eye(3)}
+    nut, chain = rbd.ModelBuilder(), rbd.ModelBuilder()
+    nut.add_body("nut", None, rbd.joints.Helical((0, 0.6, 0.8), 0.013), **own)
+    same(nut.build(), written(nut.build(), "sdf")[1])
+    screws = ((0, 0, 1, 0.2, -0.1, 0), (0, 0, 0, 0.6, 0.8, 0), (1, 0, 0, 0, 0.3, 0.4))
+    chain.add_body("tip", None, rbd.joints.ProductOfExponentials(screws), placement=(1, 2, 3), **own)
+    text, again = written(chain.build(), "mjcf")
+    same(chain.build(), again)
+    in_mujoco(text, again)
+
+
+def loop_of(directions=("x", "y", "z"), at=(1.0, 0.0, 0.0)) -> Model:
+    """Two arms on the world, whose tips are held together."""
+    builder = rbd.ModelBuilder("loop")
+    own = {"mass": 1.0, "com": (0.5, 0, 0), "inertia": np.eye(3)}
+    builder.add_body("left", None, rbd.joints.Revolute((0, 1, 0)), **own)
+    builder.add_body("right", None, rbd.joints.Revolute((0, 1, 0)), placement=(2.0, 0.0, 0.0), **own)
+    builder.add_frame("tip", "left", placement=at)
+    builder.add_frame("end", "right", placement=(-1.0, 0.0, 0.0))
+    return replace(builder.build(), loops=(Loop("closing", "end", "tip", directions=directions),))
+
+
+@pytest.mark.parametrize("kind", ["sdf", "mjcf"])
+@pytest.mark.parametrize("directions", [("x", "y", "z"), ("rx", "ry", "rz", "x", "y", "z")])
+def test_a_loop_is_written_and_holds_the_same(directions, kind):
+    model = loop_of(directions)
+    again = written(model, kind)[1]
+    assert [loop.directions for loop in again.loops] == [directions]
+    held = []
+    for each, q in ((model, np.zeros(2)), (again, np.zeros(2))):
+        h, A, _ = Robot(each, backend="reference").constraint_rows(
+            q, 0.0 * q, ConstraintSet(each, loop_constraints(each))
+        )
+        np.testing.assert_allclose(h, 0.0, atol=1e-15)
+        held.append(np.linalg.pinv(A) @ A)  # which velocities it holds, however its rows are turned
+    np.testing.assert_allclose(held[1], held[0], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("kind", "joint", "more", "error"),
+    [
+        ("sdf", rbd.joints.Planar(), {}, "joint 'nut_joint' is planar, which no SDF can say"),
+        ("mjcf", rbd.joints.Planar(), {}, "joint 'nut_joint' is planar, which no MJCF joint is"),
+        ("mjcf", rbd.joints.Helical((0, 0, 1), 0.01), {}, "joint 'nut_joint' is helical with a pitch"),
+        ("sdf", rbd.joints.Spherical(), {"damping": 1.0}, "joint 'nut_joint' is spherical and has limits, friction"),
+        ("sdf", rbd.joints.Floating(), {"damping": 1.0}, "joint 'nut_joint' floats and has damping"),
+        ("sdf", rbd.joints.Floating(), {"placement": (1, 0, 0)}, "joint 'nut_joint' floats on another body or a place"),
+        ("mjcf", rbd.joints.Floating(), {"placement": (1, 0, 0)}, "joint 'nut_joint' floats on another body or a plac"),
+        ("mjcf", rbd.joints.Revolute(), {"passive": (rbd.Spring(1), rbd.Spring(2))}, "'nut_joint' has a spring beside"),
+        ("sdf", rbd.joints.Revolute(), {"passive": (rbd.Spring(1), rbd.Spring(2))}, "'nut_joint' has a spring beside"),
+        ("mjcf", rbd.joints.Revolute(), {"mass": 0.0, "armature": 1.0, "inertia": None}, "link 'nut' moves and has no"),
+    ],
+)
+def test_what_a_format_cannot_say_is_an_error(kind, joint, more, error):
+    builder = rbd.ModelBuilder()
+    builder.add_body("nut", None, joint, **{"mass": 1.0, "com": (0.1, 0.1, 0.1), "inertia": np.eye(3)} | more)
+    with pytest.raises(rbd.ModelError, match=error):
+        TEXT[kind](builder.build())
+
+
+def test_a_loop_that_is_open_at_zero_is_no_sdf():
+    with pytest.raises(rbd.ModelError, match="loop 'closing' is open by 0.1 where all joints are at zero"):
+        rbd.model_to_sdf(loop_of(at=(1.1, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "told"),
+    [
+        ("mjcf", {"limits": rbd.Limits(velocity=2.0)}, "joint 'arm_joint': velocity limits are left out"),
+        ("mjcf", {"limits": rbd.Limits(lower=0.0, upper=0.0)}, "joint 'arm_joint': position limits"),
+        ("sdf", {"drive": rbd.Drive(gear_ratio=10.0)}, "joint 'arm_joint': a gear or its elasticity is left out"),
+        ("sdf", {"joint_name": "arm"}, "joint 'arm' has the name of a link.*written as 'arm_joint'"),
+        ("sdf", {"mass": 0.0, "armature": 1.0, "inertia": None, "com": (0, 0, 0)}, "link 'arm' without mass"),
+    ],
+)
+def test_what_is_left_out_is_told(kind, more, told):
+    builder = rbd.ModelBuilder()
+    builder.add_body("arm", None, rbd.joints.Revolute(), **{"mass": 1.0, "inertia": np.eye(3)} | more)
+    with pytest.warns(ModelWarning, match=told):
+        TEXT[kind](builder.build())
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml", "yaml"])
+def test_the_command_line_converts_from_each_format_to_each(ending, tmp_path, capsys):
+    arm = rbd.ModelBuilder("arm")
+    arm.add_body("upper", None, rbd.joints.Revolute((0, 1, 0)), mass=1.0, com=(0.1, 0, 0.2), inertia=np.eye(3))
+    model = arm.build()
+    rbd.save_yaml(model, tmp_path / "first.yaml")
+    assert main(["convert", str(tmp_path / "first.yaml"), str(tmp_path / f"second.{ending}")]) == 0
+    assert main(["convert", str(tmp_path / f"second.{ending}"), str(tmp_path / "third.yaml")]) == 0
+    same(model, rbd.load(tmp_path / "third.yaml"))
+    assert main(["convert", str(tmp_path / "first.yaml"), str(tmp_path / "robot.step")]) == 2
+    assert "expected one of .urdf" in capsys.readouterr().err
