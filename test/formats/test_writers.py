@@ -329,14 +329,17 @@ def test_what_is_left_out_is_told(kind, more, told):
 
 # --- shapes -------------------------------------------------------------------------------------------
 
-LOOKS = """<robot name="looks"><link name="base"><visual><origin xyz="0 0 0.1" rpy="0.1 0.2 0.3"/><geometry>
-<box size="0.1 0.2 0.3"/></geometry></visual></link><link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0"
-ixz="0" iyy="1" iyz="0" izz="1"/></inertial><visual><origin xyz="0.1 0 0"/><geometry>
-<cylinder radius="0.1" length="0.4"/></geometry></visual><collision><geometry><sphere radius="0.2"/></geometry></collision></link><link name="hand">
-<visual><origin xyz="0 0.1 0"/><geometry><mesh filename="meshes/tetra.stl" scale="2 2 2"/></geometry></visual>
-<collision><geometry><capsule radius="0.05" length="0.3"/></geometry></collision></link><joint name="turn" type="continuous">
-<parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint><joint name="hold" type="fixed"><parent link="arm"/>
-<child link="hand"/><origin xyz="0 0 0.5" rpy="0.4 0 0"/></joint></robot>"""
+LOOKS = """<robot name="looks">
+<link name="base"><visual><origin xyz="0 0 0.1" rpy="0.1 0.2 0.3"/><geometry><box size="0.1 0.2 0.3"/></geometry>
+</visual></link>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<visual><origin xyz="0.1 0 0"/><geometry><cylinder radius="0.1" length="0.4"/></geometry></visual>
+<collision><geometry><sphere radius="0.2"/></geometry></collision></link>
+<link name="hand"><visual><origin xyz="0 0.1 0"/><geometry><mesh filename="meshes/tetra.stl" scale="2 2 2"/></geometry>
+</visual><collision><geometry><capsule radius="0.05" length="0.3"/></geometry></collision></link>
+<joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
+<joint name="hold" type="fixed"><parent link="arm"/><child link="hand"/><origin xyz="0 0 0.5" rpy="0.4 0 0"/></joint>
+</robot>"""
 CORNERS = 0.1 * np.array([(0, 0, 0), (3, 0, 0), (0, 2, 0), (0, 0, 1)])
 
 
