@@ -21,6 +21,7 @@ from rbd_dynamics.model import ModelWarning
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.se3 import Transform
 
 TOLERANCE = 1e-12  # of the largest entry
 #: links that move without mass, or an inertia that no rigid body has
@@ -269,8 +270,12 @@ def loop_of(directions=("x", "y", "z"), at=(1.0, 0.0, 0.0)) -> Model:
 
 @pytest.mark.parametrize("kind", ["sdf", "mjcf"])
 @pytest.mark.parametrize("directions", [("x", "y", "z"), ("rx", "ry", "rz", "x", "y", "z")])
-def test_a_loop_is_written_and_holds_the_same(directions, kind):
+@pytest.mark.parametrize("reference", ["tip", "world"])
+def test_a_loop_is_written_and_holds_the_same(directions, kind, reference):
     model = loop_of(directions)
+    if reference == "world":
+        held = replace(model.loops[0], reference="world", reference_placement=Transform.of(p=(1.0, 0.0, 0.0)))
+        model = replace(model, loops=(held,))
     again = written(model, kind)[1]
     assert [loop.directions for loop in again.loops] == [directions]
     held = []
