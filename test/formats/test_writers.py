@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.checks.mujoco_twin import MujocoTwin
-from helpers.models.robots import ROBOTS, SAMPLE, load_robot, random_tree
+from helpers.models.robots import ROBOTS, load_robot, random_tree
 from helpers.wide import table
 
 import rbd_dynamics as rbd
@@ -25,6 +25,7 @@ from rbd_dynamics.spatial.se3 import Transform
 
 TOLERANCE = 1e-12  # of the largest entry
 #: links that move without mass, or an inertia that no rigid body has
+FEW = {"panda", "hextilt_flying_arm_5", "icub_reduced", "solo12"}
 REFUSED_BY_MUJOCO = {"human", "icub", "icub_reduced", "romeo", "romeo_laas_small", "romeo_small"}
 TWENTY = [name for name in ROBOTS if name in {
     "a1", "allegro_left_hand", "b1-z1", "baxter", "bolt", "double_pendulum_continuous", "finger_edu",
@@ -166,7 +167,7 @@ def in_drake(text: str, again: Model) -> None:
 
 @pytest.mark.parametrize("kind", ["sdf", "mjcf"])
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", table(TWENTY, SAMPLE))
+@pytest.mark.parametrize("name", table(TWENTY, FEW))
 def test_real_robots_are_the_same_when_written_and_read(name, base, kind, tmp_path):
     model = load_robot(name, base)
     if kind == "mjcf" and name in REFUSED_BY_MUJOCO:
@@ -185,7 +186,7 @@ TREES = [(seed, base, mimic) for seed in range(10) for base in ("fixed", "floati
 
 
 @pytest.mark.parametrize("kind", ["sdf", "mjcf"])
-@pytest.mark.parametrize(("seed", "base", "mimic"), table(TREES, lambda case: case[0] < 3))
+@pytest.mark.parametrize(("seed", "base", "mimic"), table(TREES, lambda case: case[0] < 2))
 def test_trees_with_rotors_friction_and_gravity_are_the_same(seed, base, mimic, kind, tmp_path):
     model = plain_base(random_tree(seed, 6, KINDS[kind], base, mimic))
     text, again = written(model, kind)
