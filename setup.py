@@ -15,7 +15,7 @@ NAME = "rbd_dynamics"
 VERSION = re.search(r'^__version__ = "(.+)"$', Path(NAME, "__init__.py").read_text(), re.MULTILINE).group(1)
 
 # The oldest versions that work; with these and with the newest `scripts/wheel` tries every extra by itself.
-NEEDED = ["numpy>=1.22", "scipy>=1.8", "PyYAML>=5.4", "rich>=11", "urdf-parser-py>=0.0.4"]
+NEEDED = ["numpy>=1.22", "scipy>=1.8", "PyYAML>=5.4", "rich>=11"]
 #: by use; rbd_dynamics/common/extras.py names them where something is missing
 EXTRAS = {
     "compiled": ["llvmlite>=0.41"],  # before 0.45 loops are left to Python, and `export` has no `--target`

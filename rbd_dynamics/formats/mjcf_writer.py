@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import NamedTuple
 
+from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_links, is_free, left_out, spring_of
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.assembly import inertial_of
@@ -34,12 +35,12 @@ UNLIMITED = 1e16
 _HELD = {HELD["spherical"]: "connect", HELD["fixed"]: "weld"}
 
 
-def write_mjcf(model: Model, path: str | os.PathLike[str]) -> None:
+def write_mjcf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True) -> None:
     """Write a model to an MJCF file, as `model_to_mjcf` has it. Raises ModelError, OSError."""
-    Path(path).write_text(model_to_mjcf(model), encoding="utf-8")
+    Path(path).write_text(model_to_mjcf(model, shapes=shapes), encoding="utf-8")
 
 
-def model_to_mjcf(model: Model) -> str:
+def model_to_mjcf(model: Model, *, shapes: bool = True) -> str:
     """The text of an MJCF, of which MuJoCo and `load` make the same dynamics (docs/model_format.md).
 
     Joints come depth first; those with several axes, as a universal one, become several hinges and slides, named with
@@ -49,14 +50,20 @@ def model_to_mjcf(model: Model) -> str:
     Raises ModelError, which names the culprit, for what MJCF cannot say or MuJoCo refuses: joints with pitches, cams
     and planes, floating joints on other bodies, passive forces other than one spring, loops of other kinds, links that
     move without mass, inertias that no rigid body has. A ModelWarning tells what is left out: velocity limits, position
-    limits of joints without one coordinate, gears and elasticity of drives, friction or rotors of a floating base.
+    limits of joints without one coordinate, gears and elasticity of drives, friction or rotors of a floating base,
+    meshes that MuJoCo does not read.
+
+    shapes: with those of the file that the model was read from, if it is there.
     """
+    looks = WrittenShapes(model, wanted=shapes)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian")
     ET.SubElement(root, "option", gravity=text(model.gravity))
     names = LinkNames(model, "world_link", reserved="world")
+    assets = ET.SubElement(root, "asset")
     world = ET.SubElement(root, "worldbody")
     elements = {WORLD: _fixed(world, model, names)}
+    looks.add_to_mjcf_body(elements[WORLD], assets, WORLD)
     actuators, equalities = ET.Element("actuator"), ET.Element("equality")
     for index in depth_first(model):
         body = model.bodies[index]
@@ -68,13 +75,17 @@ def model_to_mjcf(model: Model) -> str:
         _inertial(element, body.inertia, names.links[index])
         _joint(element, body.joint, actuators, equalities)
         _sites(element, model, names, index)
+        looks.add_to_mjcf_body(element, assets, index)
         elements[index] = element
     for loop in model.loops:
         _loop(elements, equalities, model, loop)
     for part in (equalities, actuators):
         if len(part):
             root.append(part)
+    if not len(assets):
+        root.remove(assets)
     _tell_what_is_left_out(model)
+    looks.tell()
     return document(root)
 
 

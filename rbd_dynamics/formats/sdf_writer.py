@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import (
     LinkNames,
     angles_of,
@@ -53,12 +54,12 @@ _LOOPS = {HELD[kind]: kind.replace("spherical", "ball") for kind in ("fixed", "r
 CLOSED = 1e-9  # m and rad: how far a loop may be open where all joints are at zero
 
 
-def write_sdf(model: Model, path: str | os.PathLike[str]) -> None:
+def write_sdf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True) -> None:
     """Write a model to an SDF file, as `model_to_sdf` has it. Raises ModelError, OSError."""
-    Path(path).write_text(model_to_sdf(model), encoding="utf-8")
+    Path(path).write_text(model_to_sdf(model, shapes=shapes), encoding="utf-8")
 
 
-def model_to_sdf(model: Model) -> str:
+def model_to_sdf(model: Model, *, shapes: bool = True) -> str:
     """The text of an SDF, of which `load` and Drake make the same dynamics (docs/model_format.md).
 
     Joints come depth first, floating bases last. Rotors are Drake's elements. Other gravity than (0, 0, -9.81) m/s^2 is
@@ -69,6 +70,8 @@ def model_to_sdf(model: Model) -> str:
     cams and chains, floating joints on other bodies or that do something by themselves, balls that do, passive forces
     other than one spring, loops of other kinds or that are open where all joints are at zero. A ModelWarning tells what
     is left out, gears and elasticity of drives, and of links without mass, which other readers refuse.
+
+    shapes: with those of the file that the model was read from, if it is there.
     """
     ET.register_namespace("drake", _DRAKE)
     root = ET.Element("sdf", version="1.11")
@@ -77,16 +80,17 @@ def model_to_sdf(model: Model) -> str:
         holder = ET.SubElement(root, "world", name="default")
         _say(holder, "gravity", model.gravity)
     element = ET.SubElement(holder, "model", name=model.name)
-    writer = _Writer(model, element)
-    writer.write()
+    looks = WrittenShapes(model, wanted=shapes)
+    _Writer(model, element, looks).write()
+    looks.tell()
     return document(root)
 
 
 class _Writer:
     """Links, frames and joints of one model."""
 
-    def __init__(self, model: Model, element: ET.Element) -> None:
-        self._model, self._element = model, element
+    def __init__(self, model: Model, element: ET.Element, looks: WrittenShapes) -> None:
+        self._model, self._element, self._looks = model, element, looks
         self._names = LinkNames(model, "world_link", reserved="world")
         self._taken = set(self._names.taken)
         self._joints = {body.joint.name: self._joint_name(body.joint.name) for body in model.bodies}
@@ -95,8 +99,13 @@ class _Writer:
     def write(self) -> None:
         model, names = self._model, self._names
         fixed = [link for link in fixed_links(model, names, WORLD) if link.name != "world"]
-        if model.fixed_inertia != RigidInertia() or fixed or any(_at_world(model, loop) for loop in model.loops):
-            self._link(names.root, model.fixed_inertia, "")
+        if (
+            model.fixed_inertia != RigidInertia()
+            or fixed
+            or self._looks.on_body(WORLD)
+            or any(_at_world(model, loop) for loop in model.loops)
+        ):
+            self._link(names.root, model.fixed_inertia, "", WORLD)
             joint = self._joint_element(self._new(f"{names.root}_fixed"), "fixed", "world", names.root)
             ET.SubElement(joint, "pose", relative_to="__model__").text = "0 0 0 0 0 0"
             self._frames(WORLD)
@@ -104,7 +113,7 @@ class _Writer:
             body = model.bodies[index]
             link, joint_name = names.links[index], self._joints[body.joint.name]
             free = is_free(body)
-            self._link(link, body.inertia, "" if free else joint_name)
+            self._link(link, body.inertia, "" if free else joint_name, index)
             if not free:
                 parent = "world" if body.parent == WORLD else names.links[body.parent]
                 self._joint(body.joint, body.placement, parent, link)
@@ -145,7 +154,7 @@ class _Writer:
 
     # --- links and frames -------------------------------------------------------------------------
 
-    def _link(self, name: str, inertia: RigidInertia, joint: str) -> None:
+    def _link(self, name: str, inertia: RigidInertia, joint: str, index: int) -> None:
         link = ET.SubElement(self._element, "link", name=name)
         if joint:
             ET.SubElement(link, "pose", relative_to=joint).text = "0 0 0 0 0 0"
@@ -160,6 +169,7 @@ class _Writer:
         matrix = ET.SubElement(inertial, "inertia")
         for entry, value in zip(INERTIA_ENTRIES, about.rotational):
             _say(matrix, entry, [value])
+        self._looks.add_to_sdf_link(link, index)
 
     def _frames(self, index: int) -> None:
         own = self._names.of(index)

@@ -14,6 +14,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import (
     LinkNames,
     angles_of,
@@ -47,12 +48,12 @@ _TYPES: dict[type[JointKind], tuple[str, bool, bool]] = {
 _SINCE_1_2 = ("acceleration", "deceleration", "jerk")
 
 
-def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
+def write_urdf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True) -> None:
     """Write a model to a URDF file, as `model_to_urdf` has it. Raises ModelError, OSError."""
-    Path(path).write_text(model_to_urdf(model), encoding="utf-8")
+    Path(path).write_text(model_to_urdf(model, shapes=shapes), encoding="utf-8")
 
 
-def model_to_urdf(model: Model) -> str:
+def model_to_urdf(model: Model, *, shapes: bool = True) -> str:
     """The text of a URDF, of which `load_urdf` makes a model with the same dynamics (docs/model_format.md).
 
     A floating base that does nothing by itself becomes the root link: load it with base="floating". One with damping,
@@ -60,7 +61,10 @@ def model_to_urdf(model: Model) -> str:
     nothing about gravity and has the joints depth first. Raises ModelError, which names the culprit, for what no URDF
     can say: joints with screws, cams and chains, passive forces other than one spring, names that are there twice.
     A spherical joint is a ModelWarning: `load_urdf` and Drake know it, urdfdom (ROS, Pinocchio) does not.
+
+    shapes: with those of the file that the model was read from, if it is there.
     """
+    looks = WrittenShapes(model, wanted=shapes)
     robot = ET.Element("robot", name=model.name)
     names = LinkNames(model)
     first = model.bodies[0] if model.bodies else None
@@ -68,23 +72,25 @@ def model_to_urdf(model: Model) -> str:
     if floats and (len(model.bodies) > 1 and any(body.parent == WORLD for body in model.bodies[1:])):
         raise ModelError(f"joint {first.joint.name!r}: a URDF's floating base carries all that moves")  # type: ignore[union-attr]
     if not floats:
-        _link(robot, names.root, model.fixed_inertia)
-        _fixed_links(robot, model, names, WORLD)
+        _link(robot, names.root, model.fixed_inertia, looks)
+        _fixed_links(robot, model, names, WORLD, looks)
     elif model.fixed_inertia != RigidInertia():
         raise ModelError(f"robot {model.name!r}: beside a floating base, a URDF has nothing that is fixed to the world")
     for index in depth_first(model):
         body = model.bodies[index]
-        _link(robot, names.links[index], body.inertia)
+        _link(robot, names.links[index], body.inertia, looks)
         if not (floats and index == 0):
             _joint(robot, body, names.of(body.parent), names.links[index])
-        _fixed_links(robot, model, names, index)
+        _fixed_links(robot, model, names, index, looks)
     for loop in model.loops:
         _loop(robot, loop)
+    looks.tell()
     return document(robot)
 
 
-def _link(robot: ET.Element, name: str, inertia: RigidInertia) -> None:
+def _link(robot: ET.Element, name: str, inertia: RigidInertia, looks: WrittenShapes) -> None:
     link = ET.SubElement(robot, "link", name=name)
+    looks.add_to_urdf_link(link, name)
     if inertia == RigidInertia():
         return
     mass = inertia.mass
@@ -98,9 +104,9 @@ def _link(robot: ET.Element, name: str, inertia: RigidInertia) -> None:
     ET.SubElement(inertial, "inertia", dict(zip(INERTIA_ENTRIES, moments)))
 
 
-def _fixed_links(robot: ET.Element, model: Model, names: LinkNames, index: int) -> None:
+def _fixed_links(robot: ET.Element, model: Model, names: LinkNames, index: int, looks: WrittenShapes) -> None:
     for link in fixed_links(model, names, index):
-        ET.SubElement(robot, "link", name=link.name)
+        looks.add_to_urdf_link(ET.SubElement(robot, "link", name=link.name), link.name)
         joint = names.new_joint(link.joint or f"{link.name}_fixed")
         _ends(ET.SubElement(robot, "joint", name=joint, type="fixed"), names.of(index), link.name, link.placement)
 

@@ -16,7 +16,7 @@ from rbd_dynamics.cli.doctor.findings import Looked
 from rbd_dynamics.common.extras import OPTIONAL, needed
 
 #: {distribution: module}; imported, to see that they can be
-NEEDED = {"numpy": "numpy", "scipy": "scipy", "PyYAML": "yaml", "rich": "rich", "urdf-parser-py": "urdf_parser_py"}
+NEEDED = {"numpy": "numpy", "scipy": "scipy", "PyYAML": "yaml", "rich": "rich"}
 
 
 def look_at_software() -> Iterator[Looked]:

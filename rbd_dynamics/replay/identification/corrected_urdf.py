@@ -149,6 +149,8 @@ def _dynamics(joint: Joint, *, drive: bool) -> Make:
                 attributes += f' {key}="{value!r}"' if value else ""
             elif float(given) != value:
                 attributes = re.sub(_ATTRIBUTE.format(key), f'\\g<1>{key}="{value!r}"', attributes)
+        if attributes != old.attributes and not any(f"{key}=" in attributes for key in ("damping", "friction")):
+            attributes += ' damping="0.0"'  # urdfdom refuses the element without either of them
         return f"<dynamics{attributes}/>"
 
     return make
