@@ -30,6 +30,8 @@ class Bench:
     What asks for messages, services and other processes is left out; what the node decides is the node's own code.
     """
 
+    left_alone = 300  # periods, in which the safe stop holds the arm
+
     respond = HybridControllerNode.respond
     tune = HybridControllerNode.tune
     adopt = HybridControllerNode.adopt

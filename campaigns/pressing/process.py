@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `hybrid_controller` in a process of its own, in lockstep with the arm: however long an answer takes, time waits.
 
-It answers what `bench.Bench` answers. Times have no meaning for it (`state_timeout` 0), so that states that do not come
-are left to the bench.
+Once it has fallen silent, a run is over. It answers what `bench.Bench` answers. Times have no meaning for it
+(`state_timeout` 0), so that states that do not come are left to the bench.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from helpers.nodes.ros_nodes import Ros, joint_state, joint_trajectory
-from helpers.nodes.torque_talk import in_lockstep
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
@@ -29,6 +28,8 @@ from campaigns.pressing.scene import Scene
 Array = NDArray[np.float64]
 
 MODE = re.compile(r"\[hybrid_controller\]: (hold|approach|press)(?:: (.*))?$", re.MULTILINE)
+ANSWERS = 1.5  # s of real time, in which a state is answered
+GIVES_UP = 3  # states that are not answered, one after the other
 LOOKS = 5  # steps between two looks at what it says
 LATER = 0.3  # s, after which a motion begins: it is planned by then
 PLANS = 1.0  # s of real time, for it to be planned
@@ -36,6 +37,8 @@ PLANS = 1.0  # s of real time, for it to be planned
 
 class NodeOfProcess:
     """See the module. Ends its process when it is closed."""
+
+    left_alone = 1  # what it commands then is a matter of real time
 
     def __init__(self, scene: Scene, case: Case) -> None:
         from geometry_msgs.msg import WrenchStamped
@@ -66,29 +69,48 @@ class NodeOfProcess:
         self._efforts = ros.collect(JointState, "hybrid_controller/effort", 1000)
         self._task = ros.collect(TaskState, "hybrid_controller/task_state", 1000)
         self._engage = ros.client(SetBool, "hybrid_controller/engage")
-        self._now, self._count, self.mode, self.reason = 0, 0, "hold", "not engaged"
+        self._now, self._count, self._unanswered, self.mode, self.reason = 0, 0, 0, "hold", "not engaged"
 
     def close(self) -> None:
         self._open.close()
 
     def answer(self, stamp: int, q: Array | None, v: Array, wrench: Array | None) -> Array | None:
-        if q is None:
+        if q is None or self.ended:
             return None
         self._now = stamp
         if wrench is not None:
             self._wrenches.publish(self._message(wrench))
-        state = joint_state(self._names, q, v, self._tau, stamp=stamp)
-        try:
-            self._tau = in_lockstep(self._states, state, self._efforts, self._node)
-        except AssertionError as error:
-            self.refused.append(str(error)[-LONGEST_REFUSED:])
-            self.ended, self.mode, self.reason = True, "hold", "silent: no answer"
+        found = self._effort(joint_state(self._names, q, v, self._tau, stamp=stamp))
+        self._unanswered = 0 if found is not None else self._unanswered + 1
+        if found is None:
+            if self._unanswered == GIVES_UP:
+                self.ended, self.mode, self.reason = True, "hold", f"silent: {self._said()}"
             return None
+        self._tau = found
         del self._efforts[:-5], self._task[:-5]
         self._count += 1
         if self._count % LOOKS == 0:
             self._look()
         return self._tau
+
+    def _effort(self, state: Any) -> Array | None:
+        """The one that answers a state; None where none comes."""
+        self._states.publish(state)
+        begin = again = time.monotonic()
+        while not self._efforts or self._efforts[-1].header.stamp != state.header.stamp:
+            now = time.monotonic()
+            if now > begin + ANSWERS:
+                return None
+            if now > again + 0.3:  # it may be lost
+                self._states.publish(state)
+                again = now
+            time.sleep(5e-5)
+        return np.array(self._efforts[-1].effort)
+
+    def _said(self) -> str:
+        """Why it answers no more."""
+        lines = [line for line in self._node.log.splitlines() if "joint state refused" in line]
+        return lines[-1].partition("]: ")[2] if lines else "no answer"
 
     def _look(self) -> None:
         """At what it says."""

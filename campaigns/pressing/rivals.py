@@ -38,6 +38,8 @@ class Rival:
         scene, case: what it is told of the surface, and of its stiffness: it is tuned to that.
     """
 
+    left_alone = 300
+
     def __init__(self, scene: Scene, case: Case) -> None:
         self.case, self.scene, self.params = case, scene, scene.params
         self.arm, self.robot = ARMS[case.arm], Robot(robot_of(case.arm).model)

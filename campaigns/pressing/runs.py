@@ -20,7 +20,6 @@ START = 1_000_000_000  # ns
 MS = 1_000_000  # ns
 HOLDS = 1200  # periods, after a stop, in which it shows whether the hold holds
 KNOWN = 0.8  # share of the rotors' inertia that the controller knows of
-LEFT_ALONE = 300  # periods, after control has ended for good
 
 
 class Controlled(Protocol):
@@ -28,6 +27,7 @@ class Controlled(Protocol):
 
     refused: list[str]
     ended: bool  # for good
+    left_alone: int  # periods for which a run goes on after that
 
     def answer(self, stamp: int, q: Array | None, v: Array, wrench: Array | None) -> Array | None: ...
 
@@ -75,7 +75,7 @@ def run(case: Case, law: Any = None) -> Record:
     events = sorted(case.events, key=lambda e: e.time)
     forces, position, rotation, q_all, v_all, tau_all, modes = [], [], [], [], [], [], []
     stops: list[Stop] = []
-    command, frozen, settled, begun, left = plant.tau.copy(), None, 0, -1, LEFT_ALONE
+    command, frozen, settled, begun, left = plant.tau.copy(), None, 0, -1, bench.left_alone
     for k in range(round((case.patience + case.seconds) / PERIOD)):
         time = -1.0 if begun < 0 else (k - begun) * PERIOD
         if begun < 0 and k * PERIOD > case.patience or time > case.seconds:
