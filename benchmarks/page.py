@@ -36,6 +36,7 @@ BENCHMARKS = {
     "long_descriptions": "processes",
     "guard_latency": "processes",
     "torque_gaps": "processes",
+    "loading": "dynamics",
     "library": "dynamics",
     "batches": "dynamics",
     "rollouts": "simulation",

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hybrid position/force control in closed loop with an independent plant, judged by what the plant knows.
 
-    python -m campaigns.pressing --seconds 600 --seed 1 [--only CLASS ...] [--budget RUNS] [--report FILE] [--law LAW]
+    python -m campaigns.pressing --seconds 600 --seed 1 [--only CLASS ...] [--budget RUNS] [--law LAW] [--report FILE]
     python -m campaigns.pressing --only CLASS --seed 1 --run 17
+
+--law node has the node in a process of its own, in lockstep; pi and impedance are textbook laws to compare with.
 
 Each run follows from seed, class and its number. With --report it goes on where that file ends. --run repeats one run
 and prints all that was found. Exit code 1 where a bound was violated or a reason was false.
@@ -14,19 +16,14 @@ import argparse
 import json
 import math
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from campaigns.pressing import tables
+from campaigns.pressing.campaign import LAWS, many
 from campaigns.pressing.classes import CLASSES, LETTERS, case_of
 from campaigns.pressing.judge import UNITS, impacts, verdict
 from campaigns.pressing.runs import Record, run
-
-
-def laws() -> dict[str, Any]:
-    """What is tried: the node's code (None), and what it is compared with."""
-    return {"hybrid": None}
 
 
 def main() -> int:
@@ -36,7 +33,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", metavar="CLASS", help=f"of {', '.join(CLASSES)}; may be repeated")
     parser.add_argument("--run", type=int, help="only this run, in full")
-    parser.add_argument("--law", choices=sorted(laws()), default="hybrid")
+    parser.add_argument("--law", choices=sorted(LAWS), default="hybrid")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--report", type=Path, help="file for what was found, JSON; goes on where it ends")
     options = parser.parse_args()
     chosen = [LETTERS.get(name, name) for name in options.only or CLASSES]
@@ -45,32 +43,31 @@ def main() -> int:
         parser.error(f"no class {unknown[0]!r}: there are {', '.join(CLASSES)}")
     if options.run is not None:
         return max(one(name, options.seed, options.run, options.law) for name in chosen)
-    key = f"{options.law} {options.seed}"
     report: dict[str, Any] = {}
     if options.report and options.report.exists():
         report = json.loads(options.report.read_text())
-    tallies = report.setdefault(key, {})
-    begin, law = time.monotonic(), laws()[options.law]
-    for number in range(options.budget):  # in turn, so that a run that is ended early has seen all classes
-        for name in chosen:
-            tally = tallies.setdefault(name, tables.new())
-            if tally["runs"] > number or time.monotonic() - begin > options.seconds:
-                continue
-            case = case_of(name, options.seed, number)
-            tables.add(tally, case, verdict(run(case, law)))
-            if options.report:
-                options.report.write_text(json.dumps(report, indent=1) + "\n")
+    tallies = report.setdefault(f"{options.law} {options.seed}", {})
     for name in chosen:
-        if name in tallies:
-            print(tables.text(name, tallies[name], law=options.law, seed=options.seed))
-    print(tables.summary({name: tallies[name] for name in chosen if name in tallies}))
-    return int(any(tallies[name]["bad"] for name in chosen if name in tallies))
+        tallies.setdefault(name, tables.new())
+    # in turn, so that a campaign that is ended early has seen all classes
+    todo = [(name, options.seed, number, options.law) for number in range(options.budget) for name in chosen
+            if number >= tallies[name]["runs"]]  # fmt: skip
+    for case, found in many(todo, options.jobs, options.seconds):
+        tables.add(tallies[case.name], case, found)
+        if options.report:
+            options.report.write_text(json.dumps(report, indent=1) + "\n")
+    of_chosen = {name: tallies[name] for name in chosen if tallies[name]["runs"]}
+    for name, tally in of_chosen.items():
+        print(tables.text(name, tally, law=options.law, seed=options.seed))
+    print(tables.summary(of_chosen))
+    print(tables.said(of_chosen))
+    return int(any(tally["bad"] for tally in of_chosen.values()))
 
 
 def one(name: str, seed: int, number: int, law: str) -> int:
     """Repeat a run."""
     case = case_of(name, seed, number)
-    record = run(case, laws()[law])
+    record = run(case, LAWS[law])
     found = verdict(record)
     print(f"{name} {number}: {json.dumps(case.told(), default=str)}")
     blow, wall = impacts(case, record.scene)

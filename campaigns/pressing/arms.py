@@ -53,10 +53,19 @@ ARMS = {
 
 
 @cache
-def model_of(name: str) -> rbd.Model:
-    """As the description has it, with the gripper locked."""
+def model_of(name: str, rotors: float = 0.0) -> rbd.Model:
+    """As the description has it, with the gripper locked. rotors: kg m^2 for each N m of a joint's effort limit."""
     arm = ARMS[name]
-    return rbd.load_urdf(arm.urdf, locked=dict.fromkeys(arm.locked, 0.0))
+    model = rbd.load_urdf(arm.urdf, locked=dict.fromkeys(arm.locked, 0.0))
+    if not rotors:
+        return model
+    bodies = [
+        body if body.joint is None else replace(
+            body, joint=replace(body.joint, armature=body.joint.armature + rotors * body.joint.limits.effort)
+        )
+        for body in model.bodies
+    ]  # fmt: skip
+    return replace(model, bodies=tuple(bodies))
 
 
 @cache
@@ -64,9 +73,9 @@ def robot_of(name: str) -> rbd.Robot:
     return rbd.Robot(model_of(name))
 
 
-def heavier(name: str, mass: float) -> rbd.Model:
-    """The arm's description with so much more (kg) at its tool."""
-    model = model_of(name)
+def heavier(name: str, mass: float, rotors: float) -> rbd.Model:
+    """The arm's description with so much more (kg) at its tool. rotors: as for `model_of`."""
+    model = model_of(name, rotors)
     frame = model.frame(ARMS[name].tool)
     more = RigidInertia.from_com(mass, frame.placement.p, (1e-3 * mass, 0.0, 0.0, 1e-3 * mass, 0.0, 1e-3 * mass))
     bodies = list(model.bodies)

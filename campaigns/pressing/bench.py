@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +37,7 @@ class Bench:
     silent = HybridControllerNode.silent
     moved = HybridControllerNode.moved
     motion_limits = HybridControllerNode.motion_limits
+    lets_go = HybridControllerNode.lets_go
     _on_engage = HybridControllerNode._on_engage
     _sensor_may_turn = HybridControllerNode._sensor_may_turn
 
@@ -103,7 +103,8 @@ class Bench:
         """Change parameters; what is refused is kept in `refused`."""
         assert self.engine is not None
         try:
-            new = dataclasses.replace(self.params, **changes)
+            changed = [SimpleNamespace(name=name, value=value) for name, value in changes.items()]
+            new = self.params.changed(changed, configured=True)  # type: ignore[arg-type]
             self.tune(self.engine, new)
         except (ValueError, ArithmeticError, KeyError) as error:
             self.refused.append(str(error)[:LONGEST_REFUSED])
@@ -139,7 +140,8 @@ class Bench:
         try:
             theta, rate = self.moved(engine)
             engine.motion.limits = self.motion_limits(engine, self.now)
-            engine.motion.follow(_way(engine, theta, ways, speed), self.now, self.now, theta, rate)
+            points = Waypoints.of(list(engine.motion.joints), way(theta, ways, speed), positions=True)
+            engine.motion.follow(points, self.now, self.now, theta, rate)
         except (ValueError, RuntimeError) as error:
             self.refused.append(str(error)[:LONGEST_REFUSED])
 
@@ -181,7 +183,7 @@ class Bench:
         if self.transition.active:
             self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
-            self.safeguards.limit(efforts, stamp, engine.effort_limits)
+            self.safeguards.limit(efforts, stamp, engine.effort_limits, urgent=self.lets_go(engine))
         self.safeguards.commanded(efforts, stamp)
         self.transition.commanded(efforts)
         return efforts
@@ -212,17 +214,16 @@ class Bench:
         return self.engine.motion.problem
 
 
-def _way(engine: Engine, theta: Array, ways: dict[int, float], speed: float) -> Waypoints:
-    """A quarter second to the speed, then steady, and a quarter second to rest."""
+def way(theta: Array, ways: dict[int, float], speed: float) -> list[Point]:
+    """From task rows on: a quarter second to the speed, then steady, and a quarter second to rest."""
     ramp, seconds = 0.25, max(abs(way) for way in ways.values()) / speed
     offset = np.zeros(len(theta))
     for row, way in ways.items():
         offset[row] = way
     at_full = offset / max(seconds, 1e-3)
     steady = max(seconds - ramp, 1e-3)
-    points = [
+    return [
         Point(ramp, (theta + 0.5 * ramp * at_full).tolist(), at_full.tolist(), []),
         Point(ramp + steady, (theta + (0.5 * ramp + steady) * at_full).tolist(), at_full.tolist(), []),
         Point(2 * ramp + steady, (theta + (ramp + steady) * at_full).tolist(), (0.0 * theta).tolist(), []),
     ]
-    return Waypoints.of(list(engine.motion.joints), points, positions=True)

@@ -14,6 +14,7 @@ import numpy as np
 from campaigns.pressing.cases import AFTER, BEGIN, Case, Event, X, Y, common
 from campaigns.pressing.hostile import angles, bounce, desired, wrong
 
+LIGHT = 0.2  # share of the runs with an arm without rotors
 Draw = Callable[[Case, np.random.Generator], Case]
 
 
@@ -152,4 +153,8 @@ LETTERS = {"a": "approach", "b": "force", "c": "slide", "d": "placement", "e": "
 def case_of(name: str, seed: int, number: int) -> Case:
     """The same whenever it is asked for."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode()), number])
-    return CLASSES[name](Case(name, seed, number, **common(name, seed, number, rng)), rng)
+    case = CLASSES[name](Case(name, seed, number, **common(name, seed, number, rng)), rng)
+    if rng.random() > LIGHT:
+        return case
+    light = replace(case.imperfect, rotors=0.0)  # as the description has the arm: a wrist weighs nothing
+    return replace(case, variant=f"{case.variant}, light", imperfect=light)

@@ -61,6 +61,9 @@ class Truth:
     def off_the_surface(self) -> bool:
         """It touches, farther than a tolerance from where the surface is told to be."""
         felt = self.forces(2 * LATE)[:, 0].max(initial=0.0) > 0.0
+        if self.case.edge is not None:  # beyond it there is none, whatever the tool touches beside it
+            way = self.record.position[self.at] - self.record.scene.touch
+            felt = felt and way @ self.record.scene.axes[:, 0] <= self.case.edge
         least = min(self.params.press_tolerance, self.params.constraint_tolerance)
         return bool(felt and self._gap_told() > NEARLY * least)
 

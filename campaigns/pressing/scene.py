@@ -115,17 +115,18 @@ def _params(case: Case, tool: Array, axes: Array, touch: Array, point: list[floa
         place = touch - case.radius * axes[:, 2]
         turned = np.column_stack([axes[:, 0], -axes[:, 2], axes[:, 1]])
         given = {"surface": "cylinder", "surface_radius": case.radius, "controlled": ("rx", "ry", "rz", "x", "z")}
-    return HybridControllerParameters(
-        tool_frame=ARMS[case.arm].tool,
-        tool_position=tuple(point),
-        tool_orientation=_rpy(tool.T @ turned),
-        task_position=tuple(float(x) for x in place),
-        task_orientation=_rpy(turned),
-        contact_offset=BALL,
-        desired_force=(case.force,),
-        largest_force=case.largest,
-        **(given | {"approach_speed": case.approach} | case.params),
-    )
+    given |= {
+        "tool_frame": ARMS[case.arm].tool,
+        "tool_position": tuple(point),
+        "tool_orientation": _rpy(tool.T @ turned),
+        "task_position": tuple(float(x) for x in place),
+        "task_orientation": _rpy(turned),
+        "contact_offset": BALL,
+        "desired_force": (case.force,),
+        "largest_force": case.largest,
+        "approach_speed": case.approach,
+    }
+    return HybridControllerParameters.of(given | case.params)
 
 
 def _rpy(R: Array) -> tuple[float, float, float]:

@@ -92,3 +92,17 @@ def summary(tallies: dict[str, Tally]) -> str:
         false = sum(count["false"] for said, count in tally["said"].items() if said != "(went on)")
         lines.append(f"| {name} | {tally['runs']} | {tally['bad']} | " + " | ".join(cells) + f" | {false} |")
     return "\n".join(lines) + "\n"
+
+
+def said(tallies: dict[str, Tally]) -> str:
+    """What was said in which class: how often that was true, and how often false."""
+    reasons = sorted({reason for tally in tallies.values() for reason in tally["said"]})
+    lines = ["| said, true / false | " + " | ".join(tallies) + " |", "|---" * (len(tallies) + 1) + "|"]
+    for reason in reasons:
+        cells = []
+        for tally in tallies.values():
+            count = tally["said"].get(reason)
+            open_ = f" / ? {count['not judged']}" if count and count["not judged"] else ""
+            cells.append(f"{count['true']} / {count['false']}{open_}" if count else "")
+        lines.append(f"| {reason} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ from rbd_dynamics import __version__
 from rbd_dynamics.cli.sources import (
     MODEL_HELP,
     URDF_HELP,
+    add_description_options,
     add_model_options,
     add_urdf,
     complete_urdf,
@@ -48,6 +49,7 @@ Examples:
   rbd_dynamics info panda
   rbd_dynamics info robot.urdf --lock finger_joint1=0.04 --kernels
   rbd_dynamics info robot.urdf --floating --json
+  rbd_dynamics info ur.urdf.xacro name:=ur ur_type:=ur5e --packages ~/ws/src
   rbd_dynamics info - --joints shoulder,elbow < robot.urdf
 """
 CHECK_EXAMPLES = """\
@@ -153,6 +155,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_status(commands)
     _add_echo(commands)
     _add_demo(commands)
+    for command in commands.choices.values():
+        if any(action.dest == "urdf" for action in command._actions):
+            add_description_options(command)
     return parser
 
 

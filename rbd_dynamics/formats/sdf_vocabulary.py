@@ -6,8 +6,10 @@ Those without a version are in all of them.
 
 from __future__ import annotations
 
-from rbd_dynamics.formats.vocabulary import Row, Vocabulary
+from rbd_dynamics.common.vocabulary import Row, Vocabulary
 
+#: names of the root element, the second one up to version 1.3
+ROOTS = ("sdf", "gazebo")
 _OFF = ("0", "false")
 
 _FILES = [
@@ -38,7 +40,7 @@ _MODELS = [
     Row("model", "canonical_link", since="1.7"),
     Row("model", "placement_frame", since="1.8"),
     Row("model", "namespace", use="aside", since="1.11"),
-    Row("model/static", note="its links are fixed to the world"),
+    Row("model/static", note="what no joint holds is fixed to the world; a joint that moves is reported"),
     Row("model/link"),
     Row("model/joint"),
     Row("model/frame", since="1.5"),
@@ -146,8 +148,15 @@ _JOINTS = [
 _DRAKE = [
     Row("joint/drake:rotor_inertia|drake:gear_ratio", use="converted", note="to the armature"),
     Row("joint/drake:controller_gains", use="aside"),
-    Row("joint/drake:mimic", use="left out"),
-    Row("model/drake:joint|drake:linear_bushing_rpy|drake:ball_constraint|drake:tendon_constraint", use="left out"),
+    Row("joint/drake:mimic", use="converted", note="to a mimic joint"),
+    Row("drake:mimic", "joint"),
+    Row("drake:mimic", "multiplier"),
+    Row("drake:mimic", "offset"),
+    Row("limit/drake:acceleration", use="aside"),
+    Row("link/drake:deformable_properties", use="left out"),
+    Row("link/drake:visual", use="aside"),
+    Row("model/drake:joint|drake:ball_constraint|drake:tendon_constraint", use="left out"),
+    Row("model/drake:linear_bushing_rpy|drake:linear_spring_damper", use="left out"),
     Row("model|world/drake:collision_filter_group", use="aside"),
     Row("collision/drake:proximity_properties", use="aside"),
     Row("geometry/drake:capsule|drake:ellipsoid", use="aside", note="an error where `auto` asks for its inertia"),

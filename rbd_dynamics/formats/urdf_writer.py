@@ -40,6 +40,7 @@ _TYPES: dict[type[JointKind], tuple[str, bool, bool]] = {
 }
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ROOT = "world"
+_SINCE_1_2 = ("acceleration", "deceleration", "jerk")
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
@@ -208,6 +209,10 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
         ET.SubElement(element, "axis", xyz=_text(kind.axis))  # type: ignore[attr-defined]
     limits = {"lower": lower, "upper": upper} if bounded else {}
     limits |= {"effort": joint.limits.effort, "velocity": joint.limits.velocity}
+    newer = {key: value for key in _SINCE_1_2 if math.isfinite(value := getattr(joint.limits, key))}
+    if newer:
+        robot.set("version", "1.2")
+        limits |= newer
     if bounded or any(map(math.isfinite, limits.values())):
         largest = sys.float_info.max  # for none: "inf" is not taken by other readers
         ET.SubElement(element, "limit", {key: _text([max(-largest, min(x, largest))]) for key, x in limits.items()})

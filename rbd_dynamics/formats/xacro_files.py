@@ -33,7 +33,16 @@ def is_to_expand(source: Source, root: ET.Element) -> bool:
     if is_xacro(root) or (source.path is not None and source.path.suffix == ".xacro"):
         return True
     content = source.content.encode() if isinstance(source.content, str) else source.content
-    return b"xmlns:xacro" in content and (b"${" in content or b"$(" in content)
+    if b"xmlns:xacro" not in content or (b"${" not in content and b"$(" not in content):
+        return False
+    texts = (text for element in root.iter() for text in (*element.attrib.values(), element.text or ""))
+    return any("${" in text or "$(" in text for text in texts)  # not only in a comment
+
+
+def is_stray(source: Source) -> bool:
+    """Whether a file is called a URDF and has no expressions: what is of xacro in it may have been left over."""
+    content = source.content.encode() if isinstance(source.content, str) else source.content
+    return source.path is not None and source.path.suffix == ".urdf" and b"${" not in content and b"$(" not in content
 
 
 def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:

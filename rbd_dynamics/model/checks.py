@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
 from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -47,7 +47,7 @@ def check_inertials(description: Description, findings: Findings) -> None:
         for entry in (0, 3, 5):
             moment = link.inertial.rotational[entry]
             if moment < -(ROUNDED_RADIUS**2) * max(mass, 0.0):
-                findings.error(where, f"has the negative moment of inertia {INERTIA_ENTRIES[entry]}={moment:g}")
+                findings.impossible(where, f"has the negative moment of inertia {INERTIA_ENTRIES[entry]}={moment:g}")
         if mass == 0.0 and any(link.inertial.rotational):
             findings.warning(where, "has inertia but no mass")
 
@@ -57,10 +57,10 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
     on_body: dict[int, list[str]] = {}
     for frame in model.frames:
         on_body.setdefault(frame.body, []).append(frame.name)
-    for index, body in enumerate(model.bodies):
-        if not all(map(math.isfinite, body.inertia.parameters)):
+    excesses = Excess.of_all(_about_coms([body.inertia for body in model.bodies]))
+    for index, (body, excess) in enumerate(zip(model.bodies, excesses)):
+        if not math.isfinite(sum(body.inertia.parameters)) and not all(map(math.isfinite, body.inertia.parameters)):
             findings.error(f"link {body.name!r}", "has an inertia too large to compute with")
-        excess = Excess.of(about_com(body.inertia), body.inertia.mass)
         if not excess:
             continue
         parts = {name: links.get(name) for name in on_body.get(index, ())}
@@ -71,19 +71,21 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
         ]
         where = f"link {(max(wrong)[1] if wrong else body.name)!r}"
         if excess.gross:
-            findings.error(where, f"has an inertia that no rigid body has: {excess}")
+            findings.impossible(where, f"has an inertia that no rigid body has: {excess}")
         else:
             findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
+    findings.told_of_given()
     known = {finding.element for finding in findings if finding.severity != "note"}
-    for name, inertial in links.items():
-        if inertial is not None and (slip := Excess.of(inertial.rotational, inertial.mass)):
-            where = f"link {name!r}"
-            if where not in known:
-                findings.warning(
-                    where,
-                    f"has an inertia that no rigid body has: {slip}",
-                    "it does not matter once merged with what it is fixed to",
-                )
+    given = {name: inertial for name, inertial in links.items() if inertial is not None}
+    slips = Excess.of_all([(*inertial.rotational, inertial.mass) for inertial in given.values()])
+    for name, slip in zip(given, slips):
+        where = f"link {name!r}"
+        if slip and where not in known:
+            findings.warning(
+                where,
+                f"has an inertia that no rigid body has: {slip}",
+                "it does not matter once merged with what it is fixed to",
+            )
 
 
 class Excess(NamedTuple):
@@ -95,16 +97,28 @@ class Excess(NamedTuple):
 
     @classmethod
     def of(cls, rotational: Sym3, mass: float) -> Excess:
-        xx, xy, xz, yy, yz, zz = (float(entry) for entry in rotational)
-        if not math.isfinite(mass + xx + xy + xz + yy + yz + zz):
-            return cls((0.0, 0.0, 0.0), 0.0, 0.0)
-        p1, p2, p3 = principal_moments([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
-        missing = max(-p1, p3 - p1 - p2)
-        rounding = ROUNDED * max(abs(p3), abs(p1)) + ROUNDED_RADIUS**2 * max(mass, 0.0)
-        if missing <= rounding:
-            missing = 0.0
-        radius = math.sqrt(missing / 2.0 / mass) if mass > 0.0 else math.copysign(math.inf, missing)
-        return cls((p1, p2, p3), missing, radius if missing else 0.0)
+        """Of one body: its inertia about the centre of mass."""
+        return cls.of_all([(*rotational, mass)])[0]
+
+    @classmethod
+    def of_all(cls, bodies: Sequence[Sequence[float]] | Array) -> list[Excess]:
+        """Of each body, (ixx, ixy, ixz, iyy, iyz, izz, mass); none where a number is not finite."""
+        numbers = np.array(bodies, dtype=float).reshape(-1, 7)
+        finite = np.isfinite(numbers).all(axis=1)
+        numbers[~finite] = 0.0
+        mass = numbers[:, 6]
+        principal = principal_moments(numbers[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
+        p1, p2, p3 = principal.T
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            missing = np.maximum(-p1, p3 - p1 - p2)
+            rounding = ROUNDED * np.maximum(np.abs(p3), np.abs(p1)) + ROUNDED_RADIUS**2 * np.maximum(mass, 0.0)
+            missing[missing <= rounding] = 0.0
+            radius = np.where(mass > 0.0, np.sqrt(missing / 2.0 / mass), np.copysign(np.inf, missing))
+            radius[missing == 0.0] = 0.0
+        return [
+            cls((least, middle, most), lacking, reach)
+            for (least, middle, most), lacking, reach in zip(principal.tolist(), missing.tolist(), radius.tolist())
+        ]
 
     @property
     def gross(self) -> bool:
@@ -123,13 +137,11 @@ class Excess(NamedTuple):
 
 
 def principal_moments(rotational: ArrayLike) -> Array:
-    """(3,), from the smallest to the largest, of a symmetric matrix of finite numbers, however large or small."""
+    """(..., 3), from the smallest to the largest, of symmetric matrices of finite numbers, however large or small."""
     matrix = np.asarray(rotational, dtype=float)
-    size = float(np.max(np.abs(matrix)))
-    if size == 0.0:
-        return np.zeros(3)
+    size = np.max(np.abs(matrix), axis=(-2, -1), keepdims=True, initial=0.0)
     with np.errstate(over="ignore"):  # too large for a float: infinite
-        return np.asarray(np.linalg.eigvalsh(matrix / size)) * size
+        return np.asarray(np.linalg.eigvalsh(matrix / np.where(size > 0.0, size, 1.0))) * size[..., 0]
 
 
 def about_com(inertia: RigidInertia) -> Sym3:
@@ -141,24 +153,36 @@ def about_com(inertia: RigidInertia) -> Sym3:
     return tuple(a - b for a, b in zip(inertia.rotational, shift))
 
 
+def _about_coms(inertias: Sequence[RigidInertia]) -> Array:
+    """(n, 7): `about_com` of each, and its mass."""
+    numbers = np.array([inertia.parameters for inertia in inertias], dtype=float).reshape(-1, 10)
+    mass, moment = numbers[:, 0], numbers[:, 1:4]
+    with np.errstate(all="ignore"):
+        x, y, z = np.where(mass != 0.0, moment.T / mass, 0.0)
+        shift = mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
+    return np.column_stack([numbers[:, 4:] - shift.T, mass])
+
+
 # --- the mass matrix -----------------------------------------------------------------------------
 
 
 def check_motion(model: Model, findings: Findings) -> None:
     """Every degree of freedom feels inertia: the mass matrix is positive definite."""
     samples = _samples(model)
-    for sample in samples:
-        if sample.too_large is not None:
-            findings.error(
-                f"joint {sample.too_large!r}", "it, or the link it moves, has numbers too large to compute with"
-            )
-            return
+    if samples.too_large is not None:
+        findings.error(
+            f"joint {samples.too_large!r}", "it, or the link it moves, has numbers too large to compute with"
+        )
+        return
+    lowest, largest = samples.left.min(axis=0), np.abs(samples.left).max(axis=0)
+    if not np.any(lowest < -SINGULAR) and not np.any(largest <= SINGULAR):
+        return
     for joint in model.joints:
         dofs = slice(joint.v_index, joint.v_index + joint.kind.nv)
-        if any(np.any(sample.left[dofs] < -SINGULAR) for sample in samples):
+        if np.any(lowest[dofs] < -SINGULAR):
             findings.error(f"joint {joint.name!r}", "feels negative inertia: the mass matrix is not positive definite")
-        elif _is_singular(joint, samples):
-            own = min(max(sample.own[dof] for sample in samples) for dof in range(dofs.start, dofs.stop))
+        elif np.any(largest[dofs] <= SINGULAR):
+            own = samples.own.max(axis=0)[dofs].min()
             if own == 0.0:
                 message = "moves no mass"
             elif own < SINGULAR:
@@ -174,16 +198,11 @@ def check_motion(model: Model, findings: Findings) -> None:
 
 def singular_joints(model: Model) -> list[str]:
     """Names of the joints that make the mass matrix singular in every configuration."""
-    samples = _samples(model)
-    return [joint.name for joint in model.joints if _is_singular(joint, samples)]
+    singular = np.abs(_samples(model).left).max(axis=0) <= SINGULAR
+    return [joint.name for joint in model.joints if singular[joint.v_index : joint.v_index + joint.kind.nv].any()]
 
 
-def _samples(model: Model) -> list[Pivots]:
+def _samples(model: Model) -> Pivots:
     """Pivots in two configurations without symmetry: one that is zero in both is zero everywhere."""
-    with np.errstate(all="ignore"):
-        return [pivots(model, model.random(seed)) for seed in (1, 2)]
-
-
-def _is_singular(joint: Joint, samples: Sequence[Pivots]) -> bool:
-    dofs = range(joint.v_index, joint.v_index + joint.kind.nv)
-    return any(max(abs(sample.left[dof]) for sample in samples) <= SINGULAR for dof in dofs)
+    with np.errstate(all="ignore"):  # of random positions, too
+        return pivots(model, np.stack([model.random(seed) for seed in (1, 2)]))

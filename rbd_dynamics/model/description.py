@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a URDF says that matters to dynamics, as plain data, with every number checked.
 
-Only links, their inertials, joints and rotor inertias of transmissions are read, through
-urdf_parser_py; visuals, collisions, materials, sensors and simulator tags are passed over, so
-nothing in them can make a robot unusable. Nothing raises here: what is wrong is added to a list of
-findings, and the element gets a harmless value, so that one run finds everything.
+Only links, their inertials, joints and rotor inertias of transmissions are read; visuals, collisions,
+materials, sensors and simulator tags are passed over, so nothing in them can make a robot unusable.
+Nothing raises here: what is wrong is added to a list of findings, and the element gets a harmless
+value, so that one run finds everything.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import math
 import os
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.elements import Number, Reader, child_of, first_child, local_tag, parse_robot
+from rbd_dynamics.model.elements import Number, Reader, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
@@ -27,15 +26,27 @@ from rbd_dynamics.model.passive_forces import PassiveForce, Spring
 from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
 from rbd_dynamics.model.urdf_drives import read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES, parse_joint, parse_link
+from rbd_dynamics.model.urdf_parser import (
+    Origin,
+    Parts,
+    read_axis,
+    read_dynamics,
+    read_ends,
+    read_inertial,
+    read_limit,
+    read_mimic,
+)
+from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, version_of
+from rbd_dynamics.model.urdf_vocabulary import report_unused
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
-from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_from_rpy
+from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_about, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
 LARGEST_ANGLE = 6.0 * math.pi  # rad: of a placement, beyond which it looks like degrees
 #: a parent link that need not be declared: the world, as in Drake
 UNDECLARED = "world"
+_AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,138 +103,127 @@ class Description:
 
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
-    root = parse_robot(source, findings)
-    return Description(complete=False) if root is None else description_of(root, findings)
+    parsed = parse_robot(source, findings)
+    return Description(complete=False) if parsed is None else description_of(parsed[0], findings, content=parsed[1])
 
 
-def description_of(root: ET.Element, findings: Findings) -> Description:
-    """What a <robot> element says; what is wrong goes to `findings`."""
+def description_of(root: ET.Element, findings: Findings, *, content: str | bytes | None = None) -> Description:
+    """What a <robot> element says; what is wrong goes to `findings`. content: the text of it, for lines."""
     description = Description()
     description.name = root.get("name") or "robot"
+    version = version_of(root, findings)
     rotors = geared_rotors(root, findings)
     for element in root:
         kind = local_tag(element)
         if kind == "link":
-            link = _read_link(element, findings)
+            link = _read_link(element, version, findings)
             description.links.append(link)
             description.complete &= bool(link.name)
         elif kind == "joint":
-            joint = _read_joint(element, rotors.get(element.get("name", "")), findings)
+            joint = _read_joint(element, rotors.get(element.get("name", "")), version, findings)
             if joint is not None:
                 description.joints.append(joint)
             description.complete &= joint is not None
         elif kind == "loop":
-            loop = read_loop(element, findings)
+            loop = read_loop(element, version, findings)
             if loop is not None:
                 description.loops.append(loop)
     ends = [joint.parent for joint in description.joints]
     if UNDECLARED in ends and UNDECLARED not in {link.name for link in description.links}:
         description.links.insert(0, LinkDescription(UNDECLARED))
+    report_unused(root, content, version, findings)
     return description
 
 
 # --- links --------------------------------------------------------------------------------------
 
 
-def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
+def _read_link(element: ET.Element, version: str, findings: Findings) -> LinkDescription:
     name = Reader(element, "a link", findings).name("name")
-    parsed = parse_link(element, name, findings)
-    if not parsed or not parsed.inertial:
+    where = f"link {name!r}"
+    inertial = read_inertial(Parts(element, where, findings, version), where, findings, version)
+    if inertial is None:
         return LinkDescription(name)
-    _check_angles(f"link {name!r}", parsed.inertial.origin, findings)
-    return LinkDescription(name, _inertial(parsed.inertial))
+    _check_angles(where, inertial.origin, findings)
+    com, rotation = _placement(inertial.origin)
+    rotational = inertial.inertia if rotation is None else rotate_sym(rotation, inertial.inertia)
+    return LinkDescription(name, Inertial(inertial.mass, com, rotational))
 
 
-def _inertial(parsed: Any) -> Inertial:
-    com, rotation = _placement(parsed.origin)
-    rotational: Sym3 = tuple(getattr(parsed.inertia, entry) for entry in INERTIA_ENTRIES)
-    return Inertial(parsed.mass, com, rotational if rotation is None else rotate_sym(rotation, rotational))
-
-
-def _placement(origin: Any) -> tuple[Vec3, Mat3 | None]:
+def _placement(origin: Origin) -> tuple[Vec3, Mat3 | None]:
     """Position and rotation, None for no rotation."""
-    if origin is None:
-        return (0.0, 0.0, 0.0), None
-    x, y, z = origin.xyz
-    roll, pitch, yaw = map(_as_meant, origin.rpy)
-    if (roll, pitch, yaw) == (0.0, 0.0, 0.0):
-        return (x, y, z), None
-    return (x, y, z), without_rounding(rotation_from_rpy(roll, pitch, yaw))
+    if origin.turned is not None:
+        return origin.xyz, without_rounding(origin.turned)
+    turns = [k for k, angle in enumerate(origin.rpy) if angle]
+    if not turns:
+        return origin.xyz, None
+    if len(turns) == 1:  # nearly always
+        return origin.xyz, without_rounding(rotation_about(_AXES[turns[0]], origin.rpy[turns[0]]))
+    return origin.xyz, without_rounding(rotation_from_rpy(*origin.rpy))
 
 
-def _check_angles(where: str, origin: Any, findings: Findings) -> None:
-    if origin is not None and (large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]):
+def _check_angles(where: str, origin: Origin, findings: Findings) -> None:
+    if large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]:
         findings.warning(where, f"<origin> has the angle {large[0]:g} in rpy", "is the unit rad?")
-
-
-def _as_meant(angle: float) -> float:
-    """Quarter turns that a file writes with eleven decimals or more, such as 1.57079632679, made exact.
-
-    It moves nothing by more than 1e-11 rad, and the zeros it gives make specialised code up to a
-    third shorter.
-    """
-    exact = round(angle / (math.pi / 2)) * (math.pi / 2) if math.isfinite(angle) else angle
-    return exact if abs(angle - exact) < 1e-11 else angle
 
 
 def without_rounding(rotation: Mat3) -> Mat3:
     """A rotation in which entries that are 0, 1 or -1 but for rounding are made so."""
+    return tuple(map(_clean, rotation))
 
-    def clean(entry: float) -> float:
-        nearest = round(entry) if math.isfinite(entry) else entry
-        return float(nearest) if abs(entry - nearest) < 1e-15 else entry
 
-    return tuple(map(clean, rotation))
+def _clean(entry: float) -> float:
+    if 1e-15 <= abs(entry) <= 0.999 or not math.isfinite(entry):
+        return entry
+    nearest = round(entry)
+    return float(nearest) if abs(entry - nearest) < 1e-15 else entry
 
 
 # --- joints -------------------------------------------------------------------------------------
 
 
-def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findings) -> JointDescription | None:
+def _read_joint(
+    element: ET.Element, rotor: GearedRotor | None, version: str, findings: Findings
+) -> JointDescription | None:
     name = Reader(element, "a joint", findings).name("name")
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
     if kind and kind not in JOINT_TYPES:
         findings.error(where, f"has the unknown type {excerpt(kind)}", f"known: {', '.join(JOINT_TYPES)}")
-    ends = {tag: _read_end(element, tag, where, findings) for tag in ("parent", "child")}
+    parts = Parts(element, where, findings, version)
+    ends = read_ends(parts)
     if not name or kind not in JOINT_TYPES or not all(ends.values()):
         return None
-    parsed = parse_joint(element, name, kind == "fixed", ends, findings)
-    if parsed is None:
-        return None
-    _check_angles(where, parsed.origin, findings)
-    p, rotation = _placement(parsed.origin)
+    origin = parts.origin()
+    _check_angles(where, origin, findings)
+    p, rotation = _placement(origin)
     placement = Transform(() if rotation is None else (rotation,), p)
-    joint = JointDescription(name, kind, parsed.parent, parsed.child, placement)
     if kind == "fixed":
-        return joint
-    damping, friction, armature = _dynamics(parsed.dynamics, first_child(element, "dynamics"), where, findings)
-    return replace(
-        joint,
-        type="spherical" if kind == "ball" else kind,
-        axis=_axis(parsed.axis, first_child(element, "axis"), kind, where, findings),
-        limits=_limits(parsed.limit, first_child(element, "limit"), kind, where, findings),
+        return JointDescription(name, kind, ends["parent"], ends["child"], placement)
+    mimic = read_mimic(parts)
+    damping, friction, armature = _dynamics(parts, where, findings)
+    dynamics = parts.get("dynamics")
+    return JointDescription(
+        name,
+        "spherical" if kind == "ball" else kind,
+        ends["parent"],
+        ends["child"],
+        placement,
+        axis=_axis(parts, kind, where, findings),
+        limits=_limits(parts, kind, version, where, findings),
         damping=damping,
         friction=friction,
         armature=(rotor.inertia if rotor else 0.0) if armature is None else armature,
-        mimic=parsed.mimic
-        and Mimic(parsed.mimic.joint, multiplier=parsed.mimic.multiplier, offset=parsed.mimic.offset),
-        passive=_spring(first_child(element, "dynamics"), kind, where, findings),
-        drive=read_drive(first_child(element, "dynamics"), kind, rotor if armature is None else None, where, findings),
+        mimic=mimic and Mimic(mimic.joint, multiplier=mimic.multiplier, offset=mimic.offset),
+        passive=_spring(dynamics, kind, where, findings),
+        drive=read_drive(dynamics, kind, rotor if armature is None else None, where, findings),
     )
 
 
-def _read_end(element: ET.Element, tag: str, where: str, findings: Findings) -> str:
-    end = child_of(element, tag, where, findings)
-    if end is None:
-        findings.error(where, f"has no <{tag}>")
-        return ""
-    return Reader(end, where, findings).name("link")
-
-
-def _axis(xyz: Any, element: ET.Element | None, kind: str, where: str, findings: Findings) -> Vec3:
+def _axis(parts: Parts, kind: str, where: str, findings: Findings) -> Vec3:
     """The unit axis; (1, 0, 0) where none is given, as URDF says."""
-    if element is None:
+    xyz, element = read_axis(parts), parts.get("axis")
+    if xyz is None or element is None:
         if kind not in ("floating", "spherical", "ball"):
             findings.warning(where, "has no <axis>", "URDF's default is x, (1, 0, 0)")
         return 1.0, 0.0, 0.0
@@ -237,18 +237,27 @@ def _axis(xyz: Any, element: ET.Element | None, kind: str, where: str, findings:
     return x / length, y / length, z / length
 
 
-def _limits(limit: Any, element: ET.Element | None, kind: str, where: str, findings: Findings) -> Limits:
+def _limits(parts: Parts, kind: str, version: str, where: str, findings: Findings) -> Limits:
     bounded = kind in ("revolute", "prismatic")
-    if element is None:
+    limit, element = read_limit(parts), parts.get("limit")
+    if limit is None or element is None:
         if bounded:
             findings.warning(where, "has no <limit>", "its position, speed and effort count as unlimited")
         return Limits()
+    check_range(element, kind, version, where, findings)
     lower, upper = (_or_none(limit.lower), _or_none(limit.upper)) if bounded else (-math.inf, math.inf)
     if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort))
+    accelerations = acceleration_limits(element, version, where, findings)
+    return Limits(
+        lower=lower,
+        upper=upper,
+        velocity=_or_none(limit.velocity),
+        effort=_or_none(limit.effort),
+        **{key: _or_none(value) for key, value in accelerations.items()},
+    )
 
 
 def _or_none(limit: float) -> float:
@@ -256,16 +265,14 @@ def _or_none(limit: float) -> float:
     return math.copysign(math.inf, limit) if abs(limit) == sys.float_info.max else limit
 
 
-def _dynamics(
-    dynamics: Any, element: ET.Element | None, where: str, findings: Findings
-) -> tuple[float, float, float | None]:
-    """Damping, Coulomb friction and rotor inertia seen at the joint (None where not given here).
-
-    Rotor inertia is no part of URDF, so urdf_parser_py does not know it.
-    """
+def _dynamics(parts: Parts, where: str, findings: Findings) -> tuple[float, float, float | None]:
+    """Damping, Coulomb friction and rotor inertia seen at the joint, which is no part of URDF: None where it is not
+    given here."""
+    element = parts.get("dynamics")
     if element is None:
         return 0.0, 0.0, None
-    for key, value in (("damping", dynamics.damping), ("friction", dynamics.friction)):
+    damping, friction = read_dynamics(parts)
+    for key, value in (("damping", damping), ("friction", friction)):
         _check_not_negative(value, element, key, where, findings)
     reader = Reader(element, where, findings)
     for key in ("armature", "rotor_inertia", "rotorInertia"):
@@ -273,8 +280,8 @@ def _dynamics(
             ratio = 1.0 if key == "armature" else reader.number("gear_ratio", Number(default="1"))
             inertia = reader.number(key, Number())
             _check_not_negative(inertia, element, key, where, findings)
-            return dynamics.damping, dynamics.friction, inertia * ratio * ratio
-    return dynamics.damping, dynamics.friction, None
+            return damping, friction, inertia * ratio * ratio
+    return damping, friction, None
 
 
 def _spring(element: ET.Element | None, kind: str, where: str, findings: Findings) -> tuple[PassiveForce, ...]:

@@ -7,32 +7,23 @@ import math
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt, listed
+from rbd_dynamics.common.vocabulary import Remark
+from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
-#: what a text may have before its first tag
-BEFORE_XML = "\ufeff \t\r\n"
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
 
 
-class _HasDoctype(Exception):
-    pass
-
-
-class _Builder(ET.TreeBuilder):
-    """Stops at a document type: it can grow a text without bound, fetch files, and set attributes that nobody wrote."""
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise _HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
-
-
-def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Element | None:
-    """The robot element of a URDF, a path or the XML text itself; None with a finding."""
+def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.Element, str | bytes] | None:
+    """The robot element of a URDF, a path or the XML text itself, and the text; None with a finding."""
     where = "robot description"
     text: str | bytes
     if isinstance(source, str) and not source.strip(BEFORE_XML):
@@ -52,24 +43,30 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
         if not text.strip():
             findings.error(where, "is empty")
             return None
-    root = parse_xml(text, where, findings)
-    if root is None:
+    found = parse_text(text, where, findings)
+    if found is None:
         return None
+    root = found.root
     if local_tag(root) != "robot":
         findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
         return None
-    if is_xacro(root):
-        findings.error(where, "contains xacro elements", "run xacro on it first")
-        return None
-    return root
+    return root, found.content
 
 
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
     """The root element of a text, None with a finding; `where` names the text there."""
+    found = parse_text(text, where, findings)
+    return None if found is None else found.root
+
+
+def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | None:
+    """The root element of a text, and the text as a strict parser takes it; None with a finding.
+
+    What only tinyxml2 reads is a defect.
+    """
     try:
-        clean = text.lstrip(BEFORE_XML) if isinstance(text, str) else text
-        return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
-    except _HasDoctype:
+        found = parsed(text)
+    except HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
     except (ET.ParseError, ValueError, LookupError) as error:
         position = getattr(error, "position", None)
@@ -78,17 +75,30 @@ def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element |
         plain = text if isinstance(text, str) else text.decode(errors="replace")
         hint = "run xacro on it first" if _XACRO.search(plain) else ""
         findings.error(where, f"is not well-formed XML: {reason}{at}", hint)
+    else:
+        if found.oddities:
+            has = listed(found.oddities)
+            findings.defect(where, f"has {has}: it is read as ROS, Gazebo and MuJoCo do", "strict readers refuse it")
+        return found
     return None
+
+
+def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
+    """Add a note for what is aside, a defect for the rest. where: the file, if it is not the one that is read."""
+    for remark in said:
+        add = findings.note if remark.use == "aside" else findings.defect
+        add(f"{where}, {remark.where}" if where else remark.where, f"{remark.name} {remark.message}", remark.hint)
 
 
 def is_xacro(root: ET.Element) -> bool:
     """Whether some element is one that xacro replaces."""
-    return any(element.tag.partition("}")[0].endswith("/xacro") for element in root.iter())
+    return any("/xacro}" in element.tag for element in root.iter())
 
 
 def local_tag(element: ET.Element) -> str:
     """Tag without its namespace."""
-    return element.tag.rpartition("}")[2]
+    tag: str = element.tag
+    return tag if tag[0] != "{" else tag.rpartition("}")[2]
 
 
 def first_child(element: ET.Element, tag: str) -> ET.Element | None:
@@ -120,8 +130,38 @@ class Number:
         return "a number" if self.count == 1 else f"{self.count} numbers"
 
 
-@dataclass(frozen=True)
-class Reader:
+class Numbers:
+    """Attributes of an element that hold numbers, read together.
+
+    origin = Numbers(xyz=Number(3, "0 0 0"), rpy=Number(3, "0 0 0"))
+    x, y, z, roll, pitch, yaw = Reader(element, where, findings).numbers(origin)
+    """
+
+    def __init__(self, **attributes: Number) -> None:
+        self.attributes = attributes
+        self._expected = [(key, number.default, number.count) for key, number in attributes.items()]
+
+    def finite(self, element: ET.Element) -> list[float] | None:
+        """They are so many finite numbers each, as nearly always, or None."""
+        found: list[float] = []
+        try:
+            for key, default, count in self._expected:
+                text: str = element.get(key, default)  # type: ignore[assignment]  # None is none
+                if "_" in text or not text.isascii():  # which Python takes for numbers
+                    return None
+                if count == 1:
+                    found.append(float(text))
+                else:
+                    words = text.split()
+                    if len(words) != count:
+                        return None
+                    found += map(float, words)
+        except (TypeError, ValueError):
+            return None
+        return found if math.isfinite(sum(found)) else None
+
+
+class Reader(NamedTuple):
     """Checks the attributes of one element; `where` names the link or joint in findings."""
 
     element: ET.Element
@@ -146,6 +186,13 @@ class Reader:
 
     def number(self, attribute: str, expected: Number) -> float:
         return float(self.words(attribute, expected))
+
+    def numbers(self, expected: Numbers) -> list[float]:
+        """Those of several attributes, all nan of one that something is wrong with."""
+        found = expected.finite(self.element)
+        if found is not None:
+            return found
+        return [float(word) for key, number in expected.attributes.items() for word in self.words(key, number).split()]
 
     def _numbers(self, attribute: str, text: str, expected: Number) -> bool:
         words, infinite = text.split(), expected.infinite

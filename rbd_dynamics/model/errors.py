@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
-from rbd_dynamics.common.excerpt import shortened
+from rbd_dynamics.common.excerpt import excerpt, listed, shortened
 
 Severity = Literal["error", "warning", "note"]
+#: of a body whose inertia no rigid body has, by far: refused, or computed with as it stands
+Inertias = Literal["checked", "as_given"]
+_TAKEN = 'or take it as it is: inertias="as_given", --given-inertias, the parameter given_inertias of nodes'
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -52,17 +55,40 @@ class ModelWarning(UserWarning):
 
 
 class Findings(list[Finding]):
-    """A list of findings with a short way to add one. `strict`: defects count as errors."""
+    """A list of findings with a short way to add one.
 
-    def __init__(self, strict: bool = False) -> None:
+    strict: defects count as errors. inertias: "as_given": an inertia that no rigid body has is none. Raises ModelError
+    for another word.
+    """
+
+    def __init__(self, strict: bool = False, inertias: Inertias = "checked") -> None:
         super().__init__()
-        self.strict = strict
+        if inertias not in ("checked", "as_given"):
+            raise ModelError(f"inertias {excerpt(inertias)} is neither 'checked' nor 'as_given'")
+        self.strict, self.inertias = strict, inertias
+        self._given: list[str] = []
 
     def error(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error", element, message, hint=hint))
 
     def defect(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error" if self.strict else "warning", element, message, hint=hint, defect=True))
+
+    def impossible(self, element: str, message: str) -> None:
+        """An inertia that no rigid body has, and by far: an error, or a warning where inertias count as given."""
+        if self.inertias == "checked":
+            self.error(element, message, f"check its numbers, {_TAKEN}")
+        else:
+            self.warning(element, message, "it counts as it is given")
+            self._given.append(element)
+
+    def told_of_given(self) -> None:
+        """One more, that `load` warns of even when strict: all whose inertias count as given."""
+        if self._given:
+            names = listed(list(dict.fromkeys(self._given)))
+            message = "these have inertias that no rigid body has, which count as given"
+            self.append(Finding("warning", names, message, defect=True))
+            self._given.clear()
 
     def warning(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("warning", element, message, hint=hint))

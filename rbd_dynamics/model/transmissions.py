@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from rbd_dynamics.model.elements import Number, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.urdf_parser import parse_transmission
+
+ROTORS = ("rotor_inertia", "rotorInertia", "motorInertia")
 
 
 class GearedRotor(NamedTuple):
@@ -21,9 +22,9 @@ class GearedRotor(NamedTuple):
 def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor]:
     """The rotor of each joint, for simple transmissions (one joint, one actuator) that give its inertia.
 
-    An actuator's `rotor_inertia`, or `rotorInertia` (Drake writes drake:rotor_inertia), counts times
-    the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator or the joint. A
-    value is the element's text or its `value`.
+    An actuator's `rotor_inertia`, `rotorInertia` or `motorInertia` (Drake writes drake:rotor_inertia)
+    counts times the square of its `gear_ratio` or of the `mechanicalReduction` of the actuator, the
+    joint or the transmission. A value is the element's text or its `value`.
     """
     found: dict[str, GearedRotor] = {}
     for transmission in root:
@@ -31,7 +32,7 @@ def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor
             continue
         joints = [e for e in transmission if local_tag(e) == "joint"]
         actuators = [e for e in transmission if local_tag(e) == "actuator"]
-        inertias = [e for a in actuators for e in a if local_tag(e) in ("rotor_inertia", "rotorInertia")]
+        inertias = [e for a in actuators for e in a if local_tag(e) in ROTORS]
         if not inertias:
             continue
         where = f"transmission {transmission.get('name', '')!r}"
@@ -40,23 +41,20 @@ def geared_rotors(root: ET.Element, findings: Findings) -> dict[str, GearedRotor
             continue
         ratios = [
             _value_of(e, where, findings)
-            for owner in (*actuators, *joints)
+            for owner in (*actuators, *joints, transmission)
             for e in owner
             if local_tag(e) in ("gear_ratio", "mechanicalReduction")
         ]
-        inertia = float(_value_of(inertias[0], where, findings))
+        inertia = _value_of(inertias[0], where, findings)
         if inertia < 0.0:
             findings.error(where, f"has the negative rotor inertia {inertia:g}")
-        parsed = parse_transmission(joints[0].get("name", ""), ratios[0] if ratios else "1", where, findings)
-        if parsed is not None:
-            (joint,), (actuator,) = parsed.joints, parsed.actuators
-            ratio = actuator.mechanicalReduction
-            other = found.get(joint.name, GearedRotor(0.0, ratio))
-            same = ratio if other.gear_ratio == ratio else 1.0
-            found[joint.name] = GearedRotor(other.inertia + inertia * ratio * ratio, same)
+        joint, ratio = joints[0].get("name", ""), ratios[0] if ratios else 1.0
+        other = found.get(joint, GearedRotor(0.0, ratio))
+        same = ratio if other.gear_ratio == ratio else 1.0
+        found[joint] = GearedRotor(other.inertia + inertia * ratio * ratio, same)
     return found
 
 
-def _value_of(element: ET.Element, where: str, findings: Findings) -> str:
+def _value_of(element: ET.Element, where: str, findings: Findings) -> float:
     holder = ET.Element(local_tag(element), {"value": element.get("value") or (element.text or "").strip()})
-    return Reader(holder, where, findings).words("value", Number())
+    return Reader(holder, where, findings).number("value", Number())

@@ -17,7 +17,7 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, JointDescription, read_description, without_rounding
-from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.errors import Findings, Inertias, ModelError
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
@@ -50,6 +50,7 @@ def load_urdf(
     joints: Sequence[str] | None = None,
     locked: Mapping[str, ArrayLike] | None = None,
     strict: bool = False,
+    inertias: Inertias = "checked",
 ) -> Model:
     """Make a model of a URDF.
 
@@ -78,11 +79,13 @@ def load_urdf(
         strict: raise also for defects that leave a usable model, as some published files have: a
             joint that moves no mass (only forward dynamics needs it to), an inertia with a slip that
             breaks the triangle inequality, a mimic joint whose leader does not exist (it then is a
-            joint of its own). Otherwise they are a ModelWarning.
+            joint of its own), something in the file that is not used. Otherwise they are a ModelWarning.
+        inertias: "as_given": bodies with inertias that no rigid body has, by far, are no error. A ModelWarning names
+            them, and they count as they stand where the mass matrix stays positive definite.
 
     Raises ModelError, which names the culprit.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     description = checked_description(source, findings)
     model = checked_model(description, findings, base, gravity, joints, locked)
     is_text = isinstance(source, str) and source.lstrip().startswith("<")
@@ -288,7 +291,7 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
         merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
         inertial = inertials[joint.child]
         if inertial is not None:
-            load = inertial.inertia.to_parent(pose)
+            load = inertial.inertia if pose == IDENTITY else inertial.inertia.to_parent(pose)
             if carrier is None:
                 merged.fixed_inertia = merged.fixed_inertia + load
             else:
@@ -335,12 +338,13 @@ def _assemble(
 ) -> Model:
     movers = merged.movers
     order = _order(movers, [name for name in movers if name not in mimics], joints)
-    index = {name: k for k, name in enumerate(order)}
+    index: dict[str | None, int] = {name: k for k, name in enumerate(order)}
+    kind_of = {name: _kind(movers[name].joint) for name in order}
     starts: dict[str, tuple[int, int]] = {}
     nq = nv = 0
     for name in order:
         if name not in mimics:
-            kind = _kind(movers[name].joint)
+            kind = kind_of[name]
             starts[name] = (nq, nv)
             nq, nv = nq + kind.nq, nv + kind.nv
 
@@ -350,7 +354,7 @@ def _assemble(
         q_index, v_index = starts[mimic.leader if mimic else name]
         parent = WORLD if mover.parent is None else index[mover.parent]
         moving = Joint(
-            name, _kind(joint), q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
+            name, kind_of[name], q_index, v_index, limits=joint.limits, damping=joint.damping, friction=joint.friction,
             armature=joint.armature, mimic=mimic, passive=joint.passive, drive=joint.drive,
         )  # fmt: skip
         return Body(joint.child, parent, mover.placement, moving, mover.inertia)
@@ -359,7 +363,8 @@ def _assemble(
         name=description.name,
         bodies=tuple(map(body, order)),
         frames=tuple(
-            replace(frame, body=WORLD if carrier is None else index[carrier]) for carrier, frame in merged.frames
+            Frame(frame.name, index.get(carrier, WORLD), placement=frame.placement, element=frame.element)
+            for carrier, frame in merged.frames
         ),
         gravity=gravity,
         base="floating" if description.joints[0].name in movers else "fixed",

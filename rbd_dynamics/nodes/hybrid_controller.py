@@ -128,6 +128,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:
             self.wrench.forget_tool("wrench_of_robot has changed")
 
+    def lets_go(self, engine: Engine) -> bool:
+        return engine.supervisor.lets_go
+
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))

@@ -61,9 +61,13 @@ def transpose(m: Mat3) -> Mat3:
 
 
 def matmul(a: Mat3, b: Mat3) -> Mat3:
-    columns = (b[0::3], b[1::3], b[2::3])
-    rows = (a[0:3], a[3:6], a[6:9])
-    return tuple(dot3(row, column) for row in rows for column in columns)
+    a0, a1, a2, a3, a4, a5, a6, a7, a8 = a
+    b0, b1, b2, b3, b4, b5, b6, b7, b8 = b
+    return (
+        a0 * b0 + a1 * b3 + a2 * b6, a0 * b1 + a1 * b4 + a2 * b7, a0 * b2 + a1 * b5 + a2 * b8,
+        a3 * b0 + a4 * b3 + a5 * b6, a3 * b1 + a4 * b4 + a5 * b7, a3 * b2 + a4 * b5 + a5 * b8,
+        a6 * b0 + a7 * b3 + a8 * b6, a6 * b1 + a7 * b4 + a8 * b7, a6 * b2 + a7 * b5 + a8 * b8,
+    )  # fmt: skip
 
 
 def symvec(s: Sym3, a: Vec3) -> Vec3:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rbd_dynamics.common.vocabulary import markdown
 from rbd_dynamics.formats.mjcf_vocabulary import MJCF
-from rbd_dynamics.formats.vocabulary import markdown
 
 mujoco = pytest.importorskip("mujoco", reason="the schema is MuJoCo's")
 

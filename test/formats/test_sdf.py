@@ -180,6 +180,8 @@ def test_what_no_joint_holds_floats():
     assert fixed.nv == 0
     np.testing.assert_allclose(where(fixed, "b")[:3, 3], [0, 1, 0])
     assert rbd.load(sdf("<static>true</static>" + link("a"))).nv == 0
+    with pytest.warns(rbd.model.ModelWarning, match="joint .j.: is in a static model"):
+        rbd.load(sdf("<static>true</static>" + link("a") + joint("j", "revolute", "world", "a", "<axis/>")))
     with pytest.raises(rbd.ModelError, match="is fixed to the world, it cannot float"):
         rbd.load(sdf("<static>true</static>" + link("a")), base="floating")
 
@@ -279,3 +281,12 @@ def test_a_world_has_its_gravity():
     assert rbd.load(text, gravity=(0, 0, 0)).gravity == (0.0, 0.0, 0.0)
     with pytest.warns(rbd.model.ModelWarning, match="link 'a': feels no gravity"):
         rbd.load(sdf(link("a", more="<gravity>0</gravity>")))
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [('version="1.13"', "is SDFormat '1.13' (it is read as 1.12)"), ("", "has no 'version'")]
+)
+def test_a_version_that_is_not_known_is_said(version, said):
+    with pytest.warns(rbd.model.ModelWarning) as caught:
+        rbd.load(f'<sdf {version}><model name="m">{link("a")}</model></sdf>')
+    assert said in str(caught[0].message)

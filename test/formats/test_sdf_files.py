@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
+from rbd_dynamics.cli import main
 from rbd_dynamics.formats import check
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -60,6 +62,7 @@ CASES = {
             "c": [(0, 0, 0.7 * 0.02 / (2 * np.pi), 0, 0, 0.7)],
         },
     ),
+    "drakes_mimic": ({"lead": 0.7}, {"b": [(0, 0, 0, 0, 0, 2 * 0.7 + 0.1)]}),
     "pose_frame_1_6": (
         {"wrist": 0.7},
         {"tip": [(0, 0, 0.1, 0, 0, 0.3), (0.2, 0, 0, 0, 0.7), (0.3, 0, 0)]},
@@ -71,6 +74,21 @@ CASES = {
             "left::upper": [(0, 0.3, 0.8, 0, 0, 0.5), (0, 0, 0.1, 0, 0, 0.2), (0, 0, 0, 0, 0.7)],
             "left::tip": [(0, 0.3, 0.8, 0, 0, 0.5), (0, 0, 0.1, 0, 0, 0.2), (0, 0, 0, 0, 0.7), (0, 0, 0.47)],
         },
+    ),
+    "merged": (
+        {"bend": 0.7},
+        # the axis is the part's x; where the part was is a frame of its own
+        {
+            "upper": [(0, 0, 1, 0, 0, 0.3), (0.1, 0, 0, 0, 0, 0.4)],
+            "lower": [(0, 0, 1, 0, 0, 0.3), (0.1, 0, 0, 0, 0, 0.4), (0, 0.2, 0, 0, 0, -0.4), (0, 0, 0, 0.7, 0, 0),
+                      (0, 0, 0, 0, 0, 0.4)],
+            "mark": [(0, 0, 1, 0, 0, 0.3), (0, 0, 0.5)],
+        },
+    ),
+    "version_1_2": (
+        {"wheel_joint": 0.7},
+        # in the axes of the model, so that it leans over with the wheel's pose
+        {"body": [(0, 0, 0)], "wheel": [(0.3, 0, 0), (0, 0, 0, 0, 0.7), (0, 0, 0, 0, 0, 0.5)]},
     ),
     # the left axis points down: +3 q about it is -3 q about the palm's
     "gearbox": ({"right_joint": 0.2}, {"left": [(0, -0.1, 0, 0, 0, -0.6), (0, 0, 0, np.pi)]}),
@@ -128,6 +146,48 @@ def test_joints_that_are_turned_round_keep_limits_and_signs():
     np.testing.assert_allclose(robot.pose(q, "head") @ pose((0, 0, 1)) @ turned, top, atol=1e-14)
     messages = [str(finding) for finding in check(FILES / "screw_against_the_grain.sdf")]
     assert any("joint 'neck': is turned round" in message for message in messages)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_joint_the_other_way_round_is_the_same_with_the_other_sign(seed):
+    """On the world, from links that are given in any order: poses, and efforts, friction and springs among them."""
+    random = np.random.default_rng(seed)
+    count = 6
+    flipped = random.random(count) < 0.5
+    flipped[0] = False
+    links, joints = [], ([], [])
+    for k in range(count):
+        numbers = " ".join(map(str, random.normal(size=6)))
+        links.append(
+            f'<link name="l{k}"><pose>{numbers}</pose><inertial><pose>0.1 {0.1 * k} 0 0 0 0</pose>'
+            "<mass>2</mass></inertial></link>"
+        )
+        above = "world" if k == 0 else f"l{random.integers(k)}"
+        axis = " ".join(map(str, random.normal(size=3)))
+        kind, at = random.choice(["revolute", "prismatic", "screw"]), " ".join(map(str, random.normal(size=6)))
+        for ends, text in zip([(above, f"l{k}"), (f"l{k}", above) if flipped[k] else (above, f"l{k}")], joints):
+            text.append(
+                f'<joint name="j{k}" type="{kind}"><pose relative_to="__model__">{at}</pose><parent>{ends[0]}</parent>'
+                f"<child>{ends[1]}</child><axis><xyz expressed_in='__model__'>{axis}</xyz><dynamics>"
+                "<damping>0.3</damping><spring_stiffness>2</spring_stiffness></dynamics></axis></joint>"
+            )
+    both = []
+    for text in joints:
+        parts = [*links, *text]
+        inner = "".join(parts[k] for k in random.permutation(len(parts)))
+        model = rbd.load(f'<sdf version="1.9"><model name="m">{inner}</model></sdf>')
+        assert (model.base, model.nv, model.loops) == ("fixed", count, ())
+        both.append(rbd.Robot(model, backend="reference", friction=True))
+    states = random.normal(size=(3, count))
+    efforts, poses = [], []
+    for robot, sign in zip(both, (np.ones(count), np.where(flipped, -1.0, 1.0))):
+        order = [robot.model.joint(f"j{k}").q_index for k in range(count)]
+        q, v, a = (np.zeros(count) for _ in states)
+        q[order], v[order], a[order] = sign * states
+        efforts.append(sign * robot.inverse_dynamics(q, v, a)[order])
+        poses.append([robot.pose(q, f"l{k}") for k in range(count)])
+    np.testing.assert_allclose(poses[1], poses[0], atol=1e-13)
+    np.testing.assert_allclose(efforts[1], efforts[0], rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize(("name", "gravity"), [("gravity_1_5", -1.62), ("world_joint", -1.62), ("worlds", -9.8)])
@@ -196,6 +256,55 @@ def test_inertias_of_shapes():
         np.testing.assert_allclose(found[1], centre, atol=1e-15, err_msg=name)
         np.testing.assert_allclose(found[2], np.diag(moments), rtol=1e-12, atol=1e-14, err_msg=name)
     assert model.nv == 0
+
+
+def test_what_an_included_file_has_is_said_once_and_only_if_it_is_read(tmp_path):
+    (tmp_path / "hand.sdf").write_text('<sdf version="1.9">\n<model name="hand"><link name="l" nme=""/></model></sdf>')
+    (tmp_path / "wrong.sdf").write_text("<sdf")
+    include = "<include><uri>hand.sdf</uri><name>{}</name></include>".format
+    path = tmp_path / "robot.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="m">{include("a")}{include("b")}</model></sdf>')
+    (finding,) = [finding for finding in check(path) if finding.severity == "warning"]
+    assert finding.element == f"file {tmp_path / 'hand.sdf'}, line 2, sdf/model[hand]/link[l]"
+    assert (finding.message, finding.hint) == (
+        "'nme' of <link> is unknown to SDFormat, it is left out",
+        "did you mean 'name'?",
+    )
+    world = (
+        "<model name='m'><link name='l'/></model><model name='n'><lnk/></model><include><uri>wrong.sdf</uri></include>"
+    )
+    path.write_text(f'<sdf version="1.9"><world name="w">{include("a")}{world}</world></sdf>')
+    assert {finding.severity for finding in check(path, model="m")} <= {"note"}
+
+
+def test_slips_of_xml_are_overlooked_and_said():
+    path = FILES / "slips_of_xml.sdf"
+    with pytest.warns(rbd.model.ModelWarning, match="has a comment with -- in it.*and 1 more"):
+        model = rbd.load(path)
+    assert model.joint("elbow").armature == 0.01  # the ratio is Drake's in its namespace only
+    slip, ratio = [finding for finding in check(path) if finding.severity == "warning"]
+    assert (slip.element, slip.hint) == (f"file {path}", "strict readers refuse it")
+    assert ratio.element == "line 10, sdf/model[arm]/joint[elbow]/gear_ratio"
+    assert ratio.hint == "did you mean 'gearbox_ratio' or 'drake:gear_ratio'?"
+
+
+def test_a_screw_between_more_than_two_joints_is_a_loop_without_its_pitch():
+    with pytest.warns(rbd.model.ModelWarning, match="joint 'thread': is a screw and closes a loop"):
+        model = rbd.load(FILES / "screw_between_three_joints.sdf")
+    (loop,) = model.loops
+    assert (loop.frame, loop.reference, loop.directions) == ("spindle", "finger", ("rx", "ry", "x", "y"))
+    # along the screw, which is z there
+    y = rbd.Robot(model, backend="reference").pose(model.neutral(), "spindle") @ np.vstack(
+        [np.column_stack([np.reshape(loop.placement.rotation, (3, 3)), loop.placement.p]), [0, 0, 0, 1]]
+    )
+    np.testing.assert_allclose(y[:3, 2], (0, 1, 0), atol=1e-15)
+
+
+def test_the_command_line_chooses_a_model(capsys):
+    assert main(["info", str(FILES / "worlds.sdf"), "--model", "crate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "crate"
+    assert main(["check", str(FILES / "worlds.sdf"), "--model", "crates"]) == 1
+    assert "did you mean 'crate'?" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_not_used_is_said_with_its_line():

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rbd_dynamics.common.vocabulary import markdown
 from rbd_dynamics.formats.sdf_vocabulary import SDF
-from rbd_dynamics.formats.vocabulary import markdown
 
 #: the folders of Debian's package sdformat-sdf and of Gazebo's, each with a folder for each version
 FOLDERS = [Path("/usr/share").glob("sdformat*"), Path("/usr/share/gz").glob("sdformat*")]

@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rbd_dynamics.formats.vocabulary import Row, Vocabulary, markdown, remarks, report
+from rbd_dynamics.common.vocabulary import Row, Vocabulary, markdown, remarks
+from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 
 TABLE = Vocabulary(
@@ -86,4 +87,4 @@ def test_without_the_text_places_are_paths():
 def test_a_table_has_one_row_for_each():
     with pytest.raises(ValueError, match="Format: part/mass  has two rows"):
         remarks(ET.Element("root"), Vocabulary("Format", [Row("part|root/mass"), Row("part/mass")]))
-    assert "| `part/axis` |  |  to 1.6 | used |  |" in markdown(TABLE)
+    assert "| `axis` in `part` |  |  to 1.6 | used |  |" in markdown(TABLE)

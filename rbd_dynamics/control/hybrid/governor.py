@@ -56,6 +56,7 @@ class TaskGovernor:
         self.reachable = ReachableTask(controller.robot, rows, controller.m) if followed else None
         self.posture = np.zeros(model.nv)
         self._turns = np.array([name.rsplit(".")[-1].startswith("r") for name in controller.task.row_names])
+        self._target = np.zeros(len(self._turns))  # that is followed: the motion's, which it does not run away from
         self._path: PlacementPath | None = None
         self._waited = self._stalled = 0.0
 
@@ -66,6 +67,7 @@ class TaskGovernor:
         if posture is not None:
             self.posture[:] = posture
         self._stalled = 0.0
+        self._target = theta.copy()
         if self.reachable is not None:
             self.reachable.reset(q, theta)
 
@@ -80,9 +82,10 @@ class TaskGovernor:
         if motion.number != number and motion.problem and reach.pace < STALLED:  # it was left behind
             motion.problem += f": {reach.obstacle()}"
         if motion.mode == "hold" and np.abs(theta - out.theta).max() < FAR < self._away(theta):
-            reach.reset(q, theta)  # it is held where it was pushed to
+            self.begin(q, theta)  # it is held where it was pushed to
         reach.rows = self.controller.rows
-        step = reach.follow(theta, out.h, dt, self.posture)
+        self._target = self._target + reach.pace * (theta - self._target)
+        step = reach.follow(self._target, out.h, dt, self.posture)
         self._stalled = self._stalled + dt if reach.pace < STALLED else 0.0
         return step
 

@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 BEGINS = 0.5  # share of the speed, from where on there is less push
 RECOVERY = 0.05  # s, in which the push comes back
 GROWTH = 0.003  # s, over which growth of the speed is averaged
-BRAKING = 2.0  # times the normal damping, where nothing is to push
+BRAKING = 2.3  # times the normal damping, where nothing is to push
 
 
 class NormalSpeed:

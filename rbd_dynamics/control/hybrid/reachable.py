@@ -75,8 +75,8 @@ class ReachableTask:
 
     @property
     def pace(self) -> float:
-        """1 where the task is at its target, 0 far behind."""
-        return max(0.0, 1.0 - self.behind / BEHIND)
+        """How fast a target may go on, as a share: 1 where the task is near it, 0 far behind."""
+        return min(1.0, max(0.0, 1.25 - 1.25 * self.behind / BEHIND))
 
     def obstacle(self) -> str:
         """What keeps the task from its target: joints at their limits, or a singular posture."""

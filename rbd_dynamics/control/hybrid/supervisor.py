@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 Mode = Literal["hold", "approach", "press"]
 LONGEST_STEP = 0.05  # s, for integrals
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
+STOPPING = 200_000_000  # ns, after which what is held is held
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
 
 
@@ -79,11 +80,20 @@ class HybridSupervisor:
         self._again = False  # the approach is one back to a contact that was lost
         self._felt: Array | None = None  # multipliers (m); None: the sensor is silent
         self._commanded = np.zeros(controller.m)  # of the force, without its integral
+        self._lacking = np.zeros(controller.m)  # what free motion needed along the normal beside the model
+        self._stopped = -STOPPING  # when it went to hold, ns
         self.last = 0  # time of the last state, ns
 
     @property
     def engaged(self) -> bool:
         return self.mode != "hold"
+
+    @property
+    def lets_go(self) -> bool:
+        """The push has to fall: contact is lost, or it has just stopped."""
+        if self.mode == "hold":
+            return 0 < self.last - self._stopped < STOPPING
+        return self._again or self._speed.share < 1.0
 
     @property
     def touching_wanted(self) -> bool:
@@ -129,6 +139,7 @@ class HybridSupervisor:
         gains = controller.gains
         self._approach = Approach(self.unilateral, inertia, push, out.h, measured, gains.normal_damping, limits)
         self.output, self._again = None, False
+        self._lacking[:] = 0.0
         self._checks.at_contact = out.theta.copy(), out.h.copy()
         self._contact.begin(out.h)
         self._speed.forget()
@@ -187,6 +198,7 @@ class HybridSupervisor:
                 self.force[:] = self.output.force  # with what the integral added
             self._press_no_more_than_felt()
             self.mode, self.reason = "hold", reason
+            self._stopped = self.last
             self.output, self._hold.at = None, None
             self.motion.release()
 
@@ -331,7 +343,8 @@ class HybridSupervisor:
             self._commanded[:] = self.force
             return self._commanded, None
         integral = before.force - self._commanded
-        self._commanded[:] = np.where(self.unilateral, share * (self.force + integral) - integral, self.force)
+        pushed = share * (self.force + integral) + (1.0 - share) * self._lacking
+        self._commanded[:] = np.where(self.unilateral, pushed - integral, self.force)
         return self._commanded, self._speed.aim(before.drift, np.zeros(self.controller.m))
 
     def _approach_again(self, q: Array, v: Array, measured: Array) -> Approach | None:
@@ -344,10 +357,9 @@ class HybridSupervisor:
             return None
         A = controller.robot.constraint_rows(q, v, controller.constraints).A
         inertia = np.where(self.unilateral, inertia_of(controller.robot, q, A)[0], 0.0)
-        push = out.force - self._commanded  # what the model lacks, as far as it is known
         slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
         self._approach = Approach(
-            self.unilateral, inertia, push, out.h, measured, controller.gains.normal_damping,
+            self.unilateral, inertia, self._lacking, out.h, measured, controller.gains.normal_damping,
             replace(limits, approach_speed=slow), ramp=0.0,
         )  # fmt: skip
         self.mode, self._again = "approach", True
@@ -366,6 +378,7 @@ class HybridSupervisor:
         # a blow is no wish: what came in free motion begins with the force that counts as contact
         most, came = np.maximum(self.desired, 0.0), approach.free or again
         if came:
+            self._lacking[:] = approach.push
             most = np.minimum(most, self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         # in contact from the begin, part of the push was this force already

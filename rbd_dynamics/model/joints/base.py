@@ -254,6 +254,8 @@ def _body_twist(transform: Callable[[Sequence[Jet]], Transform], q: list[Jet]) -
 
 def vector_of(value: Any, size: int, what: str) -> tuple[float, ...]:
     """Finite plain floats. Raises ModelError that starts with `what`."""
+    if type(value) is tuple and len(value) == size and all(type(x) is float and math.isfinite(x) for x in value):
+        return value  # what readers give
     try:
         numbers = real_numbers(value)
     except ValueError as error:

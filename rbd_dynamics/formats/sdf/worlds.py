@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from rbd_dynamics.common.excerpt import close_names, excerpt, listed
-from rbd_dynamics.formats.sdf_includes import Included
-from rbd_dynamics.formats.sdf_values import Values
+from rbd_dynamics.formats.sdf.includes import Included, NoModelError
+from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import Number, local_tag
 from rbd_dynamics.model.errors import Findings, ModelError
@@ -31,19 +31,21 @@ class Candidate:
 
     def has_joint(self) -> bool:
         """One that moves."""
-        joints = [] if self.opened is None else [e for e in self.opened.model.iter() if local_tag(e) == "joint"]
-        return any(joint.get("type") != "fixed" for joint in joints)
+        if self.opened is None:
+            return False
+        root = self.opened.model if self.opened.robot is None else self.opened.robot
+        return any(local_tag(element) == "joint" and element.get("type", "fixed") != "fixed" for element in root.iter())
 
 
 @dataclass
 class Chosen:
-    """The model to read, its world if it is in one, and other models of it that joints tie it to."""
+    """The model to read, its world if it is in one, other models of it that joints tie it to, and what is not read."""
 
     model: Candidate
     world: ET.Element | None
-    gravity: tuple[float, float, float]
     others: Mapping[str, Candidate] = field(default_factory=dict)
     joints: list[ET.Element] = field(default_factory=list)
+    unread: set[ET.Element] = field(default_factory=set)
 
 
 def chosen(
@@ -76,16 +78,23 @@ def chosen(
     model, world = fitting[0]
     if model.opened is None:
         raise ModelError(model.reason)
-    x, y, z = Values(root if world is None else world, source.where, findings).numbers(
-        "gravity", Number(3, _EARTH if world is None else _OF_A_WORLD)
-    )
-    result = Chosen(model, world, (x, y, z))
+    result = Chosen(model, world)
     if world is not None:
         _tie(result, {each.name: each for each, place in found if place is world})
-    unread = [each.name for each, _ in found if each is not model and each.name not in result.others]
+    read = [model, *result.others.values()]
+    unread = [each for each, _ in found if each not in read]
+    result.unread = {each.element for each in unread}
     if unread:
-        findings.note(source.where, f"has other models, which are not read: {', '.join(unread)}")
+        names = [each.name for each in unread]
+        findings.note(source.where, f"has other models, which are not read: {', '.join(names)}")
     return result
+
+
+def gravity_of(world: ET.Element | None, where: str, findings: Findings) -> tuple[float, float, float]:
+    """m/s^2; world: None for that of a model without one."""
+    default = Number(3, _EARTH if world is None else _OF_A_WORLD)
+    x, y, z = Values(ET.Element("world") if world is None else world, where, findings).numbers("gravity", default)
+    return x, y, z
 
 
 def _candidates(
@@ -100,6 +109,8 @@ def _candidates(
             uri = values.text("uri")
             try:
                 opened = open_(values)
+            except NoModelError:
+                continue
             except ModelError as error:
                 name = values.text("name") or PurePosixPath(uri).stem
                 found.append(Candidate(name, element, None, str(error)))

@@ -57,6 +57,8 @@ class FrameGraph:
 
     def add(self, name: str, relative_to: str, pose: Transform, attached_to: str, placed: str = "") -> None:
         """Raises ModelError for a name that is there already."""
+        if name == WORLD:
+            raise ModelError(f"a link, joint, frame or model is called {WORLD!r}, which is the world's name")
         if name in self._frames:
             raise ModelError(f"frame {name!r} is there twice: links, joints, frames and models share their names")
         self._frames[name] = _Frame(relative_to, pose, attached_to, placed)

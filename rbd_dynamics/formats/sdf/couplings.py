@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph
-from rbd_dynamics.formats.sdf_joints import SdfJoint
-from rbd_dynamics.formats.sdf_tree import groups
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph
+from rbd_dynamics.formats.sdf.joints import SdfJoint
+from rbd_dynamics.formats.sdf.tree import groups
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.model import Mimic
 from rbd_dynamics.spatial.so3 import Vec3, cross, dot3, sub3
 
-_PARALLEL = 1e-6  # sine of the angle between axes, and metres between axes that are one
+_PARALLEL = 1e-3  # sine of the angle between axes, and metres between axes that are one: files round
 
 
 class _Motion(NamedTuple):
@@ -35,17 +35,22 @@ class Couplings:
     frames: FrameGraph
 
     def add(self, joint: SdfJoint) -> bool:
-        """Make one of the two joints a mimic of the other; else False, with a finding."""
+        """Make one of the two joints a mimic of the other.
+
+        False for a screw between links that no two such joints hold; for all else that cannot be, there is an error.
+        """
         motions = self._gearbox(joint) if joint.type == "gearbox" else self._screw(joint)
-        if isinstance(motions, str):
-            joint.values.findings.error(joint.where, f"is {joint.type} and closes a loop, {motions}")
+        if motions is None:
             return False
+        if isinstance(motions, str):
+            joint.values.findings.error(joint.where, f"is a gearbox {motions}")
+            return True
         leader, follower, ratio = motions
         if follower.mimic is not None:
             leader, follower, ratio = follower, leader, 1.0 / ratio if ratio else math.inf
         if follower.mimic is not None or not math.isfinite(ratio):
             joint.values.findings.error(joint.where, f"ties {leader.name!r} and {follower.name!r}, which mimic others")
-            return False
+            return True
         k = self.joints.index(follower)
         self.joints[k] = replace(follower, mimic=Mimic(leader.name, multiplier=ratio))
         return True
@@ -54,7 +59,7 @@ class Couplings:
         """theta_child = -ratio theta_parent, both of them relative to the reference body."""
         reference = joint.values.text("gearbox_reference_body")
         if not reference:
-            return "and has no <gearbox_reference_body>"
+            return "without a <gearbox_reference_body>"
         body = self.frames.link_of(joint.scope.whole(reference))
         (first, _), (second, element) = joint.axes(self.frames)
         if joint.values.child("axis2") is None:
@@ -62,12 +67,12 @@ class Couplings:
         parent, child = joint.ends(self.frames)
         one, other = (self._motion(body, link, axis, joint) for link, axis in ((parent, first), (child, second)))
         if one is None or other is None or one.slides or other.slides:
-            return f"but no revolute joints about its axes hold its links to {body!r}"
+            return f"between links that no revolute joints about its axes hold to {body!r}"
         ratio = joint.values.number("gearbox_ratio", "1")
         return one.joint, other.joint, -ratio * one.sign * other.sign
 
-    def _screw(self, joint: SdfJoint) -> tuple[JointDescription, JointDescription, float] | str:
-        """Of two joints on one body, one along the screw's axis and one about it: x = -pitch theta."""
+    def _screw(self, joint: SdfJoint) -> tuple[JointDescription, JointDescription, float] | None:
+        """Two joints on one body, one along the screw's axis and one about it, with x = -pitch theta."""
         ((axis, _),) = joint.axes(self.frames)
         parent, child = joint.ends(self.frames)
         pitch = joint.pitch()
@@ -76,10 +81,10 @@ class Couplings:
             if one is not None and other is not None and one.slides != other.slides:
                 signs = one.sign * other.sign
                 return one.joint, other.joint, -signs * (pitch if other.slides else 1.0 / pitch if pitch else math.inf)
-        return "but no two joints hold its links to one body, one along its axis and one about it"
+        return None
 
     def _motion(self, body: str, link: str, axis: Vec3, about: SdfJoint, coaxial: bool = False) -> _Motion | None:
-        """Of the link relative to the body; axis: in the frame of `about`."""
+        """The motion of the link relative to the body; axis: in the frame of `about`."""
         same = self._rigid
         start, end = same.get(body, body), same.get(link, link)
         direction = self.frames.pose(about.name).rotate(axis)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a format's elements and attributes are called, what its reader makes of each, and what a file has besides.
 
-A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`remarks`, `report`), and
+A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`remarks`), and
 its page in the documentation is written from it (`markdown`).
 """
 
@@ -10,15 +10,14 @@ from __future__ import annotations
 import itertools
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
-from rbd_dynamics.model.elements import BEFORE_XML
-from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, parsed
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
@@ -31,7 +30,8 @@ class Row(NamedTuple):
 
     element: the path to it, from as far up as is needed to tell it from others of its name: "inertial/mass" is a <mass>
         in any <inertial>. `a|b/c` is a <c> in an <a> or a <b>. Of several rows that fit, the longest counts. One name
-        alone is the root; with an attribute, any element of that name. A prefix is one of `Vocabulary.prefixes`.
+        alone is the root; with an attribute, any element of that name. A prefix is one of `Vocabulary.prefixes`. `*` is
+        whatever else an element may have in it.
     attribute: its name, empty for the element itself; `a|b` is either.
     since, until: the first version of the format that has it, and the last one.
     neutral: texts with which it changes nothing, so that there is nothing to say; numbers count by value.
@@ -50,24 +50,34 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Everything that a format specifies. prefixes: {prefix in the table: part of the namespace's URI}."""
+    """Everything that a format specifies.
+
+    prefixes: {prefix in the table: part of the namespace's URI}. gated: a reader passes over what is newer than the
+    version that a file says it has.
+    """
 
     format: str
     rows: Sequence[Row]
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    gated: bool = False
 
     def row(self, path: Path, attribute: str = "") -> Row | None:
-        """Of the element at a path of tags from the root on, or of its attribute."""
+        """The row of the element at a path of tags from the root on, or of its attribute."""
         for start in range(max(0, len(path) - self._deepest), len(path)):
             found = self._index.get((path[start:], attribute))
             if found is not None and (attribute or start == 0 or len(path) - start > 1):
                 return found
         return None
 
+    def open_row(self, path: Path) -> Row | None:
+        """The row of whatever else may be in an element: `*` in the table, or `drake:*` for a prefix."""
+        prefix, colon, _ = path[-1].rpartition(":")
+        return self.row((*path[:-1], f"{prefix}{colon}*"))
+
     def children(self, path: Path) -> list[str]:
         """Names of the elements that may be in the one at that path."""
         within = [known for known, attribute in self._index if not attribute and len(known) > 1]
-        return sorted({known[-1] for known in within if _ends_with(path, known[:-1])})
+        return sorted({known[-1] for known in within if _ends_with(path, known[:-1]) and "*" not in known[-1]})
 
     def attributes(self, path: Path) -> list[str]:
         """Names of the attributes that the element at that path may have."""
@@ -129,7 +139,12 @@ class Remark:
 
 
 def remarks(
-    root: ET.Element, vocabulary: Vocabulary, *, content: str | bytes | None = None, version: str = ""
+    root: ET.Element,
+    vocabulary: Vocabulary,
+    *,
+    content: str | bytes | None = None,
+    version: str = "",
+    but: Collection[ET.Element] = (),
 ) -> list[Remark]:
     """What a parsed file has and its reader does not use, each kind of it once, in the order of the file.
 
@@ -137,52 +152,76 @@ def remarks(
         root: as it was parsed, with nothing added or removed.
         content: the text that it was parsed from: then the remarks have lines.
         version: of the format, that the file says it has: what is gone since is unknown to it.
+        but: elements that are not looked at, with what is in them.
     """
-    found: dict[_Kind, list[tuple[str, int]]] = {}
+    own = root.tag[: root.tag.find("}") + 1]  # a namespace that all of the file is in
+    known: dict[tuple[Path, str], _Kind] = {}
+
+    def kind_of(path: Path, attribute: str, text: str) -> _Kind:
+        kind = known.get((path, attribute))
+        if kind is None:
+            kind = _Kind.of(vocabulary, path, attribute, text, version)
+            if kind.row is None or not kind.row.neutral:
+                known[path, attribute] = kind
+        return kind
+
+    found: dict[_Kind, list[_Place]] = {}
     numbers = {element: k for k, element in enumerate(root.iter())}
-    waiting: list[tuple[ET.Element, Path, str]] = [(root, (vocabulary.name(root.tag),), "")]
+    waiting = [_Place(root, None, (vocabulary.name(root.tag.removeprefix(own)),))]
     while waiting:
-        element, path, above = waiting.pop()
-        given = element.get("name", "")
-        place = f"{above}/" * bool(above) + path[-1] + f"[{shortened(given, LONGEST)}]" * bool(given)
-        kind = _Kind.of(vocabulary, path, "", element.text or "", version)
-        kinds = [kind]
-        if kind.use == "used":
-            attributes = ((vocabulary.name(key), value) for key, value in element.items())
-            kinds += [_Kind.of(vocabulary, path, name, value, version) for name, value in attributes]
-            waiting += [(child, (*path, vocabulary.name(child.tag)), place) for child in reversed(element)]
-        for each in kinds:
-            if each.use != "used":
-                found.setdefault(each, []).append((place, numbers[element]))
+        place = waiting.pop()
+        element, _, path = place
+        kind = kind_of(path, "", element.text or "")
+        if kind.use != "used":
+            found.setdefault(kind, []).append(place)
+            continue
+        for key, value in element.items():
+            kind = kind_of(path, vocabulary.name(key), value)
+            if kind.use != "used":
+                found.setdefault(kind, []).append(place)
+        inside = [child for child in reversed(element) if child not in but]
+        waiting += [_Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own)))) for child in inside]
     lines = _lines(content) if found and content is not None else []
     return [
         Remark(
             kind.use,
             kind.name,
             *kind.said(vocabulary),
-            tuple(place for place, _ in at),
-            tuple(lines[k] for _, k in at) if lines else (),
+            tuple(map(str, places)),
+            tuple(lines[numbers[place.element]] for place in places) if lines else (),
         )
-        for kind, at in found.items()
+        for kind, places in found.items()
         if kind.use != "used"
     ]
 
 
-def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
-    """Add a note for what is aside, a defect for the rest. where: the file, if it is not the one that is read."""
-    for remark in said:
-        add = findings.note if remark.use == "aside" else findings.defect
-        add(f"{where}, {remark.where}" if where else remark.where, f"{remark.name} {remark.message}", remark.hint)
+class _Place(NamedTuple):
+    element: ET.Element
+    above: _Place | None
+    path: Path
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        place: _Place | None = self
+        while place is not None:
+            name = place.element.get("name", "")
+            parts.append(place.path[-1] + f"[{shortened(name, LONGEST)}]" * bool(name))
+            place = place.above
+        return "/".join(reversed(parts))
 
 
 def markdown(vocabulary: Vocabulary) -> str:
-    """The table as Markdown, a line for each row."""
+    """The table as Markdown; attributes of an element that come one after the other with the same use are one line."""
     lines = ["| element | attribute | since | is | |", "|---|---|---|---|---|"]
-    for row in vocabulary.rows:
-        element = row.element.replace("|", " or ")
-        attribute = f"`{row.attribute.replace('|', ' ')}`" if row.attribute else ""
+    for (row, _), several in itertools.groupby(
+        vocabulary.rows, key=lambda row: (row._replace(attribute="", neutral=()), bool(row.attribute))
+    ):
+        names = [name for each in several for name in each.attribute.split("|") if name]
+        attributes = ", ".join(f"`{name}`" for name in names)
         versions = f"{row.since} to {row.until}" if row.until else row.since
-        lines.append(f"| `{element}` | {attribute} | {versions} | {row.use} | {row.note} |")
+        parts = [", ".join(f"`{name}`" for name in part.split("|")) for part in row.element.split("/")]
+        element = " in ".join(reversed(parts))
+        lines.append(f"| {element} | {attributes} | {versions} | {row.use} | {row.note} |")
     return "\n".join(lines)
 
 
@@ -200,10 +239,14 @@ class _Kind(NamedTuple):
     @classmethod
     def of(cls, vocabulary: Vocabulary, path: Path, attribute: str, text: str, version: str) -> _Kind:
         row = vocabulary.row(path, attribute)
+        if row is None and not attribute and not _suggestion(vocabulary, path, ""):
+            row = vocabulary.open_row(path)
         if row is None:
             foreign = (attribute or path[-1]).startswith("other:")
             return cls("aside" if foreign else "unknown", path[-3:], attribute, None)
         if row.until and version and _number(version) > _number(row.until):
+            return cls("unknown", path[-1:], attribute, row)
+        if vocabulary.gated and row.since and _number(version or "0") < _number(row.since):
             return cls("unknown", path[-1:], attribute, row)
         if row.use in ("used", "converted") or any(_is_same(text, other) for other in row.neutral):
             return cls("used", path[-1:], attribute, row)
@@ -217,8 +260,11 @@ class _Kind(NamedTuple):
         """Message and hint."""
         if self.use != "unknown":
             return _SAYS[self.use], "" if self.row is None else self.row.note
-        if self.row is not None:
+        if self.row is not None and self.row.until:
             return f"is not in {vocabulary.format} after {self.row.until}, it is left out", ""
+        if self.row is not None:
+            since = self.row.since
+            return f"is in {vocabulary.format} from version {since} on, it is left out", f'say version="{since}"'
         inside = f" in <{self.path[-2]}>" if len(self.path) > 1 and not self.attribute else ""
         return f"is unknown to {vocabulary.format}{inside}, it is left out", _suggestion(
             vocabulary, self.path, self.attribute
@@ -260,7 +306,18 @@ def _ends_with(path: Path, end: Path) -> bool:
 
 
 def _lines(content: str | bytes) -> list[int]:
-    """The line that each element begins on, in the order of the text."""
+    """The line that each element begins on, in the order of the text; none where it cannot be told."""
+    try:
+        return _starts(content)
+    except (expat.ExpatError, ValueError):
+        pass
+    try:  # of what only tinyxml2 reads
+        return _starts(parsed(content).content)
+    except (HasDoctype, ET.ParseError, expat.ExpatError, ValueError, LookupError):
+        return []
+
+
+def _starts(content: str | bytes) -> list[int]:
     clean = content.lstrip(BEFORE_XML) if isinstance(content, str) else content
     above = content[: len(content) - len(clean)].count("\n") if isinstance(content, str) else 0
     parser = expat.ParserCreate("utf-8" if isinstance(clean, str) else None)

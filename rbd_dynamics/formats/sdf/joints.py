@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph, Scope
-from rbd_dynamics.formats.sdf_values import Values
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
-from rbd_dynamics.model.elements import Number
+from rbd_dynamics.model.elements import Number, Reader
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.loops import HELD, Loop, joint_loop, universal_loop
 from rbd_dynamics.model.model import Limits, Mimic
@@ -72,6 +72,11 @@ class SdfJoint:
         findings, where = self.values.findings, self.values.where
         if self.type in ("universal", "revolute2"):
             return universal_loop(loop, axes[0], axes[1])
+        if self.type == "screw":
+            findings.defect(
+                where, "is a screw and closes a loop", "here its links also slide and turn about its axis by themselves"
+            )
+            return joint_loop(loop, "cylindrical", axes[0])
         if self.type not in HELD:
             findings.error(where, f"is {self.type} and closes a loop, which is not read")
             return None
@@ -156,6 +161,9 @@ class SdfJoint:
                 found["passive"] = (Spring(stiffness, rest=dynamics.number("spring_reference", "0")),)
         found["armature"] = self._rotor()
         mimic = axis.child("mimic")
+        for element in self.values.children("mimic"):
+            if "drake" in element.tag:
+                found["mimic"] = self._drakes_mimic(element)
         if mimic is not None:
             multiplier, offset = mimic.number("multiplier", "1"), mimic.number("offset", "0")
             start = mimic.number("reference", "0")
@@ -171,6 +179,11 @@ class SdfJoint:
                         axis.where, f"its two axes differ in <{tag}>", "that of the first one counts for both"
                     )
         return found
+
+    def _drakes_mimic(self, element: ET.Element) -> Mimic:
+        read = Reader(element, self.values.where, self.values.findings)
+        multiplier, offset = (read.number(key, Number()) for key in ("multiplier", "offset"))
+        return Mimic(self.scope.whole(read.name("joint")), multiplier=multiplier, offset=offset)
 
     def _rotor(self) -> float:
         """Drake's elements: the rotor's inertia times the square of the gear ratio."""

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_couplings import Couplings
-from rbd_dynamics.formats.sdf_frames import MODEL, ROOT, WORLD, FrameGraph, Scope
-from rbd_dynamics.formats.sdf_includes import Included, included
-from rbd_dynamics.formats.sdf_joints import KNOWN, SdfJoint, root_joint
-from rbd_dynamics.formats.sdf_shapes import AutoInertia
-from rbd_dynamics.formats.sdf_tree import FileJoint, Tree, spanned
-from rbd_dynamics.formats.sdf_urdf import urdf_parts
-from rbd_dynamics.formats.sdf_values import TRUE, Values
-from rbd_dynamics.formats.sdf_versions import brought_up
-from rbd_dynamics.formats.sdf_worlds import Chosen, chosen
+from rbd_dynamics.formats.sdf.couplings import Couplings
+from rbd_dynamics.formats.sdf.frames import MODEL, ROOT, WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.includes import Included, included
+from rbd_dynamics.formats.sdf.joints import KNOWN, SdfJoint, root_joint
+from rbd_dynamics.formats.sdf.shapes import AutoInertia
+from rbd_dynamics.formats.sdf.tree import FileJoint, Tree, spanned
+from rbd_dynamics.formats.sdf.urdf import urdf_parts
+from rbd_dynamics.formats.sdf.values import TRUE, Values
+from rbd_dynamics.formats.sdf.versions import brought_up, plain
+from rbd_dynamics.formats.sdf.worlds import Chosen, chosen, gravity_of
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import Description, JointDescription, LinkDescription
 from rbd_dynamics.model.elements import local_tag
@@ -47,19 +47,19 @@ def read_sdf(
     model: str | None = None,
 ) -> SdfDescription:
     """The model of a file; model: its name, where there are several. Raises ModelError."""
-    brought_up(source, root, findings)
+    found = chosen(source, plain(root), model, lambda include: included(source, include, packages), findings)
+    brought_up(source, root, findings, unread=found.unread)
     reading = _Reading(packages, findings)
-    found = chosen(source, root, model, lambda include: reading.opened(source, include), findings)
     reading.read_chosen(source, found)
     name = found.model.name or "robot"
     if not reading.bodies:
         findings.error(f"model {name!r}", "has no link", "a model needs one at least")
     findings.raise_errors()
-    return reading.described(name, found.gravity, base)
+    return reading.described(name, gravity_of(found.world, source.where, findings), base)
 
 
 class _Place(NamedTuple):
-    """Where an element is written."""
+    """Place in which an element is written."""
 
     source: Source
     depth: int = 0
@@ -78,11 +78,8 @@ class _Reading:
         self.loops: list[Loop] = []
         self.static: set[str] = set()
         self.models = 0
-        self.files: set[Path] = set()
+        self.files: set[Path | None] = set()
         self._heads: list[tuple[str, str, bool]] = []  # prefix and frame of each link and model, whether it is a link
-
-    def opened(self, source: Source, include: Values) -> Included:
-        return included(source, include, self.packages, self.findings, self.files)
 
     def read_chosen(self, source: Source, found: Chosen) -> None:
         """The model, and what of its world it hangs on."""
@@ -108,10 +105,13 @@ class _Reading:
             raise ModelError(
                 f"{model.where}: models are nested more than {DEEPEST} deep, or there are more than {MOST_MODELS}"
             )
+        if file.source.path not in self.files:  # said once of each
+            self.files.add(file.source.path)
+            self.findings += file.findings
         static = static or model.flag("static")
         first = len(self._heads)
-        if file.is_urdf:
-            self._urdf(file, scope, static)
+        if file.robot is not None:
+            self._urdf(file.source, file.robot, scope, static)
         else:
             self._elements(_Place(file.source, place.depth), model, scope, static)
         canonical = model.element.get("canonical_link", "")
@@ -195,7 +195,7 @@ class _Reading:
         self.frames.add(name, inner.own, IDENTITY, inner.own)
 
     def _include(self, place: _Place, include: Values, scope: Scope, static: bool) -> None:
-        file = self.opened(place.source, include)
+        file = included(place.source, include, self.packages)
         inside = _Place(place.source, place.depth + 1)
         if include.element.get("merge") in TRUE:
             own = f"{scope.prefix}_merged__{file.model.get('name', '')}__model__"
@@ -203,8 +203,8 @@ class _Reading:
         else:
             self._nested(inside, file, scope, static)
 
-    def _urdf(self, file: Included, scope: Scope, static: bool) -> None:
-        parts = urdf_parts(file.model, scope, self.frames, self.findings, file.source.where)
+    def _urdf(self, source: Source, robot: ET.Element, scope: Scope, static: bool) -> None:
+        parts = urdf_parts(robot, source, scope, self.frames, self.findings)
         for link in sorted(parts.links, key=lambda link: link.name != parts.root):  # which the model is attached to
             self._body(link, scope, static)
         self.joints += parts.joints
@@ -225,6 +225,9 @@ class _Reading:
         gears = [joint for joint in self.joints if isinstance(joint, SdfJoint) and joint.type == "gearbox"]
         holding = [joint for joint in self.joints if joint not in gears]
         tree = spanned(holding, [link.name for link in links], self.static, self.frames, self.findings)
+        for joint in tree.joints:
+            if joint.type != "fixed" and {joint.parent, joint.child} <= self.static | {WORLD}:
+                self.findings.defect(f"joint {joint.name!r}", "is in a static model, which does not move; here it does")
         free = set() if base == "fixed" else set(tree.roots) - self.static
         if base == "floating" and not free:
             raise ModelError(f"model {name!r} is fixed to the world, it cannot float")
@@ -249,8 +252,7 @@ class _Reading:
         """The joints, those that another ties together as mimics, and loops."""
         couplings, loops = Couplings(joints, self.frames), []
         for joint in tree.closing:
-            if isinstance(joint, SdfJoint) and joint.type in ("screw", "gearbox"):
-                couplings.add(joint)
+            if isinstance(joint, SdfJoint) and joint.type in ("screw", "gearbox") and couplings.add(joint):
                 continue
             loop = joint.loop(self.frames)
             loops += [] if loop is None else [loop]

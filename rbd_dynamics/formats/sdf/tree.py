@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.description import JointDescription
 from rbd_dynamics.model.errors import Findings, ModelError
@@ -28,10 +28,10 @@ class FileJoint(Protocol):
         """The links, or the world, that it connects: its parent's and its child's."""
 
     def described(self, frames: FrameGraph) -> JointDescription:
-        """As a joint of the tree, from its parent to its child."""
+        """A joint of the tree, from its parent to its child."""
 
     def loop(self, frames: FrameGraph) -> Loop | None:
-        """As one that closes a loop, or None with a finding."""
+        """A joint that closes a loop, or None with a finding."""
 
 
 @dataclass

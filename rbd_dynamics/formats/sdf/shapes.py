@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.formats.sdf_frames import FrameGraph, Scope
-from rbd_dynamics.formats.sdf_values import Values
+from rbd_dynamics.formats.sdf.frames import FrameGraph, Scope
+from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.elements import Number, local_tag
 from rbd_dynamics.spatial.inertia import RigidInertia

@@ -6,7 +6,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 
-from rbd_dynamics.formats.sdf_frames import WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.sdf.frames import WORLD, FrameGraph, Scope
+from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.description import JointDescription, LinkDescription, description_of
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.loops import Loop
@@ -15,7 +16,7 @@ from rbd_dynamics.spatial.se3 import IDENTITY
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """A joint of a URDF with whole names; see `sdf_tree.FileJoint`."""
+    """A joint of a URDF with whole names; see `tree.FileJoint`."""
 
     joint: JointDescription
 
@@ -47,16 +48,18 @@ class UrdfParts:
     root: str
 
 
-def urdf_parts(robot: ET.Element, scope: Scope, frames: FrameGraph, findings: Findings, where: str) -> UrdfParts:
+def urdf_parts(robot: ET.Element, source: Source, scope: Scope, frames: FrameGraph, findings: Findings) -> UrdfParts:
     """What a <robot> has; frames of its links and joints are added, its root's at the model's. Raises ModelError."""
-    description = description_of(robot, findings)
+    own = Findings(findings.strict, findings.inertias)
+    description = description_of(robot, own, content=source.content)
+    findings += [replace(finding, element=f"{source.where}, {finding.element}") for finding in own]
     findings.raise_errors()
     joints = [_whole(joint, scope) for joint in description.joints]
     held = {joint.child: joint for joint in joints}
     names = [scope.whole(link.name) for link in description.links]
     free = [name for name in names if name not in held]
     if len(free) != 1:
-        raise ModelError(f"{where} has {len(free)} links that are no joint's child, expected one")
+        raise ModelError(f"{source.where} has {len(free)} links that are no joint's child, expected one")
     (root,) = free
     on_world = root == scope.whole(WORLD)
     for name in names:

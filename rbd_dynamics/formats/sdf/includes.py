@@ -4,38 +4,40 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.formats.packages import resolved
-from rbd_dynamics.formats.sdf_values import Values
-from rbd_dynamics.formats.sdf_versions import brought_up
+from rbd_dynamics.formats.sdf.values import Values
+from rbd_dynamics.formats.sdf.versions import brought_up, plain
+from rbd_dynamics.formats.sdf_vocabulary import ROOTS
 from rbd_dynamics.formats.source import Source, read_file
 from rbd_dynamics.model.elements import local_tag, parse_xml
-from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.errors import Finding, Findings, ModelError
+
+
+class NoModelError(ModelError):
+    """A file that has something else to include in a world."""
 
 
 @dataclass(frozen=True)
 class Included:
-    """The model of a file: a <model>, or the <robot> of a URDF."""
+    """The model of a file; findings: of the file, if it is another one.
+
+    robot: of a URDF, whose model has its name and what the include says.
+    """
 
     source: Source
     model: ET.Element
-
-    @property
-    def is_urdf(self) -> bool:
-        return local_tag(self.model) == "robot"
+    findings: Sequence[Finding] = ()
+    robot: ET.Element | None = None
 
 
-def included(
-    source: Source, include: Values, packages: Mapping[str, Path], findings: Findings, known: set[Path]
-) -> Included:
-    """What an <include> in a file stands for. Raises ModelError.
-
-    known: files of which it has been said already what is not used; this one is added.
-    """
+def included(source: Source, include: Values, packages: Mapping[str, Path]) -> Included:
+    """What an <include> in a file stands for. Raises ModelError."""
+    findings = Findings(include.findings.strict)
     uri = include.text("uri")
     where = f"<include> of {excerpt(uri)}"
     if not uri:
@@ -46,15 +48,16 @@ def included(
     findings.raise_errors()
     assert root is not None
     if local_tag(root) == "robot":
-        found = Included(inner, root)
-    elif local_tag(root) == "sdf":
-        brought_up(inner, root, Findings() if path in known else findings, inner.where)
-        known.add(path)
+        found = Included(inner, ET.Element("model", {"name": root.get("name", "")}), findings, root)
+    elif local_tag(root) in ROOTS:
+        brought_up(inner, plain(root), findings, inner.where)
         models = [element for element in root if local_tag(element) == "model"]
+        if not models and any(local_tag(element) in ("light", "actor") for element in root):
+            raise NoModelError(f"{inner.where} has a light or an actor, no model")
         if len(models) != 1:
             names = listed([model.get("name", "") for model in models])
             raise ModelError(f"{inner.where} has {len(models)} models, expected one" + (f": {names}" if names else ""))
-        found = Included(inner, models[0])
+        found = Included(inner, models[0], findings)
     else:
         raise ModelError(f"{inner.where} has <{local_tag(root)}> as its root element, expected <sdf> or <robot>")
     _override(found, Values(include.element, where, findings))
@@ -62,7 +65,7 @@ def included(
 
 
 def _override(found: Included, include: Values) -> None:
-    """What the include says counts: it is written into the model, or beside what a URDF has."""
+    """What the include says counts: it is written into the model."""
     model = found.model
     for tag in ("name", "pose", "static"):
         for said in include.children(tag):
