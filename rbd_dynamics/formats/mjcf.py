@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.formats.mjcf_actuators import HIGHER, Actuation, read_actuators
 from rbd_dynamics.formats.mjcf_compiled import compiled
 from rbd_dynamics.formats.mjcf_equalities import Equalities, read_equalities
-from rbd_dynamics.formats.mjcf_fields import row
+from rbd_dynamics.formats.mjcf_fields import check_numbers, row
 from rbd_dynamics.formats.mjcf_flags import Flags
 from rbd_dynamics.formats.mjcf_names import Names
 from rbd_dynamics.formats.mjcf_omissions import gravity_of, report_omissions
@@ -50,6 +50,8 @@ def read_mjcf(source: Source, findings: Findings) -> MjcfDescription:
     """Compile and read a file or text. Raises ModelError for what MuJoCo refuses."""
     m = compiled(source, findings)
     names, flags = Names(m), Flags.of(m)
+    check_numbers(m, names, findings)
+    findings.raise_errors()
     report_omissions(m, names, flags, findings)
     rules = read_equalities(m, names, flags, findings)
     actuation = read_actuators(m, flags, findings)
@@ -91,7 +93,8 @@ def _joints(
         anchor = IDENTITY if int(m.jnt_type[j]) == _FREE else Transform.of(p=_floats(m.jnt_pos[j]))
         start = IDENTITY if int(m.jnt_type[j]) == _FREE else pose @ anchor @ _start(m, j, kind)
         last = j == first + count - 1
-        damping, *higher = map(float, actuation.dampings[j] + flags.dampers * _padded(m, "dof_damping", dof))
+        dampings = actuation.dampings[j] + flags.dampers * _padded(m, "dof_damping", dof)
+        damping = float(max(dampings[0], 0.0))
         child = link if last else names.between(link, name)
         found.append(
             JointDescription(
@@ -105,7 +108,7 @@ def _joints(
                 friction=float(m.dof_frictionloss[dof]) * flags.friction,
                 armature=float(m.dof_armature[dof]) + actuation.rotors[j],
                 mimic=rules.mimics.get(j),
-                passive=_springs(m, j, flags) + ((PolynomialDamping((0.0, *higher)),) if any(higher) else ()),
+                passive=_springs(m, j, flags) + _dampers(dampings - [damping, 0.0, 0.0]),
                 kind=kind,
                 child_origin=anchor.inverse(),
             )
@@ -148,6 +151,11 @@ def _springs(m: Any, j: int, flags: Flags) -> tuple[PassiveForce, ...]:
     if any(higher) or stiffness < 0.0:
         return (PolynomialSpring((stiffness, *higher), rest=rest),)
     return (Spring(stiffness, rest=rest),)
+
+
+def _dampers(coefficients: NDArray[np.float64]) -> tuple[PassiveForce, ...]:
+    """What is no damping of a file of ours: of higher powers, or negative."""
+    return (PolynomialDamping(tuple(map(float, coefficients))),) if np.any(coefficients) else ()
 
 
 def _padded(m: Any, key: str, k: int) -> NDArray[np.float64]:

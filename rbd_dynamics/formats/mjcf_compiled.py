@@ -16,7 +16,7 @@ from rbd_dynamics.common.extras import needed
 from rbd_dynamics.common.vocabulary import remarks
 from rbd_dynamics.formats.mjcf_vocabulary import MJCF
 from rbd_dynamics.formats.source import Source, read_file
-from rbd_dynamics.model.elements import parse_xml, report
+from rbd_dynamics.model.elements import parse_text, report
 from rbd_dynamics.model.errors import Findings, ModelError
 
 #: what `replicate` and the like may ask for
@@ -26,9 +26,10 @@ _COPYING = ("replicate", "composite", "flexcomp")
 
 def compiled(source: Source, findings: Findings) -> Any:
     """MuJoCo's model of a file or text. Raises ModelError for what MuJoCo refuses."""
-    root = parse_xml(source.content, source.where, findings)
+    found = parse_text(source.content, source.where, findings)
     findings.raise_errors()
-    assert root is not None
+    assert found is not None
+    root = found.root
     files = _Files(source)
     copies = files.copies(root)
     if copies > MOST_COPIES:
@@ -45,18 +46,18 @@ def compiled(source: Source, findings: Findings) -> Any:
                 m = mujoco.MjModel.from_xml_string(source.text)
     except (ValueError, RuntimeError, TypeError, mujoco.FatalError) as error:
         raise ModelError(f"{source.where}: MuJoCo: {shortened(' '.join(str(error).split()), 1000)}") from None
-    report(remarks(root, MJCF, content=source.content), findings)
-    for included, its_root in files.included:
-        report(remarks(its_root, MJCF, content=included.content), findings, included.where)
+    report(remarks(root, MJCF, content=found.content), findings)
+    for where, content, its_root in files.included:
+        report(remarks(its_root, MJCF, content=content), findings, where)
     return m
 
 
 @dataclass
 class _Files:
-    """What a file includes: each file once, its root by the name of the element that it is included in."""
+    """What a file includes: each file once, with its text, and its root by the name of the element that includes it."""
 
     source: Source
-    included: list[tuple[Source, ET.Element]] = field(default_factory=list)
+    included: list[tuple[str, str | bytes, ET.Element]] = field(default_factory=list)
     _seen: set[Path] = field(default_factory=set)
 
     def copies(self, root: ET.Element, folder: Path | None = None) -> int:
@@ -79,21 +80,20 @@ class _Files:
 
     def _of_file(self, name: str, folder: Path, tag: str) -> int:
         """A file that is not there, or is no XML, is for MuJoCo to refuse."""
-        for path in (self.source.folder / name, folder / name):
-            if name and path.is_file():
-                break
-        else:
-            return 0
-        if path.resolve() in self._seen:
+        try:
+            path = next((path for path in (self.source.folder / name, folder / name) if name and path.is_file()), None)
+        except OSError:  # a name that no file can have
+            path = None
+        if path is None or path.resolve() in self._seen:
             return 0
         self._seen.add(path.resolve())
         source = read_file(path)
-        root = parse_xml(source.content, source.where, Findings())
-        if root is None:
+        found = parse_text(source.content, source.where, Findings())
+        if found is None:
             return 0
-        placed = ET.Element(tag, root.attrib)
-        placed.extend(root)
-        self.included.append((source, placed))
+        placed = ET.Element(tag, found.root.attrib)
+        placed.extend(found.root)
+        self.included.append((source.where, found.content, placed))
         return self.copies(placed, path.parent)
 
 

@@ -175,7 +175,8 @@ _DRIVES = [
     Row(_ACTUATORS, "delay|interp|nsample|input|velrange|ffrange|posrange|kp|ki|kv|imax|slewmax|dampratio", "aside"),
     Row(_ACTUATORS, "timeconst|area|diameter|bias|gain|force|scale|range|lmin|lmax|vmax|fpmax|fvmax", "aside"),
     Row(_ACTUATORS, "tausmooth", "aside"),
-    Row("dcmotor", "motorconst|resistance|inductance|controller|nominal|saturation|thermal", "aside", since="3.7"),
+    Row("dcmotor", "saturation", since="3.7", note="the largest torque"),
+    Row("dcmotor", "motorconst|resistance|inductance|controller|nominal|thermal", "aside", since="3.7"),
     Row("dcmotor", "cogging|lugre", "left out", since="3.7"),
     Row("actuator/plugin", "plugin|instance"),
 ]

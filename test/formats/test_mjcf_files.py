@@ -55,7 +55,7 @@ SAID = {
     "not_used": ("3.0", ["parts/cloth.inc, line 3, mujoco/worldbody/flexcomp[cloth]: <flexcomp> is left out"]),
     "polynomials": ("3.7", []),
     "replicates": ("3.2", []),
-    "stiffness_below_zero": ("3.0", []),
+    "stiffness_and_damping_below_zero": ("3.0", []),
     "tendons": (
         "3.3",
         [
@@ -141,6 +141,21 @@ def test_flags_are_obeyed(off):
 def compare_without_both(text: str) -> None:
     both = text.replace("<flag ", '<flag damper="disable" ')
     compare(loaded(both), mujoco.MjModel.from_xml_string(both), whole=True)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "error"),
+    [
+        ('damping="nan"', "joint 'j': damping is not finite"),
+        ('armature="-3"', "joint 'j': armature -3 is negative"),
+        ('springref="nan" stiffness="1"', "joint 'j': springref is not finite"),
+        ('ref="nan"', "joint 'j': (axis|pos|ref|springref) is not finite"),
+    ],
+)
+def test_numbers_that_mujoco_lets_pass_are_refused(attribute, error):
+    text = f"<mujoco><worldbody><body><joint name='j' {attribute}/><geom size='1'/></body></worldbody></mujoco>"
+    with pytest.raises(rbd.ModelError, match=error):
+        rbd.load(text)
 
 
 def test_disabled_actuation_is_said():
