@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+import rbd_dynamics.common.imported  # noqa: F401 - first, for it takes the time
 from rbd_dynamics.common.early_signals import heed_early_signals
 
 heed_early_signals()  # before all that takes time
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
         Model,
         ModelBuilder,
         ModelError,
+        PolynomialDamping,
+        PolynomialSpring,
         Spring,
         load_urdf,
         load_yaml,
@@ -98,6 +101,8 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "ModelError",
+    "PolynomialDamping",
+    "PolynomialSpring",
     "Robot",
     "Spring",
     "__version__",

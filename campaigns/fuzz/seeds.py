@@ -39,6 +39,15 @@ FLOATER = """<robot name="floater">
 </robot>
 """  # noqa: E501
 
+#: what only tinyxml2 reads
+ODD = (
+    (
+        ' \n<?xml version="1.0"?>\n<!DOCTYPE robot SYSTEM "urdf.dtd">\n<!-- a -- b -->\n'
+        + ARM.partition("?>")[2].replace("</robot>", '<sensor:camera a:b="1"/><!-- \u00e9 -->\n</robot>')
+    ).encode("latin-1"),
+    ARM.replace("</robot>", "<xacro:hand/><!-- \u5173\u8282 --></robot>").encode("gb18030"),
+)
+
 MODEL: dict[str, Any] = {
     "format": "rbd_dynamics model", "version": 1, "name": "feeder", "base": "fixed", "gravity": [0.0, 0.0, -9.81],
     "bodies": [

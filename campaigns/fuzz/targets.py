@@ -7,12 +7,14 @@ A case is bytes, a text, or what JSON can hold. `run` returns quietly or raises 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import random
 import tempfile
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -95,6 +97,28 @@ def _run_other_format(text: str) -> None:
         model = load(text)
         loop_constraints(model)
         _sound(model, lambda: preflight(model))
+
+
+def _run_xml(data: bytes) -> None:
+    """What only tinyxml2 reads."""
+    from rbd_dynamics.common.xml_text import HasDoctype, parsed
+    from rbd_dynamics.formats import check, load
+
+    if not data.lstrip().startswith(b"<"):
+        return
+    with contextlib.suppress(HasDoctype, ET.ParseError, ValueError, LookupError):
+        found = parsed(data)
+        again = parsed(found.content)
+        if again.oddities or [each.tag for each in again.root.iter()] != [each.tag for each in found.root.iter()]:
+            raise Unsound("what was mended is not what a strict parser reads")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found_wrong = [finding for finding in check(data) if finding.severity == "error"]
+        try:
+            load(data)
+        except ValueError:
+            if not found_wrong:
+                raise Unsound("it is refused, and the check has nothing to say") from None
 
 
 def _run_model(data: Any) -> None:
@@ -431,6 +455,10 @@ def _urdf_case(rng: random.Random) -> str:
     return mutated_xml(rng, rng.choice((seeds.ARM, seeds.ARM, seeds.FLOATER)), (seeds.ARM, seeds.FLOATER))
 
 
+def _odd_case(rng: random.Random) -> bytes:
+    return mutated_bytes(rng, rng.choice(seeds.ODD), seeds.ODD)
+
+
 def _xml_case(text: str) -> Callable[[random.Random], str]:
     return lambda rng: mutated_xml(rng, text, (text,))
 
@@ -456,6 +484,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("urdf", _urdf_case, _run_urdf, (ValueError,), 0.10, "text"),
+        Target("xml", _odd_case, _run_xml, (ValueError,), 0.03, "bytes"),
         Target("sdf", _xml_case(seeds.SDF), _run_other_format, (ValueError,), 0.06, "text"),
         Target("mjcf", _xml_case(seeds.MJCF), _run_other_format, (ValueError,), 0.04, "text"),
         Target("model", _object_case(seeds.MODEL), _run_model, (ValueError,), 0.08, "json"),

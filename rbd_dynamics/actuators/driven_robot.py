@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -206,7 +207,8 @@ class DrivenRobot:
             inputs, outputs, algorithm = ALGORITHMS[name]
             model, m = self.links.model, len(self.elastic)
             signature = Signature(arguments_of(model, m, inputs), arguments_of(model, m, outputs))
-            function = function_of(model, signature, lambda x: algorithm(x, self.drives), friction=self.links.friction)
+            of_drives = functools.partial(algorithm, self.drives)
+            function = function_of(model, signature, of_drives, friction=self.links.friction)
             found = self._kernels[name] = self.links.custom_kernel(name, signature, function)
         return found
 

@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
     inputs: str
     outputs: str
-    function: Callable[[Inputs, Drives], Sequence[Vector]]
+    function: Callable[[Drives, Inputs], Sequence[Vector]]
 
 
 def arguments_of(model: Model, motors: int, names: str) -> tuple[Argument, ...]:
@@ -32,31 +32,31 @@ def arguments_of(model: Model, motors: int, names: str) -> tuple[Argument, ...]:
     return arguments(names, sizes_of(model), own)
 
 
-def _inverse_dynamics(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _inverse_dynamics(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return elastic_joints.motor_motion(x.model, x.inertias, drives, x.q, x.v, x.a, x.jerk, x.snap, x.theta, x.friction)
 
 
-def _forward_dynamics(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _forward_dynamics(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return elastic_joints.elastic_forward_dynamics(
         x.model, x.inertias, drives, x.q, x.v, x.theta, x.theta_velocity, x.tau, x.friction
     )
 
 
-def _drive_torques(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _drive_torques(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return elastic_joints.drive_torques(
         x.model, x.inertias, drives, x.q, x.v, x.a, x.theta_velocity, x.theta_acceleration, x.friction
     )
 
 
-def _spring_torque(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _spring_torque(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return [elastic_joints.spring_torques(drives, x.q, x.v, x.theta, x.theta_velocity)]
 
 
-def _mass_matrix(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _mass_matrix(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return [flat(elastic_joints.drive_mass_matrix(x.model, x.inertias, drives, x.q))]
 
 
-def _drive_energy(x: Inputs, drives: Drives) -> Sequence[Vector]:
+def _drive_energy(drives: Drives, x: Inputs) -> Sequence[Vector]:
     return [[elastic_joints.drive_energy(x.model, x.inertias, drives, x.q, x.v, x.theta, x.theta_velocity)]]
 
 

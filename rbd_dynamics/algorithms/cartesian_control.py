@@ -90,27 +90,28 @@ class Metric(Protocol):
 
 
 class DampedRows(NamedTuple):
-    """The tool's rows J in the metric of W W^T, kinetic energy or another: X = W^-1 J^T, R^T R = X^T X + diag(damping).
+    """Rows J in the metric of W W^T, kinetic energy or another: X = W^-1 J^T, R^T R = X^T X + diag(damping).
 
-    The damping of a row is zero unless its mobility, with the rows of higher `PRIORITY` held, is below four times the
+    The damping of a row is zero unless its mobility, with the rows of higher priority held, is below four times the
     least one; then it grows smoothly so that the mobility never is below the least. Without damping R^T R is
     J M^-1 J^T and the columns of Q are orthonormal.
     """
 
-    X: list[list[Scalar]]  # columns (6), each (nv)
+    X: list[list[Scalar]]  # columns, one a row of J, each (nv)
     Q: list[list[Scalar]]  # columns in order of priority
     R: list[list[Scalar]]  # upper triangular, in order of priority
     inverse: list[Scalar]  # of its diagonal
+    priority: Sequence[int]
 
     @classmethod
-    def of(cls, W: Metric, rows: Sequence[Vector], least: Vector) -> DampedRows:
-        """rows (6, nv); least (6): mobilities 1/(kg m^2), 1/kg that are kept up."""
+    def of(cls, W: Metric, rows: Sequence[Vector], least: Vector, priority: Sequence[int] = PRIORITY) -> DampedRows:
+        """rows (n, nv); least (n): mobilities that are kept up, 1/(kg m^2), 1/kg of a tool's; priority (n): of rows."""
         X = [W.solve(row) for row in rows]
-        n = len(PRIORITY)
+        n = len(priority)
         Q: list[list[Scalar]] = []
         R: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
         inverse: list[Scalar] = []
-        for j, row in enumerate(PRIORITY):
+        for j, row in enumerate(priority):
             rest: list[Scalar] = [*X[row], *[0.0] * n]  # below: what the damping adds
             for i in range(j):
                 R[i][j] = dot(Q[i], rest)
@@ -123,7 +124,7 @@ class DampedRows(NamedTuple):
             inverse.append(reciprocal(R[j][j]))
             Q.append([inverse[j] * x for x in rest])
         nv = len(X[0])
-        return cls(X, [column[:nv] for column in Q], R, inverse)
+        return cls(X, [column[:nv] for column in Q], R, inverse, priority)
 
     @property
     def mobilities(self) -> list[Scalar]:
@@ -133,7 +134,7 @@ class DampedRows(NamedTuple):
     def _forward(self, x: Vector) -> list[Scalar]:
         """R^-T x, in order of priority."""
         c: list[Scalar] = []
-        for j, row in enumerate(PRIORITY):
+        for j, row in enumerate(self.priority):
             known = sum((self.R[i][j] * c[i] for i in range(j)), 0.0)
             c.append(self.inverse[j] * (x[row] - known))
         return c
@@ -152,7 +153,7 @@ class DampedRows(NamedTuple):
             known = sum((self.R[i][k] * found[k] for k in range(i + 1, n)), 0.0)
             found[i] = self.inverse[i] * (c[i] - known)
         ordered: list[Scalar] = [0.0] * n
-        for value, row in zip(found, PRIORITY):
+        for value, row in zip(found, self.priority):
             ordered[row] = value
         return ordered
 

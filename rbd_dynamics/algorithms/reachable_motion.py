@@ -8,10 +8,11 @@ with joints held at their bounds where they would pass them, and the others made
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rbd_dynamics.algorithms.cartesian_control import DampedRows, ToolMotion
+from rbd_dynamics.algorithms.constrained_dynamics import Rows
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.lie import log_so3
 from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, where
@@ -26,6 +27,10 @@ CATCH_UP = 0.25  # m/s: and no faster than so
 LEAST = 0.06  # m/rad, m/m: singular values below twice of which are damped
 LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
+TAKEN = 20.0  # 1/s: with which values of constraints are taken over
+SLOWED, STOPPED = 0.12, 0.05  # m/rad, m/m: singular values at which a motion towards singular postures slows, and ends
+RESERVE = 0.02  # those that are damped, where it has come nevertheless
+ITERATIONS = 4
 TINY = 1e-300
 
 
@@ -61,6 +66,11 @@ class JointBounds(NamedTuple):
             least = larger(larger(-speed, now - change * dt), -braked(at - low, change))
             found.append((smaller(least, most), most))
         return found
+
+    def extremes(self, q: Vector) -> list[tuple[Scalar, Scalar]]:
+        """The least and the most that each joint may have at q, however it changes."""
+        rows = zip(q, self.lower, self.upper, self.speed, self.acceleration)
+        return [(-smaller(s, braked(at - a, c)), smaller(s, braked(b - at, c))) for at, a, b, s, c in rows]
 
 
 class FreeJoints(NamedTuple):
@@ -139,6 +149,111 @@ def reachable_step(
         [dot(row, change) + dot(bent, final) for row, bent in zip(moved.jacobian, moved.rate)],
         late,
     )
+
+
+class ReachedRows(NamedTuple):
+    """Joints (nv) and task rows (k) after a step. left: of the way to the target, m."""
+
+    q: list[Scalar]
+    v: list[Scalar]
+    theta: list[Scalar]
+    rate: list[Scalar]
+    acceleration: list[Scalar]
+    left: Scalar
+
+
+class RowTargets(NamedTuple):
+    """What rows, m constraints and then k of a task, are to become.
+
+    before, after (k): values of the task at the begin and at the end of the step. given (m): values of the
+    constraints as they are, which the motion takes over slowly. weights (m + k): of rows, in m. priority (m + k).
+    """
+
+    before: Vector
+    after: Vector
+    given: Vector
+    weights: Sequence[float]
+    priority: Sequence[int]
+
+
+def reachable_rows_step(
+    rows_at: Callable[[Vector, Vector], Rows],
+    q: Vector,
+    v: Vector,
+    targets: RowTargets,
+    drift: Vector,
+    bounds: JointBounds,
+    dt: Scalar,
+) -> ReachedRows:
+    """As `reachable_step`, of the rows of constraints and of a task, whose values, matrix and Adot v rows_at gives.
+
+    The task stays on its way: where a joint would be too fast, all of it is slower. In front of joints' limits and of
+    singular postures it stops.
+    """
+    m = len(targets.given)
+    here = rows_at(q, v)
+    matrix = weighted_rows(targets.weights, here)
+    left = [w * (b - x) for w, b, x in zip(targets.weights[m:], targets.before, here.position[m:])]
+    late = sqrt(dot(left, left) + TINY)
+    rate = smaller(smaller(RATE, SHARE * reciprocal(dt)), CATCH_UP * reciprocal(late))
+    moved = [w * (b - a) for w, a, b in zip(targets.weights[m:], targets.before, targets.after)]
+    wanted = [x * reciprocal(dt) + rate * more for x, more in zip(moved, left)]
+    taken = smaller(TAKEN, SHARE * reciprocal(dt))
+    followed = [taken * w * (g - h) for w, g, h in zip(targets.weights, targets.given, here.position[:m])]
+    lacking = [w - dot(row, drift) for w, row in zip([*followed, *([0.0] * len(wanted))], matrix)]
+    metric = FreeJoints([1.0] * len(q))
+    damped = DampedRows.of(metric, matrix, [RESERVE * RESERVE] * len(matrix), targets.priority)
+    base = [d + x for d, x in zip(drift, damped.quasi(lacking))]
+    move = damped.quasi([*([0.0] * m), *wanted])
+    share = share_within(base, move, bounds.velocities(q, v, dt))
+    # a law that inverts the rows needs them apart: towards singular postures the motion slows down and stops
+    ahead = rows_at([at + dt * (b + share * x) for at, b, x in zip(q, base, move)], v)
+    regular = [TINY] * len(matrix)
+    after = DampedRows.of(metric, weighted_rows(targets.weights, ahead), regular, targets.priority)
+    apart = least_gain(DampedRows.of(metric, matrix, regular, targets.priority))
+    later = least_gain(after)
+    slowed = (apart - STOPPED * STOPPED) * (1.0 / (SLOWED * SLOWED - STOPPED * STOPPED))
+    share = where(less(later, apart), smaller(share, larger(slowed, 0.0)), share)
+    final = [b + share * x for b, x in zip(base, move)]
+    final = [larger(low, smaller(high, x)) for x, (low, high) in zip(final, bounds.extremes(q))]
+    there = [at + dt * x for at, x in zip(q, final)]
+    change = [(b - a) * reciprocal(dt) for a, b in zip(v, final)]
+    found = rows_at(there, final)
+    return ReachedRows(
+        there,
+        final,
+        list(found.position[m:]),
+        [dot(row, final) for row in found.matrix[m:]],
+        [dot(row, change) + bent for row, bent in zip(found.matrix[m:], found.bias[m:])],
+        late,
+    )
+
+
+def share_within(base: Vector, move: Vector, allowed: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
+    """The largest share (0 to 1) with which base + share move (nv) goes nowhere faster than is allowed."""
+    share: Scalar = 1.0
+    for b, m, (low, high) in zip(base, move, allowed):
+        forward = less(0.0, m)
+        room = larger(where(forward, high - b, b - low), 0.0)
+        share = smaller(share, room * reciprocal(where(forward, m, -m) + TINY))
+    return share
+
+
+def weighted_rows(weights: Sequence[float], rows: Rows) -> list[list[Scalar]]:
+    """The matrix of rows, each multiplied by its weight."""
+    return [[w * x for x in row] for w, row in zip(weights, rows.matrix)]
+
+
+def least_gain(rows: DampedRows) -> Scalar:
+    """The least singular value of rows (nearly, by inverse iteration; never less than it is), squared."""
+    n = len(rows.X)
+    x: list[Scalar] = [1.0 + 0.1 * k for k in range(n)]
+    square: Scalar = 0.0
+    for _ in range(ITERATIONS):
+        size = reciprocal(sqrt(dot(x, x) + TINY))
+        x = rows.inertia_times([size * entry for entry in x])
+        square = dot(x, x)
+    return reciprocal(sqrt(square + TINY))
 
 
 def weighted(six: Vector) -> list[Scalar]:

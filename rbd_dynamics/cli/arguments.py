@@ -11,7 +11,9 @@ from typing import Any
 
 from rbd_dynamics import __version__
 from rbd_dynamics.cli.sources import (
+    MODEL_HELP,
     URDF_HELP,
+    add_description_options,
     add_model_options,
     add_urdf,
     complete_urdf,
@@ -48,6 +50,7 @@ Examples:
   rbd_dynamics info panda
   rbd_dynamics info robot.urdf --lock finger_joint1=0.04 --kernels
   rbd_dynamics info robot.urdf --floating --json
+  rbd_dynamics info ur.urdf.xacro name:=ur ur_type:=ur5e --packages ~/ws/src
   rbd_dynamics info - --joints shoulder,elbow < robot.urdf
 """
 CHECK_EXAMPLES = """\
@@ -160,6 +163,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_status(commands)
     _add_echo(commands)
     _add_demo(commands)
+    for command in commands.choices.values():
+        if any(action.dest == "urdf" for action in command._actions):
+            add_description_options(command)
     return parser
 
 
@@ -204,6 +210,7 @@ def _add_check(commands: Any) -> None:
         examples=CHECK_EXAMPLES,
     )
     add_urdf(check)
+    check.add_argument("--model", metavar="NAME", help=MODEL_HELP)
     check.add_argument("--quiet", "-q", action="store_true", help="errors and warnings only, no notes")
     check.add_argument("--strict", action="store_true",
         help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip

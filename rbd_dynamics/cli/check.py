@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.cli.sources import source_of
+from rbd_dynamics.cli.sources import reading_of, source_of
 
 if TYPE_CHECKING:
     from rbd_dynamics.model.errors import Finding
@@ -20,7 +20,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Exit code 1 where there are errors: what `load` and `load_urdf` refuse."""
     from rbd_dynamics.formats import check
 
-    findings = check(source_of(options.urdf), strict=options.strict)
+    findings = check(source_of(options.urdf), strict=options.strict, model=options.model, **reading_of(options))
     if options.quiet:
         findings = [finding for finding in findings if finding.severity != "note"]
     errors = sum(finding.severity == "error" for finding in findings)

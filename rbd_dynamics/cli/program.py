@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from rbd_dynamics.cli.arguments import make_parser
+from rbd_dynamics.cli.sources import xacro_arguments
 from rbd_dynamics.cli.usage_error import UsageError
 from rbd_dynamics.common.early_signals import leave_command
 from rbd_dynamics.common.extras import remedy
@@ -70,11 +71,17 @@ def _run(arguments: Sequence[str] | None) -> int:
             import argcomplete
 
             argcomplete.autocomplete(parser)
+    given, words = xacro_arguments(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = parser.parse_args(arguments)
+        options = parser.parse_args(words)
     except SystemExit:  # after --help, or an argument that is none
         sys.stdout.flush()
         raise
+    if given:
+        name, value = next(iter(given.items()))
+        if not hasattr(options, "arguments"):
+            raise UsageError(f"{name}:={value}: this command reads no description that has arguments")
+        options.arguments = given
     return int(options.run(options))
 
 

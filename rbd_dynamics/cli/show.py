@@ -25,14 +25,14 @@ def run_show(options: argparse.Namespace) -> int:
         if not folder.is_dir():
             raise UsageError(f"--meshes: there is no folder {folder}")
     if options.urdf == "-":  # which can be read only once
-        options.urdf = file_or_text("-")
+        options.urdf = file_or_text("-", options)
     model = load_and_warn(options)
     with working("drawing the robot"):
         page = show(
             model,
             q=_posture(model, options.position) if options.position else None,
             motion=options.motion,
-            description=file_or_text(options.urdf),
+            description=file_or_text(options.urdf, options),
             meshes=[folder.resolve() for folder in options.meshes],
         )
     for reason in page.scene.left_out:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
 URDF_HELP = (
     "path of a URDF, xacro, SDF, MJCF or of a model as YAML, - for standard input, or the name of a robot of "
-    "example-robot-data (panda, ur5_robot...)"
+    "example-robot-data (panda, ur5_robot...); NAME:=VALUE after it are arguments of a xacro"
 )
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*):=(.*)", re.DOTALL)
+
+MODEL_HELP = "of an SDF with several models, the one; default: the only one with joints"
 
 
 def add_urdf(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +33,42 @@ def add_urdf(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """What is made of the description: --floating, --lock, --joints, --gravity."""
+    """What is made of the description: --model, --floating, --lock, --joints, --gravity."""
     add = parser.add_argument
+    add("--model", metavar="NAME", help=MODEL_HELP)
     add("--floating", action="store_true", help="free the base: a joint with six degrees of freedom")
     add("--lock", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
         help="lock a joint there (rad, m); may be repeated")  # fmt: skip
     add("--joints", metavar="NAMES", type=names,
         help="keep these joints (comma-separated) and lock all others at zero")  # fmt: skip
     add("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, help="m/s^2")
+
+
+def add_description_options(parser: argparse.ArgumentParser) -> None:
+    """How the description is read: --packages, --given-inertias. Its NAME:=VALUE come by `xacro_arguments`."""
+    add = parser.add_argument_group("how the description is read").add_argument
+    add("--packages", metavar="DIR", action="append", default=[], type=Path,
+        help="where packages are, at any depth, beside those of ROS: for xacro, package:// and model://; "
+        "may be repeated")  # fmt: skip
+    add("--given-inertias", action="store_true",
+        help="compute with inertias that no rigid body has as they stand, in place of refusing the robot")  # fmt: skip
+    parser.set_defaults(arguments={})
+
+
+def xacro_arguments(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """{name: value} of all words NAME:=VALUE, and the other words."""
+    found = {word: _ARGUMENT.fullmatch(word) for word in words}
+    given = {match[1]: match[2] for match in found.values() if match is not None}
+    return given, [word for word in words if found[word] is None]
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of `load` and `check` that say how a description is read."""
+    return {
+        "inertias": "as_given" if options.given_inertias else "checked",
+        "packages": options.packages or None,
+        "arguments": options.arguments or None,
+    }
 
 
 def complete_urdf(prefix: str, **_: Any) -> list[str]:
@@ -59,6 +91,8 @@ def load_model(options: argparse.Namespace) -> Model:
         gravity=options.gravity,
         joints=options.joints,
         locked=dict(options.lock) or None,
+        model=options.model,
+        **reading_of(options),
     )
 
 
@@ -91,17 +125,30 @@ def _standard_input() -> str:
     if sys.stdin is None:
         raise UsageError("standard input is closed")
     content = getattr(sys.stdin, "buffer", sys.stdin).read()
+    if not isinstance(content, bytes):
+        return str(content)
+    if content.lstrip()[:1] == b"<":
+        from rbd_dynamics.common.xml_text import decoded
+
+        return decoded(content)[0]
     try:  # as files are read, whatever the terminal's encoding
-        return content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def file_or_text(urdf: str) -> str | Path:
-    """The text from standard input, or the file that a path or name stands for. Raises UsageError, ModelError."""
+def file_or_text(urdf: str, options: argparse.Namespace) -> str | Path:
+    """The text from standard input, or of a xacro with arguments or packages, else the file that a path or name stands
+    for. Raises UsageError, ModelError.
+    """
+    from rbd_dynamics.formats.load import urdf_text
     from rbd_dynamics.formats.source import read_source
 
     source = source_of(urdf)
+    if options.arguments or options.packages:
+        text = urdf_text(source, packages=options.packages, arguments=options.arguments)
+        if text is not None:
+            return text
     return source if urdf == "-" else read_source(source).path or source
 
 

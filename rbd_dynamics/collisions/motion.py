@@ -7,6 +7,7 @@ theory.md section 10 has the formulas.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -59,21 +60,8 @@ class LinkMotions:
             "jacobians": Argument("jacobians", (len(frames), 6, model.nv)),
         }
         signature = Signature(arguments("q v", sizes), arguments(" ".join(outputs), sizes, outputs))
-        world = Frame("world", WORLD)
-
-        def motions(x: Inputs) -> list[list[Scalar]]:
-            kinematics = Kinematics(x.model, x.q, x.v)
-            found = [kinematics.relative(x.model.frame(name), world) for name in frames]
-            poses, twists, jacobians = [], [], []
-            for motion in found:
-                R, p = motion.pose.rotation, motion.pose.p
-                for k in range(3):
-                    poses += [*R[3 * k : 3 * k + 3], p[k]]
-                twists += [*motion.twist, *motion.bias]
-                jacobians += [column[i] for i in range(6) for column in motion.columns]
-            return [poses, twists, jacobians]
-
-        self._kernel = robot.custom_kernel("link_motions", signature, function_of(model, signature, motions))
+        function = function_of(model, signature, functools.partial(_motions, tuple(frames)))
+        self._kernel = robot.custom_kernel("link_motions", signature, function)
         self._nv = model.nv
 
     def __call__(self, q: Array, v: Array) -> MovedFrames:
@@ -90,6 +78,19 @@ class LinkMotions:
         np.matmul(R[:n], parts.transpose(0, 2, 1), out=rates[:n])
         w, velocity, alpha, a = (rates[:, :, k] for k in range(4))
         return MovedFrames(R, p, moved[:, 1], moved[:, 0], velocity, w, a, alpha)
+
+
+def _motions(frames: tuple[str, ...], x: Inputs) -> list[list[Scalar]]:
+    world, kinematics = Frame("world", WORLD), Kinematics(x.model, x.q, x.v)
+    poses, twists, jacobians = [], [], []
+    for name in frames:
+        motion = kinematics.relative(x.model.frame(name), world)
+        R, p = motion.pose.rotation, motion.pose.p
+        for k in range(3):
+            poses += [*R[3 * k : 3 * k + 3], p[k]]
+        twists += [*motion.twist, *motion.bias]
+        jacobians += [column[i] for i in range(6) for column in motion.columns]
+    return [poses, twists, jacobians]
 
 
 class _Points(NamedTuple):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import logging
 import sys
@@ -17,18 +18,14 @@ from rbd_dynamics.common.extras import remedy
 from rbd_dynamics.common.process_lock import ProcessLock
 from rbd_dynamics.compiler import cache, notice
 from rbd_dynamics.compiler.cached_only import about_to_compile
-from rbd_dynamics.compiler.identity import compiler_digest, identify, program_digest
+from rbd_dynamics.compiler.notes import LARGE, note_of
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
 from rbd_dynamics.compiler.python_source import emit_python, load_python
+from rbd_dynamics.compiler.sources import compiler_digest
 from rbd_dynamics.spatial.row_sweeps import finished
 
 Backend = Literal["llvm", "python", "reference"]
 
-#: modules that decide about machine code
-_MAKES_MACHINE_CODE = (
-    "precision", "llvm.code", "repeats", "parts", "llvm.arithmetic", "llvm.frame", "llvm.parts", "llvm.rows",
-    "llvm.function", "llvm.one", "llvm.many", "llvm.ir", "kernel_entry", "llvm.machine", "native",
-)  # fmt: skip
 #: held while code is made or read: several threads would make the same
 compiler_lock = ProcessLock()
 _log = logging.getLogger("rbd_dynamics")
@@ -123,8 +120,7 @@ def build(backend: Backend, name: str, signature: Signature, function: Function,
     if backend == "reference":
         return FunctionKernel(function, signature)
     if backend == "python":
-        target = f"python {compiler_digest('python_source')}"
-        source = _Making(target, name, signature, function, rows=False).made(".py", _source)
+        source = _Making("python", name, signature, function, rows=False).made(".py", _source)
         return FunctionKernel(load_python(source.decode()), signature)
     problem = why_no_machine_code()
     if problem is not None:
@@ -139,45 +135,55 @@ def _source(program: Program) -> bytes:
 def _machine_code(name: str, signature: Signature, function: Function, batches: bool) -> Kernel:
     from rbd_dynamics.compiler import native
 
-    def making() -> _Making:
-        target = f"{native.target_name()} {compiler_digest(*_MAKES_MACHINE_CODE)}"
-        return _Making(target, name, signature, function, rows=True)
-
-    def batch(of: _Making) -> bytes:
-        return of.made(".many.o", lambda program: native.compile_object(program, batch=True))
+    def batch() -> bytes:
+        return making.made(".many.o", lambda program: native.compile_object(program, batch=True))
 
     def later() -> bytes:
         with compiler_lock:
-            return batch(making())
+            return batch()
 
     with compiler_lock:
-        now = making()
-        single = now.made(".o", lambda program: native.compile_object(program, batch=False))
+        making = _Making(native.target_name(), name, signature, function, rows=True)
+        single = making.made(".o", lambda program: native.compile_object(program, batch=False))
         kernel = native.NativeKernel(single, later, signature)
         if batches:
-            kernel.load_batches(batch(now))
+            kernel.load_batches(batch())
+        making.forget_program()
         return kernel
 
 
 class _Making:
-    """The code of a function, from the cache or made now. target: all that decides about it but the program."""
+    """The code of a function, from the cache or made now. target: for what, in words."""
 
     def __init__(self, target: str, name: str, signature: Signature, function: Function, *, rows: bool) -> None:
-        self._target, self._name, self._signature, self._function, self._rows = target, name, signature, function, rows
-        self._digest, self._program = identify(name, signature, function, rows=rows)
+        self._name, self._stem, self._made_by = name, name.partition(":")[0], f"{target} {compiler_digest()}"
+        self._trace = functools.partial(trace, function, signature, rows=rows)
+        self._program: Program | None = None
+        note = note_of(self._stem, signature, function, rows=rows)
+        known = note and note.program()
+        self._digest = known or self._traced().digest
+        if note and not known and len(self._traced().nodes) >= LARGE:
+            note.keep(self._digest)
 
     def made(self, suffix: str, make: Callable[[Program], bytes]) -> bytes:
-        entry = self._name.partition(":")[0] + suffix
-        code = cache.load(entry, f"{self._target} {self._digest}")
+        code = cache.load(self._stem + suffix, f"{self._made_by} {self._digest}")
         if code is None:
             about_to_compile(self._name)
-            if self._program is None:
-                self._program = trace(self._function, self._signature, rows=self._rows)
+            program = self._traced()
             if suffix != ".py":
-                notice.compiling(self._name, self._program.operations)
-            code = make(self._program)
-            cache.store(entry, f"{self._target} {program_digest(self._program)}", code)
+                notice.compiling(self._name, program.operations)
+            code = make(program)
+            cache.store(self._stem + suffix, f"{self._made_by} {program.digest}", code)
         return code
+
+    def _traced(self) -> Program:
+        if self._program is None:
+            self._program = self._trace()
+        return self._program
+
+    def forget_program(self) -> None:
+        """It takes much memory, and is seldom needed again."""
+        self._program = None
 
 
 def why_no_machine_code() -> str | None:

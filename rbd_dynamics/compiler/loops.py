@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.compiler import backends, cache
 from rbd_dynamics.compiler.cached_only import about_to_compile
-from rbd_dynamics.compiler.identity import compiler_digest
 from rbd_dynamics.compiler.loops_ir import emit_loops
+from rbd_dynamics.compiler.sources import compiler_digest
 
 if TYPE_CHECKING:
     from rbd_dynamics.compiler.native import LoadedLoops
@@ -140,8 +140,7 @@ def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
 
     source = "\n".join(emit_loops(functions))
     name = functions[-1].__name__
-    made_by = compiler_digest("loops_ir", "loops_entry", "llvm.machine", "native")
-    key = f"{native.target_name()} {made_by} {hashlib.sha256(source.encode()).hexdigest()}"
+    key = f"{native.target_name()} {compiler_digest()} {hashlib.sha256(source.encode()).hexdigest()}"
     with backends.compiler_lock:
         code = cache.load(f"{name}.o", key)
         if code is None:

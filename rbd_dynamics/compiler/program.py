@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rbd_dynamics.common.collector import without_collector
 from rbd_dynamics.compiler.precision import DOUBLE, Precision
 from rbd_dynamics.compiler.trace import ARITY, Graph, Node
 from rbd_dynamics.spatial.row_sweeps import Step, Sweep, Unfinished, finished
@@ -81,6 +84,14 @@ class Program:
         """Arithmetic operations for one sample, without sweeps over rows."""
         return sum(1 for node in self.nodes if ARITY[node[0]])
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of all that it is, equal for programs that compute the same in the same way."""
+        found = hashlib.sha256(repr((self.signature, self.results, self.checks, self.rows)).encode())
+        for begin in range(0, len(self.nodes), 1000):  # in parts, so that other threads have their turn
+            found.update(repr(self.nodes[begin : begin + 1000]).encode())
+        return found.hexdigest()
+
 
 #: maps input vectors (lists of scalars) to output vectors (flat lists of scalars), and may add one
 #: more list: values that must lie in [-1, 1] for the result to count
@@ -92,6 +103,11 @@ def trace(function: Function, signature: Signature, *, rows: bool = False) -> Pr
 
     rows: what may be done with whole rows is left so, where it is much.
     """
+    with without_collector():  # all that is made is needed to the end
+        return _traced(function, signature, rows)
+
+
+def _traced(function: Function, signature: Signature, rows: bool) -> Program:
     graph = Graph()
     inputs = [graph.inputs(argument.name, argument.size) for argument in signature.inputs]
     outputs, sweeps = function(*inputs), None

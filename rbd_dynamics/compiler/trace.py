@@ -5,7 +5,7 @@ The graph simplifies as it grows. Operations on constants are done at once (cons
 floats), products with zero and sums with zero vanish, signs move outwards, and an operation that
 was recorded before is reused. What remains is straight-line code for exactly one robot.
 
-Tracing is watched (`participants`), which costs more than the work itself where calls are many: so there are few here.
+Every start traces, so there are few calls here: in Python they cost more than the work.
 """
 
 from __future__ import annotations

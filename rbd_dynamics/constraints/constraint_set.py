@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -116,19 +116,25 @@ class ConstraintSet:
         return ConstraintSet(self.model, changed, stabilization=self.stabilization)
 
     def placed(self, reference: Transform) -> ConstraintSet:
-        """A set with this reference placement of every pair of frames. It is quick: nothing is traced anew.
-
-        Raises ValueError where a pair had none before, which needs other kernels, or for what is no placement.
-        """
-        moved = tuple(
-            replace(c, reference_placement=reference) if isinstance(c, PairConstraint) else c for c in self.constraints
+        """A set with this reference placement of every pair of frames; as quick as `renumbered`, and raises as it."""
+        return self.renumbered(
+            lambda c: replace(c, reference_placement=reference) if isinstance(c, PairConstraint) else c
         )
+
+    def renumbered(self, change: Callable[[Constraint], Constraint]) -> ConstraintSet:
+        """A set of constraints with other numbers, placements or radii. It is quick: nothing is traced anew.
+
+        change: returns a constraint of the same kind, name, frames and directions.
+
+        Raises ValueError where a pair had no placement before, which needs other kernels, or for what is no placement.
+        """
+        moved = tuple(change(c) for c in self.constraints)
         other = copy(self)
         other.constraints = moved
         other.parameters = np.array([*self.parameters[:2], *(x for c in moved for x in _numbers(c))], dtype=float)
         other.parameters.setflags(write=False)
         if other.parameters.shape != self.parameters.shape:
-            raise ValueError("a pair without a reference placement cannot be given one: that needs other kernels")
+            raise ValueError("a pair without a placement cannot be given one: that needs other kernels")
         return other
 
     def rows(self, q: Sequence[Scalar], v: Sequence[Scalar], parameters: Sequence[Scalar]) -> Rows:

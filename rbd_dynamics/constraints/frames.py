@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -12,9 +13,13 @@ from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
 from rbd_dynamics.model.loops import DIRECTIONS
 from rbd_dynamics.model.open_kinds import required
-from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt
+from rbd_dynamics.spatial.scalar import Scalar, atan2, less, reciprocal, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import dot3
+
+#: arcsin(x) / x by powers of x^2, for x^2 below the limit
+SERIES_LIMIT = 0.1
+ARCSINE = tuple(math.comb(2 * k, k) / (4.0**k * (2 * k + 1)) for k in range(15))
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,10 @@ class FrameConstraint(PairConstraint):
 
     Parameters:
         directions: of "rx", "ry", "rz" (rotations), "x", "y", "z" (the frame's origin); by default all.
+        angles: rotations are components of the rotation vector, rad, exact and usable up to almost half a turn: what
+            people command. By default they are what is cheapest to keep at zero.
 
-    Three rotations are twice the vector part of the relative quaternion; two, as of a hinge about
+    Without `angles` three rotations are twice the vector part of the relative quaternion; two, as of a hinge about
     the third axis, are that axis' coordinates, and one is the sine of an angle between two axes.
     Each row's rate is the angular velocity about that axis where the frames are aligned. Multipliers
     are then the moment (about the axes) and force that act on the frame, in reference axes.
@@ -33,6 +40,7 @@ class FrameConstraint(PairConstraint):
     kind: ClassVar[str] = "frame"
     _: KW_ONLY
     directions: tuple[str, ...] = DIRECTIONS
+    angles: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,7 +60,24 @@ class FrameConstraint(PairConstraint):
     def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
         held = [k for k in range(3) if DIRECTIONS[k] in self.directions]
         moved = [pose.p[k] for k in range(3) if DIRECTIONS[3 + k] in self.directions]
+        if self.angles and held:
+            vector = _rotation_vector(pose.rotation)
+            return [*(vector[k] for k in held), *moved]
         return [*_turned(pose.rotation, held), *moved]
+
+
+def _rotation_vector(R: Sequence[Scalar]) -> list[Scalar]:
+    """rad; a smooth formula, for exact derivatives, but at half a turn."""
+    w = 0.5 * sqrt(1.0 + R[0] + R[4] + R[8])
+    n = [0.5 * x for x in _turned(R, (0, 1, 2))]  # sin of half the angle, along the axis
+    square = dot3((n[0], n[1], n[2]), (n[0], n[1], n[2]))
+    near = less(square, SERIES_LIMIT)
+    low, far = where(near, square, 0.0), sqrt(where(near, SERIES_LIMIT, square))
+    series: Scalar = 0.0
+    for coefficient in reversed(ARCSINE):
+        series = series * low + coefficient
+    ratio = where(near, series, atan2(far, w) / far)
+    return [2.0 * ratio * x for x in n]
 
 
 def _turned(R: Sequence[Scalar], held: Sequence[int]) -> list[Scalar]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -244,11 +245,12 @@ def feedforward_law(robot: Robot, joints: Sequence[str] = ()) -> tuple[Signature
         arguments("efforts wanted", sizes, own),
     )
 
-    def law(x: Inputs) -> tuple[Sequence[Scalar], ...]:
-        given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.offsets, x.limits)
-        return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
+    return signature, function_of(model, signature, functools.partial(_law, dofs, continuous))
 
-    return signature, function_of(model, signature, law)
+
+def _law(dofs: tuple[int, ...], continuous: tuple[bool, ...], x: Inputs) -> tuple[Sequence[Scalar], ...]:
+    given = (x.q, x.v, x.motion, x.t, x.weights, x.gains, x.offsets, x.limits)
+    return feedforward_torque(x.model, x.inertias, dofs, continuous, *given)
 
 
 def per_joint(what: str, values: ArrayLike, joints: Sequence[str], default: Sequence[float] | float = 0.0) -> Array:

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import os
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from numpy.typing import ArrayLike
 
 from rbd_dynamics.formats.packages import Packages, folders_of
+from rbd_dynamics.formats.sdf_vocabulary import ROOTS as SDF_ROOTS
 from rbd_dynamics.formats.source import Source, read_source
-from rbd_dynamics.formats.xacro_files import expanded, is_to_expand
+from rbd_dynamics.formats.xacro_files import expanded, is_stray, is_to_expand
 from rbd_dynamics.model.description import Description, description_of
 from rbd_dynamics.model.dictionary import load_yaml
-from rbd_dynamics.model.elements import local_tag, parse_xml
-from rbd_dynamics.model.errors import Finding, Findings, ModelError
+from rbd_dynamics.model.elements import local_tag, parse_text, parse_xml
+from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError, ModelWarning
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.preflight import preflight
 from rbd_dynamics.model.urdf import check_description, checked_model
@@ -34,8 +37,10 @@ def load(
     joints: Sequence[str] | None = None,
     locked: Mapping[str, ArrayLike] | None = None,
     strict: bool = False,
+    inertias: Inertias = "checked",
     packages: Packages | None = None,
     arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
 ) -> Model:
     """Make a model of a URDF, xacro, SDF, MJCF or of our own YAML (docs/model_format.md).
 
@@ -48,30 +53,117 @@ def load(
         base: "fixed" or "floating". By default what the file says: a URDF is fixed; the links of an SDF that no joint
             holds to the world float; an MJCF says it itself, and so does YAML: for these two `base` is an error.
         gravity: in the world frame, m/s^2. By default what the file says, else (0, 0, -9.81).
-        joints, locked, strict: as for `load_urdf`; YAML has the first two in it.
+        joints, locked, strict, inertias: as for `load_urdf`; YAML has the first two in it.
         packages: where `package://`, `model://` and `$(find ...)` look before ROS' and Gazebo's places: {name:
             folder}, or a folder (or several) with packages in it.
         arguments: of a xacro's `<xacro:arg>`, by name.
+        model: of an SDF with several models, the name of the one. By default the only one with joints.
 
     Raises ModelError, which names the file, and the element or joint that is wrong.
     """
+    return _loaded(
+        read_source(source), Findings(strict, inertias), base, gravity, joints=joints, locked=locked, packages=packages,
+        arguments=arguments, model=model,
+    )  # fmt: skip
+
+
+def check(
+    source: Any,
+    *,
+    strict: bool = False,
+    inertias: Inertias = "checked",
+    packages: Packages | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
+) -> list[Finding]:
+    """Findings as of `model.preflight`, for whatever `load` takes, and all that its reader does not use.
+
+    Parameters as for `load`. Raises ModelError where there is no such robot.
+    """
     read = read_source(source)
+    root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
+    if read.is_xml and (root is None or (local_tag(root) == "robot" and not is_to_expand(read, root))):
+        return preflight(read.text if read.path is None else str(read.path), strict=strict, inertias=inertias)
+    findings = Findings(inertias=inertias)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loaded = _loaded(read, findings, packages=packages, arguments=arguments, model=model)
+            told = preflight(loaded, inertias=inertias)
+            findings += [finding for finding in told if finding not in findings]
+        except ModelError as error:
+            wrong = Finding("error", read.where, str(error).removeprefix(read.where).lstrip(": "))
+            findings += [finding for finding in error.findings or (wrong,) if finding not in findings]
+    for each in caught:
+        own = each.message.findings if isinstance(each.message, ModelWarning) else ()
+        told = list(own) or [Finding("warning", read.where, str(each.message))]
+        findings += [finding for finding in told if finding not in findings]
+    return findings.in_order(strict)
+
+
+def urdf_text(
+    source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
+) -> str | None:
+    """The text of a URDF, of a xacro that which it expands to; None for all other formats, and for what is no XML.
+
+    Parameters as for `load`. Raises ModelError.
+    """
+    read = read_source(source)
+    found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
+    if found is None or local_tag(found.root) != "robot":
+        return None
+    if is_to_expand(read, found.root):
+        return _expanded(read, found.root, folders_of(packages), arguments or {}, Findings())[0].text
+    return read.text if isinstance(found.content, bytes) else found.content
+
+
+def _parsed(read: Source, findings: Findings) -> tuple[Source, ET.Element]:
+    """A source of XML, its text as a strict parser takes it, and its root element. Raises ModelError."""
+    found = parse_text(read.content, read.where, findings)
+    findings.raise_errors()
+    assert found is not None
+    return replace(read, content=found.content), found.root
+
+
+def _expanded(
+    read: Source, root: ET.Element, folders: Mapping[str, Path], arguments: Mapping[str, Any], findings: Findings
+) -> tuple[Source, ET.Element]:
+    """What xacro makes of it; a URDF with elements of xacro that it does not take is left as it is."""
+    try:
+        return _parsed(expanded(read, folders, arguments), findings)
+    except ModelError as error:
+        if arguments or not is_stray(read):
+            raise
+        reason = str(error).removeprefix(read.where).lstrip(": ")
+        findings.defect(read.where, f"has elements of xacro, which are left out: {reason}")
+        return read, root
+
+
+def _loaded(
+    read: Source,
+    findings: Findings,
+    base: Base | None = None,
+    gravity: Sequence[float] | None = None,
+    *,
+    joints: Sequence[str] | None = None,
+    locked: Mapping[str, ArrayLike] | None = None,
+    packages: Packages | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
+) -> Model:
     folders = folders_of(packages)
-    findings = Findings(strict)
     options: dict[str, Any] = {"joints": joints, "locked": locked}
     if not read.is_xml:
-        return _of_yaml(read, {"base": base, "arguments": arguments, **options}, gravity, strict)
-    root = parse_xml(read.content, read.where, findings)
-    findings.raise_errors()
-    assert root is not None
+        _check_single(read, model)
+        return _of_yaml(read, {"base": base, "arguments": arguments, **options}, gravity, findings)
+    read, root = _parsed(read, findings)
     if is_to_expand(read, root):
-        read = expanded(read, folders, arguments or {})
-        root = parse_xml(read.content, read.where, findings)
-        findings.raise_errors()
-        assert root is not None
+        read, root = _expanded(read, root, folders, arguments or {}, findings)
     elif arguments:
         raise ModelError(f"{read.where} is no xacro: there are no arguments to give")
-    kind = local_tag(root)
+    kind = "sdf" if local_tag(root) in SDF_ROOTS else local_tag(root)
+    if kind != "sdf":
+        _check_single(read, model)
     if kind == "mujoco":
         from rbd_dynamics.formats.mjcf import read_mjcf  # what other files need is imported with them
 
@@ -79,64 +171,41 @@ def load(
             raise ModelError(f"{read.where} is MJCF, which says itself what floats: `base` is not for it")
         mjcf = read_mjcf(read, findings)
         options["locked"] = {**mjcf.locked, **(locked or {})}
-        model = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating" if mjcf.floats else "fixed", source=_path_of(read))
+        built = _built(mjcf.description, findings, "fixed", mjcf.gravity if gravity is None else gravity, **options)
+        return replace(built, base="floating" if mjcf.floats else "fixed", source=_path_of(read))
     if kind == "sdf":
-        from rbd_dynamics.formats.sdf import read_sdf
+        from rbd_dynamics.formats.sdf.reader import read_sdf
 
-        sdf = read_sdf(read, root, folders, base, findings)
-        model = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        return replace(model, base="floating" if sdf.floats else "fixed", source=_path_of(read))
+        sdf = read_sdf(read, root, folders, base, findings, model)
+        built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
+        source = None if model is not None else _path_of(read)  # of several models the file alone does not tell
+        return replace(built, base="floating" if sdf.floats else "fixed", source=source)
     if kind != "robot":
         raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
-    model = _built(
-        description_of(root, findings), findings, base or "fixed", EARTH if gravity is None else gravity, **options
-    )
+    description = description_of(root, findings, content=read.content)
+    built = _built(description, findings, base or "fixed", EARTH if gravity is None else gravity, **options)
     # with other arguments a xacro would be expanded to other shapes
-    return model if read.path is None or arguments else replace(model, source=_path_of(read))
+    return built if read.path is None or arguments else replace(built, source=_path_of(read))
 
 
 def _path_of(read: Source) -> str | None:
     return None if read.path is None else os.path.abspath(read.path)
 
 
-def check(source: Any, *, strict: bool = False) -> list[Finding]:
-    """Findings as of `model.preflight`, for whatever `load` takes. Raises ModelError where there is no such robot."""
-    read = read_source(source)
-    root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
-    if read.is_xml and (root is None or (local_tag(root) == "robot" and not is_to_expand(read, root))):
-        return preflight(read.text if read.path is None else str(read.path), strict=strict)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            model = load(read.content if read.path is None else read.path)
-        except ModelError as error:
-            wrong = str(error).removeprefix(read.where).lstrip(": ")
-            return list(error.findings) or [Finding("error", read.where, wrong)]
-    told = [Finding("warning", read.where, str(each.message)) for each in caught]
-    return [*told, *preflight(model, strict=strict)]
-
-
-def urdf_text(source: Any, *, packages: Packages | None = None) -> str | None:
-    """The text of a URDF, of a xacro that which it expands to; None for all other formats, and for what is no XML.
-
-    source: as for `load`. Raises ModelError.
-    """
-    read = read_source(source)
-    root = parse_xml(read.content, read.where, Findings()) if read.is_xml else None
-    if root is None or local_tag(root) != "robot":
-        return None
-    return expanded(read, folders_of(packages), {}).text if is_to_expand(read, root) else read.text
+def _check_single(read: Source, model: str | None) -> None:
+    if model is not None:
+        raise ModelError(f"{read.where} is one robot: `model` is for SDF, which may have several")
 
 
 def _built(description: Description, findings: Findings, base: str, gravity: Sequence[float], **options: Any) -> Model:
     check_description(description, findings)
-    return checked_model(description, findings, base, gravity, **options, stacklevel=5)
+    return checked_model(description, findings, base, gravity, **options, stacklevel=6)
 
 
-def _of_yaml(read: Source, options: Mapping[str, Any], gravity: Sequence[float] | None, strict: bool) -> Model:
+def _of_yaml(read: Source, options: Mapping[str, Any], gravity: Sequence[float] | None, findings: Findings) -> Model:
     given = [name for name, value in options.items() if value]
     if given:
         raise ModelError(f"{read.where} is no XML, so it is a model in YAML, which has that in it: no {given[0]!r}")
-    model = load_yaml(read.text + "\n", strict=strict) if read.path is None else load_yaml(read.path, strict=strict)
+    source = read.text + "\n" if read.path is None else read.path
+    model = load_yaml(source, strict=findings.strict, inertias=findings.inertias)
     return model if gravity is None else model.with_gravity(gravity)

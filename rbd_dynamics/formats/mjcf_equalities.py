@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rbd_dynamics.formats.mjcf_flags import Flags
 from rbd_dynamics.formats.mjcf_names import Names
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.loops import HELD, Loop
@@ -15,6 +16,8 @@ from rbd_dynamics.spatial.so3 import rotation_from_quaternion
 
 _CONNECT, _WELD, _JOINT = 0, 1, 2  # mjtEq
 _SITE = 6  # mjtObj
+_TORQUE_SCALE = 10  # in the data of a weld: at 0 it lets turn
+_HINT = "add it as a JointCoupling"
 
 
 @dataclass
@@ -22,26 +25,28 @@ class Equalities:
     mimics: dict[int, Mimic] = field(default_factory=dict)  # by number of the joint
     locked: dict[str, float] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
+    leaders: dict[int, int] = field(default_factory=dict)  # of the mimic joints
+
+    def followed_from(self, joint: int) -> list[int]:
+        """The joint, the one that it follows, the one that that one follows, and so on."""
+        chain = [joint]
+        while chain[-1] in self.leaders:
+            chain.append(self.leaders[chain[-1]])
+        return chain
 
 
-def read_equalities(m: Any, names: Names, findings: Findings) -> Equalities:
-    """All that are active at the start. What has no counterpart is a defect."""
+def read_equalities(m: Any, names: Names, flags: Flags, findings: Findings) -> Equalities:
+    """All that are active at the start, but for kinds that are left out. What has no counterpart is a defect."""
     found = Equalities()
-    for k in range(m.neq):
+    for k in range(m.neq if flags.equalities else 0):
         if not m.eq_active0[k]:
             continue
         name = str(m.equality(k).name) or f"equality_{k + 1}"
         kind = int(m.eq_type[k])
         if kind in (_CONNECT, _WELD):
-            loop = _loop(m, k, name, names)
-            if loop is None:
-                findings.defect(f"equality {name!r}", "holds sites without names, it is left out", "name the sites")
-            else:
-                found.loops.append(loop)
+            found.loops.append(_loop(m, k, name, names))
         elif kind == _JOINT:
             _couple(m, k, name, names, found, findings)
-        else:
-            findings.defect(f"equality {name!r}", "is neither connect, weld nor joint, it is left out")
     return found
 
 
@@ -50,25 +55,30 @@ def _couple(m: Any, k: int, name: str, names: Names, found: Equalities, findings
     follower, leader = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
     a0, a1, *higher = map(float, m.eq_data[k][:5])
     start = float(m.qpos0[m.jnt_qposadr[follower]]) + a0
-    if leader < 0:
-        found.locked[names.joint(follower)] = start
-    elif any(higher) or follower in found.mimics:
-        what = "is no line" if any(higher) else "holds a joint that follows another one already"
-        findings.defect(f"equality {name!r}", f"{what}, it is left out", "add it as a JointCoupling")
+    held = names.joint(follower)
+    if follower in found.mimics or held in found.locked:
+        findings.defect(f"equality {name!r}", f"holds {held!r}, which another one holds already, it is left out", _HINT)
+    elif leader < 0 or not any((a1, *higher)):
+        found.locked[held] = start
+    elif any(higher):
+        findings.defect(f"equality {name!r}", "is no line, it is left out", _HINT)
+    elif follower in found.followed_from(leader):
+        findings.defect(f"equality {name!r}", f"closes a circle of joints that follow {held!r}, it is left out", _HINT)
     else:
         offset = start - a1 * float(m.qpos0[m.jnt_qposadr[leader]])
         found.mimics[follower] = Mimic(names.joint(leader), multiplier=a1, offset=offset)
+        found.leaders[follower] = leader
 
 
-def _loop(m: Any, k: int, name: str, names: Names) -> Loop | None:
+def _loop(m: Any, k: int, name: str, names: Names) -> Loop:
     """The second body is held to the first."""
-    weld = int(m.eq_type[k]) == _WELD
-    directions = HELD["fixed"] if weld else HELD["spherical"]
-    first, second = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
-    if int(m.eq_objtype[k]) == _SITE:
-        ends = names.site(second), names.site(first)
-        return Loop(name, *ends, directions=directions) if all(ends) else None
     data = [float(x) for x in m.eq_data[k]]
+    weld = int(m.eq_type[k]) == _WELD
+    turns = weld and data[_TORQUE_SCALE] == 0.0
+    directions = HELD["fixed"] if weld and not turns else HELD["spherical"]
+    first, second = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+    if hasattr(m, "eq_objtype") and int(m.eq_objtype[k]) == _SITE:
+        return Loop(name, names.site(second), names.site(first), directions=directions)
     at, held = Transform.of(p=(data[0], data[1], data[2])), Transform.of(p=(data[3], data[4], data[5]))
     if weld:  # the anchor is on the second body, the pose in the first one
         w, x, y, z = data[6:10]

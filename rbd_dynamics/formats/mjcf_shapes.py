@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.formats.mjcf import compiled, pose_of
+from rbd_dynamics.formats.mjcf import pose_of
+from rbd_dynamics.formats.mjcf_compiled import compiled
 from rbd_dynamics.formats.mjcf_names import Names
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings, ModelError

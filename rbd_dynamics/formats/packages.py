@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import os
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.xml_text import HasDoctype, parsed
 from rbd_dynamics.model.errors import ModelError
 
-#: {package: its folder}, or folders with packages in them
+#: {package: its folder}, or folders with packages in them, at any depth
 Packages = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
+#: files that keep a folder out of the search, as in colcon
+_IGNORED = frozenset({"COLCON_IGNORE", "AMENT_IGNORE", "CATKIN_IGNORE"})
+MOST_FOLDERS = 100_000
+LONGEST_MANIFEST = 2**20  # bytes
 #: variables with folders that have models in them, as Gazebo and SDFormat know them
 _MODELS = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
@@ -25,16 +31,42 @@ def folders_of(packages: Packages | None) -> dict[str, Path]:
     else:
         several = [packages] if isinstance(packages, (str, os.PathLike)) else list(packages)
         found = {}
-        for folder in map(Path, several):
+        for folder in (Path(each).expanduser() for each in several):
             if not folder.is_dir():
                 raise ModelError(f"packages: {excerpt(str(folder))} is no folder")
-            for inner in sorted(folder.iterdir()):
+            for name, inner in [*_packages_in(folder), *((inner.name, inner) for inner in sorted(folder.iterdir()))]:
                 if inner.is_dir():
-                    found.setdefault(inner.name, inner)
+                    found.setdefault(name, inner)
     for name, folder in found.items():
         if not folder.is_dir():
             raise ModelError(f"packages: {excerpt(str(folder))} of {name!r} is no folder")
     return found
+
+
+def _packages_in(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name and folder of each package in a folder, itself or deeper: what has a package.xml; none is inside another."""
+    seen = 0
+    for place, inner, files in os.walk(folder):
+        seen += 1
+        if seen > MOST_FOLDERS:
+            raise ModelError(f"packages: {excerpt(str(folder))} has more than {MOST_FOLDERS} folders: give one inside")
+        if _IGNORED.intersection(files):
+            inner.clear()
+        elif "package.xml" in files:
+            inner.clear()
+            name = _package_name(Path(place, "package.xml"))
+            if name:
+                yield name, Path(place)
+        inner[:] = sorted(each for each in inner if not each.startswith("."))
+
+
+def _package_name(manifest: Path) -> str:
+    try:
+        with manifest.open("rb") as file:
+            name = parsed(file.read(LONGEST_MANIFEST)).root.findtext("name")
+    except (HasDoctype, ET.ParseError, OSError, ValueError, LookupError):
+        return ""
+    return (name or "").strip()
 
 
 def package_folder(name: str, packages: Mapping[str, Path]) -> Path | None:
@@ -55,10 +87,15 @@ def _searched(name: str) -> Iterator[Path]:
 
 
 def resolved(uri: str, folder: Path, packages: Mapping[str, Path], where: str) -> Path:
-    """The file of a `package://`, `model://` or `file://` address, or of a path from `folder`. Raises ModelError."""
+    """The file of a `package://`, `model://` or `file://` address, or of a path. Raises ModelError.
+
+    A path is from `folder`, or, as with SDFormat, from a folder that has models in it.
+    """
     scheme, separator, rest = uri.partition("://")
     if not separator:
-        return folder / uri
+        name, *inner = PurePosixPath(uri).parts or ("",)
+        found = None if (folder / uri).exists() or ".." in (name, *inner) else package_folder(name, packages)
+        return folder / uri if found is None else found.joinpath(*inner)
     if scheme == "file":
         return folder / rest
     if scheme not in ("package", "model"):

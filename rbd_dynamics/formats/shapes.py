@@ -20,7 +20,7 @@ def shapes_of(description: str | Source, findings: Findings) -> Shapes:
     if root is None:
         return {}
     if local_tag(root) == "sdf":
-        from rbd_dynamics.formats.sdf_shapes import sdf_shapes  # what other files need is imported with them
+        from rbd_dynamics.formats.sdf.looks import sdf_shapes  # what other files need is imported with them
 
         return sdf_shapes(source, root, findings)
     if local_tag(root) == "mujoco":

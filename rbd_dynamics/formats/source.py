@@ -10,6 +10,7 @@ from typing import Any
 
 from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
+from rbd_dynamics.common.xml_text import decoded
 from rbd_dynamics.model.errors import ModelError
 
 #: bytes of a description; the largest published ones have 2 MB
@@ -38,9 +39,11 @@ class Source:
 
     @property
     def text(self) -> str:
-        """Raises ModelError for what is not UTF-8."""
+        """The text: XML in any encoding. Raises ModelError for other text that is not UTF-8."""
         if isinstance(self.content, str):
             return self.content
+        if self.is_xml:
+            return decoded(self.content)[0]
         try:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:

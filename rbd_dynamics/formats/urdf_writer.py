@@ -45,6 +45,7 @@ _TYPES: dict[type[JointKind], tuple[str, bool, bool]] = {
     Spherical: ("spherical", False, False),
     Floating: ("floating", False, False),
 }
+_SINCE_1_2 = ("acceleration", "deceleration", "jerk")
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True) -> None:
@@ -144,6 +145,10 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
         ET.SubElement(element, "axis", xyz=text_of(kind.axis))  # type: ignore[attr-defined]
     limits = {"lower": lower, "upper": upper} if bounded else {}
     limits |= {"effort": joint.limits.effort, "velocity": joint.limits.velocity}
+    newer = {key: value for key in _SINCE_1_2 if math.isfinite(value := getattr(joint.limits, key))}
+    if newer:
+        robot.set("version", "1.2")
+        limits |= newer
     if bounded or any(map(math.isfinite, limits.values())):
         largest = sys.float_info.max  # for none: "inf" is not taken by other readers
         ET.SubElement(element, "limit", {key: text_of([max(-largest, min(x, largest))]) for key, x in limits.items()})

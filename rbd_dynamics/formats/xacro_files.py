@@ -39,6 +39,12 @@ def is_to_expand(source: Source, root: ET.Element) -> bool:
     return any("${" in text or "$(" in text for text in texts)  # not only in a comment
 
 
+def is_stray(source: Source) -> bool:
+    """Whether a file is called a URDF and has no expressions: what is of xacro in it may have been left over."""
+    content = source.content.encode() if isinstance(source.content, str) else source.content
+    return source.path is not None and source.path.suffix == ".urdf" and b"${" not in content and b"$(" not in content
+
+
 def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
     """The URDF of a xacro; arguments: of `<xacro:arg>`, by name. Raises ModelError."""
     if importlib.util.find_spec("xacro") is None:

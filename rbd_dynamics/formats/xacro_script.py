@@ -8,6 +8,7 @@ JSON; standard output: the expanded text. What is wrong ends it with one line on
 from __future__ import annotations
 
 import json
+import os
 import sys
 import types
 from typing import Any
@@ -34,12 +35,16 @@ def main() -> None:
 
 
 def _give_packages(folders: dict[str, str]) -> None:
-    """$(find name) asks the index of ROS: here it knows the given folders first, and works without ROS."""
+    """$(find name) asks the index of ROS: here it knows the given folders first, and works without its Python."""
     try:
         from ament_index_python.packages import get_package_share_directory as indexed
     except ImportError:
 
         def indexed(name: str) -> str:
+            for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+                folder = os.path.join(prefix, "share", name)
+                if prefix and os.path.isdir(folder):
+                    return folder
             raise LookupError(f"package {name!r} not found: give packages={{name: folder}}")
 
     def share(name: str, *more: object) -> str:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from rbd_dynamics.algorithms.expansion import expanded
+from rbd_dynamics.algorithms.expansion import Expansion, expanded
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.common.excerpt import close_names
 from rbd_dynamics.compiler.program import Argument, Function, Signature
@@ -15,10 +18,11 @@ from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
 from rbd_dynamics.model.checks import singular_joints
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.row_sweeps import Unfinished
 
 _WITH_WRENCHES = "_f_ext"
+_PACKAGE = __name__.partition(".")[0]
 
 
 def specialise(
@@ -43,9 +47,11 @@ def specialise(
     rows = 0 if constraints is None else len(constraints)
     sizes = sizes_of(model, rows, 0 if constraints is None else len(constraints.parameters))
     signature = Signature(arguments(" ".join(words), sizes), arguments(entry.outputs, sizes))
-    return signature, function_of(
-        model, signature, entry.function, friction=friction, frame=frame, constraints=constraints
-    )
+    listed = base if base in known else base.removesuffix(_WITH_WRENCHES)
+    algorithm: Algorithm = entry.function
+    if entry.function.__module__.startswith(f"{_PACKAGE}."):
+        algorithm = _Listed(listed, constraints is not None)
+    return signature, function_of(model, signature, algorithm, friction=friction, frame=frame, constraints=constraints)
 
 
 def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entry: Entry | None) -> str:
@@ -69,30 +75,78 @@ def function_of(
     frame: str = "",
     constraints: RowSource | None = None,
 ) -> Function:
+    """An algorithm over `Inputs` as a function of flat vectors. Raises KeyError for an unknown frame."""
+    if frame:
+        model.frame(frame)
+    return ModelFunction(model, signature, algorithm, friction, frame, constraints)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """An algorithm of the catalog by its name, which says more than a function that has none."""
+
+    name: str
+    constrained: bool
+
+    def __call__(self, x: Inputs) -> Any:
+        return (CONSTRAINED if self.constrained else CATALOG)[self.name].function(x)
+
+
+@dataclass(frozen=True)
+class ModelFunction:
     """An algorithm over `Inputs` as a function of flat vectors.
 
     The algorithm sees the expanded tree, in which chains are single joints; what goes in and out is for
-    the bodies of the model itself.
+    the bodies of the model itself. Of an algorithm that pickle can find by its name, large programs are known
+    without tracing (`compiler.notes`).
+
+    frame: by name, "" for none.
     """
-    tree, sizes = expanded(model), sizes_of(model)
-    place = tree.model.frame(frame) if frame else None
-    massless = constraints is not None and bool(singular_joints(model))
 
-    def spread(argument: Argument, vector: Vector) -> Vector:
-        width = per_body(argument.name, sizes)
-        return tree.spread(vector, width) if width else vector
+    model: Model
+    signature: Signature
+    algorithm: Algorithm
+    friction: bool
+    frame: str
+    constraints: RowSource | None
 
-    def gathered(argument: Argument, vector: Vector) -> Vector:
-        width = per_body(argument.name, sizes)
-        return tree.gather(vector, width) if width else vector
+    @cached_property
+    def _tree(self) -> Expansion:
+        return expanded(self.model)
 
-    def function(*vectors: Vector) -> Sequence[Vector] | Unfinished:
-        named = {argument.name: spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
-        given = Inputs(tree.model, named, friction=friction, frame=place, constraints=constraints, massless=massless)
-        found = algorithm(given)
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return sizes_of(self.model)
+
+    @cached_property
+    def _place(self) -> Frame | None:
+        return self._tree.model.frame(self.frame) if self.frame else None
+
+    @cached_property
+    def _massless(self) -> bool:
+        return self.constraints is not None and bool(singular_joints(self.model))
+
+    def __call__(self, *vectors: Vector) -> Sequence[Vector] | Unfinished:
+        tree, signature = self._tree, self.signature
+        named = {argument.name: self._spread(argument, vector) for argument, vector in zip(signature.inputs, vectors)}
+        given = Inputs(
+            tree.model,
+            named,
+            friction=self.friction,
+            frame=self._place,
+            constraints=self.constraints,
+            massless=self._massless,
+        )
+        found = self.algorithm(given)
         if isinstance(found, Unfinished):  # matrices of degrees of freedom, of which each tree has the same
             return found._replace(more=(given.checks,))
-        results = [gathered(argument, vector) for argument, vector in zip(signature.outputs, found)]
+        results = [self._gathered(argument, vector) for argument, vector in zip(signature.outputs, found)]
         return [*results, given.checks]
 
-    return function
+    def _spread(self, argument: Argument, vector: Vector) -> Vector:
+        width = per_body(argument.name, self._sizes)
+        return self._tree.spread(vector, width) if width else vector
+
+    def _gathered(self, argument: Argument, vector: Vector) -> Vector:
+        width = per_body(argument.name, self._sizes)
+        return self._tree.gather(vector, width) if width else vector

@@ -11,7 +11,7 @@ from rbd_dynamics.model.dictionary import load_yaml, model_from_dict, model_to_d
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import Finding, ModelError, ModelWarning
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model
-from rbd_dynamics.model.passive_forces import Coulomb, Damping, Spring
+from rbd_dynamics.model.passive_forces import Coulomb, Damping, PolynomialDamping, PolynomialSpring, Spring
 from rbd_dynamics.model.preflight import preflight
 from rbd_dynamics.model.urdf import load_urdf
 
@@ -29,6 +29,8 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "PolynomialDamping",
+    "PolynomialSpring",
     "Spring",
     "joints",
     "load_urdf",

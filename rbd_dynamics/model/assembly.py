@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from rbd_dynamics.common.real_numbers import real_array, real_number
 from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.errors import Findings, Inertias, ModelError
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.joints.consistency import inconsistency
@@ -30,6 +30,8 @@ from rbd_dynamics.spatial.so3 import IDENTITY3
 
 #: how far R^T R may be from the identity
 ROTATION_TOLERANCE = 1e-6
+#: limits that may not be negative
+MAGNITUDES = ("velocity", "effort", "acceleration", "deceleration", "jerk")
 
 
 def assemble(
@@ -42,13 +44,14 @@ def assemble(
     links: Mapping[str, Inertial],
     strict: bool,
     loops: Sequence[Loop] = (),
+    inertias: Inertias = "checked",
 ) -> Model:
     """The model of bodies, parents first, whose joints have no place in q and v yet.
 
-    It goes through the checks of the URDF reader (`load_urdf` on `strict`). links: the inertias
+    It goes through the checks of the URDF reader (`load_urdf` on `strict` and `inertias`). links: the inertias
     that are at fault if a body's is impossible. Raises ModelError, which names the culprit.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     joints = [body.joint for body in bodies]
     names = [joint.name for joint in joints]
     known = set(names)
@@ -163,13 +166,15 @@ def checked_joint(
         raise ModelError(f"{where}: passive: expected a list of passive forces, not {excerpt(passive)}")
     if not isinstance(kind, JointKind):
         raise ModelError(f"{where}: {excerpt(kind)} is not a joint kind, as in Revolute((0, 0, 1))")
-    lower, upper, velocity, effort = (
-        checked_number(getattr(limits, key), f"{where}: limit {key}", infinite=True)
-        for key in ("lower", "upper", "velocity", "effort")
+    limits = Limits(
+        **{
+            each.name: checked_number(getattr(limits, each.name), f"{where}: limit {each.name}", infinite=True)
+            for each in fields(Limits)
+        }
     )
-    if lower > upper:
-        raise ModelError(f"{where} has limits lower={lower:g} > upper={upper:g}")
-    own = {"velocity limit": velocity, "effort limit": effort}
+    if limits.lower > limits.upper:
+        raise ModelError(f"{where} has limits lower={limits.lower:g} > upper={limits.upper:g}")
+    own = {f"{key} limit": getattr(limits, key) for key in MAGNITUDES}
     own |= {
         what: checked_number(value, f"{where}: {what}")
         for what, value in (("damping", damping), ("friction", friction), ("armature", armature))
@@ -197,7 +202,7 @@ def checked_joint(
         kind,
         0,
         0,
-        limits=Limits(lower=lower, upper=upper, velocity=velocity, effort=effort),
+        limits=limits,
         damping=own["damping"],
         friction=own["friction"],
         armature=own["armature"],

@@ -20,7 +20,7 @@ from rbd_dynamics.model.assembly import (
 )
 from rbd_dynamics.model.description import Inertial
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.errors import Inertias, ModelError
 from rbd_dynamics.model.joints import Floating, JointKind
 from rbd_dynamics.model.model import WORLD, Body, Frame, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import PassiveForce
@@ -130,8 +130,8 @@ class ModelBuilder:
         checked_name(name, "frame")
         self._add_frame(name, *self._place(name, parent, placement))
 
-    def build(self, *, strict: bool = False) -> Model:
-        """The model, after the same checks as a URDF's (`load_urdf` says what `strict` means).
+    def build(self, *, strict: bool = False, inertias: Inertias = "checked") -> Model:
+        """The model, after the same checks as a URDF's (`load_urdf` says what `strict` and `inertias` mean).
 
         Joints come in the order in which they were added. The builder can go on being used.
         Raises ModelError; a defect that leaves a usable model is a ModelWarning.
@@ -139,8 +139,9 @@ class ModelBuilder:
         floats = any(body.parent == WORLD and isinstance(body.joint.kind, Floating) for body in self._bodies)
         base: Literal["fixed", "floating"] = "floating" if floats else "fixed"
         return assemble(
-            self._name, self._bodies, self._frames, self._gravity, base, self._fixed_inertia, self._links, strict
-        )
+            self._name, self._bodies, self._frames, self._gravity, base, self._fixed_inertia, self._links, strict,
+            inertias=inertias,
+        )  # fmt: skip
 
     def _place(self, name: str, parent: str | None, placement: Any) -> tuple[int, Transform]:
         """The body that carries a placement on a link, and the pose in it."""

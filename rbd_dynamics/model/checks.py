@@ -47,7 +47,7 @@ def check_inertials(description: Description, findings: Findings) -> None:
         for entry in (0, 3, 5):
             moment = link.inertial.rotational[entry]
             if moment < -(ROUNDED_RADIUS**2) * max(mass, 0.0):
-                findings.error(where, f"has the negative moment of inertia {INERTIA_ENTRIES[entry]}={moment:g}")
+                findings.impossible(where, f"has the negative moment of inertia {INERTIA_ENTRIES[entry]}={moment:g}")
         if mass == 0.0 and any(link.inertial.rotational):
             findings.warning(where, "has inertia but no mass")
 
@@ -71,9 +71,10 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
         ]
         where = f"link {(max(wrong)[1] if wrong else body.name)!r}"
         if excess.gross:
-            findings.error(where, f"has an inertia that no rigid body has: {excess}")
+            findings.impossible(where, f"has an inertia that no rigid body has: {excess}")
         else:
             findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
+    findings.told_of_given()
     known = {finding.element for finding in findings if finding.severity != "note"}
     given = {name: inertial for name, inertial in links.items() if inertial is not None}
     slips = Excess.of_all([(*inertial.rotational, inertial.mass) for inertial in given.values()])

@@ -23,8 +23,7 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
-from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
-from rbd_dynamics.model.urdf_drives import read_drive
+from rbd_dynamics.model.urdf_drives import GearedRotor, geared_rotors, read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import (
     Origin,
@@ -36,6 +35,8 @@ from rbd_dynamics.model.urdf_parser import (
     read_limit,
     read_mimic,
 )
+from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, version_of
+from rbd_dynamics.model.urdf_vocabulary import report_unused
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_about, rotation_from_rpy
@@ -101,43 +102,45 @@ class Description:
 
 def read_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF, from a path or as XML text; what is wrong goes to `findings`."""
-    root = parse_robot(source, findings)
-    return Description(complete=False) if root is None else description_of(root, findings)
+    parsed = parse_robot(source, findings)
+    return Description(complete=False) if parsed is None else description_of(parsed[0], findings, content=parsed[1])
 
 
-def description_of(root: ET.Element, findings: Findings) -> Description:
-    """What a <robot> element says; what is wrong goes to `findings`."""
+def description_of(root: ET.Element, findings: Findings, *, content: str | bytes | None = None) -> Description:
+    """What a <robot> element says; what is wrong goes to `findings`. content: the text of it, for lines."""
     description = Description()
     description.name = root.get("name") or "robot"
+    version = version_of(root, findings)
     rotors = geared_rotors(root, findings)
     for element in root:
         kind = local_tag(element)
         if kind == "link":
-            link = _read_link(element, findings)
+            link = _read_link(element, version, findings)
             description.links.append(link)
             description.complete &= bool(link.name)
         elif kind == "joint":
-            joint = _read_joint(element, rotors.get(element.get("name", "")), findings)
+            joint = _read_joint(element, rotors.get(element.get("name", "")), version, findings)
             if joint is not None:
                 description.joints.append(joint)
             description.complete &= joint is not None
         elif kind == "loop":
-            loop = read_loop(element, findings)
+            loop = read_loop(element, version, findings)
             if loop is not None:
                 description.loops.append(loop)
     ends = [joint.parent for joint in description.joints]
     if UNDECLARED in ends and UNDECLARED not in {link.name for link in description.links}:
         description.links.insert(0, LinkDescription(UNDECLARED))
+    report_unused(root, content, version, findings)
     return description
 
 
 # --- links --------------------------------------------------------------------------------------
 
 
-def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
+def _read_link(element: ET.Element, version: str, findings: Findings) -> LinkDescription:
     name = Reader(element, "a link", findings).name("name")
     where = f"link {name!r}"
-    inertial = read_inertial(Parts(element, where, findings), where, findings)
+    inertial = read_inertial(Parts(element, where, findings, version), where, findings, version)
     if inertial is None:
         return LinkDescription(name)
     _check_angles(where, inertial.origin, findings)
@@ -148,6 +151,8 @@ def _read_link(element: ET.Element, findings: Findings) -> LinkDescription:
 
 def _placement(origin: Origin) -> tuple[Vec3, Mat3 | None]:
     """Position and rotation, None for no rotation."""
+    if origin.turned is not None:
+        return origin.xyz, without_rounding(origin.turned)
     turns = [k for k, angle in enumerate(origin.rpy) if angle]
     if not turns:
         return origin.xyz, None
@@ -176,13 +181,15 @@ def _clean(entry: float) -> float:
 # --- joints -------------------------------------------------------------------------------------
 
 
-def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findings) -> JointDescription | None:
+def _read_joint(
+    element: ET.Element, rotor: GearedRotor | None, version: str, findings: Findings
+) -> JointDescription | None:
     name = Reader(element, "a joint", findings).name("name")
     where = f"joint {name!r}"
     kind = Reader(element, where, findings).name("type")
     if kind and kind not in JOINT_TYPES:
         findings.error(where, f"has the unknown type {excerpt(kind)}", f"known: {', '.join(JOINT_TYPES)}")
-    parts = Parts(element, where, findings)
+    parts = Parts(element, where, findings, version)
     ends = read_ends(parts)
     if not name or kind not in JOINT_TYPES or not all(ends.values()):
         return None
@@ -202,7 +209,7 @@ def _read_joint(element: ET.Element, rotor: GearedRotor | None, findings: Findin
         ends["child"],
         placement,
         axis=_axis(parts, kind, where, findings),
-        limits=_limits(parts, kind, where, findings),
+        limits=_limits(parts, kind, version, where, findings),
         damping=damping,
         friction=friction,
         armature=(rotor.inertia if rotor else 0.0) if armature is None else armature,
@@ -229,19 +236,27 @@ def _axis(parts: Parts, kind: str, where: str, findings: Findings) -> Vec3:
     return x / length, y / length, z / length
 
 
-def _limits(parts: Parts, kind: str, where: str, findings: Findings) -> Limits:
+def _limits(parts: Parts, kind: str, version: str, where: str, findings: Findings) -> Limits:
     bounded = kind in ("revolute", "prismatic")
     limit, element = read_limit(parts), parts.get("limit")
     if limit is None or element is None:
         if bounded:
             findings.warning(where, "has no <limit>", "its position, speed and effort count as unlimited")
         return Limits()
+    check_range(element, kind, version, where, findings)
     lower, upper = (_or_none(limit.lower), _or_none(limit.upper)) if bounded else (-math.inf, math.inf)
     if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
     for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
         _check_not_negative(value, element, key, where, findings)
-    return Limits(lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort))
+    accelerations = acceleration_limits(element, version, where, findings)
+    return Limits(
+        lower=lower,
+        upper=upper,
+        velocity=_or_none(limit.velocity),
+        effort=_or_none(limit.effort),
+        **{key: _or_none(value) for key, value in accelerations.items()},
+    )
 
 
 def _or_none(limit: float) -> float:

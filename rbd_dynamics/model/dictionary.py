@@ -10,6 +10,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from rbd_dynamics.model.assembly import (
     inertial_of,
 )
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.errors import Inertias, ModelError
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import DIRECTIONS, Loop
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Limits, Mimic, Model
@@ -44,7 +45,7 @@ VERSION = 1
 QUATERNION_TOLERANCE = 1e-2
 
 _JOINT_NUMBERS = ("damping", "friction", "armature")
-_LIMITS = ("lower", "upper", "velocity", "effort")
+_LIMITS = tuple(each.name for each in fields(Limits))
 # the safe one, in C where PyYAML has it
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# A robot model of rbd_dynamics; docs/model_format.md describes the format. SI units, rad.\n"
@@ -65,8 +66,8 @@ def to_yaml(model: Model) -> str:
     return _HEADER + text
 
 
-def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
-    """Make a model of a YAML file (a path, or the text itself); `strict` as for `load_urdf`.
+def load_yaml(source: str | os.PathLike[str], *, strict: bool = False, inertias: Inertias = "checked") -> Model:
+    """Make a model of a YAML file (a path, or the text itself); `strict` and `inertias` as for `load_urdf`.
 
     Raises ModelError, which names the line or the culprit.
     """
@@ -78,7 +79,7 @@ def load_yaml(source: str | os.PathLike[str], *, strict: bool = False) -> Model:
         raise ModelError(str(error)) from None
     if not isinstance(data, dict):
         raise ModelError(f"{where} holds no model: neither XML, which begins with <, nor YAML with `format: {FORMAT}`")
-    return model_from_dict(data, strict=strict)
+    return model_from_dict(data, strict=strict, inertias=inertias)
 
 
 # --- to a dictionary ------------------------------------------------------------------------------
@@ -173,8 +174,8 @@ def _floats(numbers: Sequence[Any]) -> list[float]:
 # --- from a dictionary ----------------------------------------------------------------------------
 
 
-def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
-    """The model that a dictionary describes, after the same checks as a URDF's; `strict` as for `load_urdf`.
+def model_from_dict(data: Mapping[str, Any], *, strict: bool = False, inertias: Inertias = "checked") -> Model:
+    """The model that a dictionary describes, after the same checks as a URDF's; options as for `load_urdf`.
 
     Raises ModelError, which names the body, joint or frame that is wrong.
     """
@@ -221,6 +222,7 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False) -> Model:
         {body.name: inertial_of(body.inertia) for body in bodies},
         strict,
         [_loop(item, {frame.name for frame in frames}, number + 1) for number, item in enumerate(top.items("loops"))],
+        inertias,
     )
 
 

@@ -7,11 +7,14 @@ import math
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.common.excerpt import excerpt, listed
+from rbd_dynamics.common.vocabulary import Remark
+from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -19,25 +22,14 @@ _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _XACRO = re.compile(r"<\s*xacro:|\$\{|\$\(")
 
 
-class _HasDoctype(Exception):
-    pass
-
-
-class _Builder(ET.TreeBuilder):
-    """Stops at a document type: it can grow a text without bound, fetch files, and set attributes that nobody wrote."""
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise _HasDoctype  # it comes out at the end of the text; until then expat (2.4.1) bounds what entities grow to
-
-
-def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Element | None:
-    """The robot element of a URDF, a path or the XML text itself; None with a finding."""
+def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.Element, str | bytes] | None:
+    """The robot element of a URDF, a path or the XML text itself, and the text; None with a finding."""
     where = "robot description"
     text: str | bytes
-    if isinstance(source, str) and not source.strip("\ufeff \t\r\n"):
+    if isinstance(source, str) and not source.strip(BEFORE_XML):
         findings.error(where, "is empty")
         return None
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+    if isinstance(source, str) and source.lstrip(BEFORE_XML).startswith("<"):
         text = source
     else:
         shown = str(source) if len(str(source)) < 200 else f"{str(source)[:60]}..."
@@ -51,24 +43,30 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> ET.Elemen
         if not text.strip():
             findings.error(where, "is empty")
             return None
-    root = parse_xml(text, where, findings)
-    if root is None:
+    found = parse_text(text, where, findings)
+    if found is None:
         return None
+    root = found.root
     if local_tag(root) != "robot":
         findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
         return None
-    if is_xacro(root):
-        findings.error(where, "contains xacro elements", "run xacro on it first")
-        return None
-    return root
+    return root, found.content
 
 
 def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element | None:
     """The root element of a text, None with a finding; `where` names the text there."""
+    found = parse_text(text, where, findings)
+    return None if found is None else found.root
+
+
+def parse_text(text: str | bytes, where: str, findings: Findings) -> Parsed | None:
+    """The root element of a text, and the text as a strict parser takes it; None with a finding.
+
+    What only tinyxml2 reads is a defect.
+    """
     try:
-        clean = text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text
-        return ET.fromstring(clean, ET.XMLParser(target=_Builder()))
-    except _HasDoctype:
+        found = parsed(text)
+    except HasDoctype:
         findings.error(where, "has a document type (<!DOCTYPE>), which may define entities", "leave it out")
     except (ET.ParseError, ValueError, LookupError) as error:
         position = getattr(error, "position", None)
@@ -77,7 +75,19 @@ def parse_xml(text: str | bytes, where: str, findings: Findings) -> ET.Element |
         plain = text if isinstance(text, str) else text.decode(errors="replace")
         hint = "run xacro on it first" if _XACRO.search(plain) else ""
         findings.error(where, f"is not well-formed XML: {reason}{at}", hint)
+    else:
+        if found.oddities:
+            has = listed(found.oddities)
+            findings.defect(where, f"has {has}: it is read as ROS, Gazebo and MuJoCo do", "strict readers refuse it")
+        return found
     return None
+
+
+def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
+    """Add a note for what is aside, a defect for the rest. where: the file, if it is not the one that is read."""
+    for remark in said:
+        add = findings.note if remark.use == "aside" else findings.defect
+        add(f"{where}, {remark.where}" if where else remark.where, f"{remark.name} {remark.message}", remark.hint)
 
 
 def is_xacro(root: ET.Element) -> bool:

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
-from rbd_dynamics.common.excerpt import shortened
+from rbd_dynamics.common.excerpt import excerpt, listed, shortened
 
 Severity = Literal["error", "warning", "note"]
+#: of a body whose inertia no rigid body has, by far: refused, or computed with as it stands
+Inertias = Literal["checked", "as_given"]
+_TAKEN = 'or take it as it is: inertias="as_given", --given-inertias, the parameter given_inertias of nodes'
+_ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
 @dataclass(frozen=True)
@@ -45,21 +49,46 @@ class ModelError(ValueError):
 
 
 class ModelWarning(UserWarning):
-    """A robot that loads although something about it is wrong."""
+    """A robot that loads although something about it is wrong; `findings` has all that the reader found."""
+
+    findings: tuple[Finding, ...] = ()
 
 
 class Findings(list[Finding]):
-    """A list of findings with a short way to add one. `strict`: defects count as errors."""
+    """A list of findings with a short way to add one.
 
-    def __init__(self, strict: bool = False) -> None:
+    strict: defects count as errors. inertias: "as_given": an inertia that no rigid body has is none. Raises ModelError
+    for another word.
+    """
+
+    def __init__(self, strict: bool = False, inertias: Inertias = "checked") -> None:
         super().__init__()
-        self.strict = strict
+        if inertias not in ("checked", "as_given"):
+            raise ModelError(f"inertias {excerpt(inertias)} is neither 'checked' nor 'as_given'")
+        self.strict, self.inertias = strict, inertias
+        self._given: list[str] = []
 
     def error(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error", element, message, hint=hint))
 
     def defect(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error" if self.strict else "warning", element, message, hint=hint, defect=True))
+
+    def impossible(self, element: str, message: str) -> None:
+        """An inertia that no rigid body has, and by far: an error, or a warning where inertias count as given."""
+        if self.inertias == "checked":
+            self.error(element, message, f"check its numbers, {_TAKEN}")
+        else:
+            self.warning(element, message, "it counts as it is given")
+            self._given.append(element)
+
+    def told_of_given(self) -> None:
+        """One more, that `load` warns of even when strict: all whose inertias count as given."""
+        if self._given:
+            names = listed(list(dict.fromkeys(self._given)))
+            message = "these have inertias that no rigid body has, which count as given"
+            self.append(Finding("warning", names, message, defect=True))
+            self._given.clear()
 
     def warning(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("warning", element, message, hint=hint))
@@ -71,6 +100,11 @@ class Findings(list[Finding]):
     def errors(self) -> list[Finding]:
         return [finding for finding in self if finding.severity == "error"]
 
+    def in_order(self, strict: bool = False) -> list[Finding]:
+        """Errors first, which defects are too if strict, then warnings, then notes."""
+        found = [replace(finding, severity="error") if strict and finding.defect else finding for finding in self]
+        return sorted(found, key=lambda finding: _ORDER[finding.severity])
+
     def raise_errors(self) -> None:
         """Raise ModelError if there is an error among them."""
         if self.errors:
@@ -80,7 +114,9 @@ class Findings(list[Finding]):
         """One ModelWarning if there is a defect among them, at the caller `stacklevel` calls up."""
         defects = [finding for finding in self if finding.defect]
         if defects:
-            warnings.warn(_first_of(defects), ModelWarning, stacklevel=stacklevel)
+            warning = ModelWarning(_first_of(defects))
+            warning.findings = tuple(self)
+            warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _first_of(findings: Sequence[Finding]) -> str:

@@ -41,13 +41,21 @@ QUATERNION_TOLERANCE = 1e-2
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a joint; infinite where none is given. Units: m or rad, per s, N or N m."""
+    """Limits of a joint; infinite where none is given. Units: m or rad, per s, per s^2, per s^3, N or N m."""
 
     _: KW_ONLY
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    deceleration: float = math.inf
+    jerk: float = math.inf
+
+    @property
+    def rate(self) -> float:
+        """How much the velocity may change, faster or slower: the smaller of acceleration and deceleration, per s^2."""
+        return min(self.acceleration, self.deceleration)
 
 
 @dataclass(frozen=True)
@@ -196,6 +204,14 @@ class Model:
     def effort_limit(self) -> Array:
         """Highest efforts (nv,), N m or N; inf where there is no limit."""
         return self._motion_limits("effort")
+
+    @property
+    def acceleration_limit(self) -> Array:
+        """Highest magnitudes of acceleration (nv,), rad/s^2 or m/s^2: of speeding up and of slowing down the smaller.
+
+        inf where there is no limit; only URDF 1.2 and YAML have them.
+        """
+        return self._motion_limits("rate")
 
     def _position_limits(self, key: str, none: float) -> Array:
         limits = np.full(self.nq, none)

@@ -13,13 +13,14 @@ Slopes and torques follow by jets, so that nothing can disagree; every algorithm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.open_kinds import OpenKind
-from rbd_dynamics.spatial.scalar import Scalar, tanh
+from rbd_dynamics.spatial.scalar import Scalar, absolute, tanh
 
 #: speed (rad/s or m/s) over which Coulomb friction builds up; it keeps the torque continuous
 COULOMB_SPEED = 1e-2
@@ -95,6 +96,50 @@ class Spring(Elastic):
     def energy(self, q: Scalar) -> Scalar:
         stretch = q - self.rest
         return (0.5 * self.stiffness) * (stretch * stretch)
+
+
+@dataclass(frozen=True)
+class PolynomialSpring(Elastic):
+    """Pulls back by (k1 + k2 x + k3 x^2 + ...) x, x = q - rest; coefficients k1, k2, ... in N m/rad^n or N/m^n."""
+
+    coefficients: tuple[float, ...]
+    _: KW_ONLY
+    rest: float = 0.0
+    name: ClassVar[str] = "polynomial spring"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coefficients", _coefficients(self.coefficients))
+        object.__setattr__(self, "rest", vector_of((self.rest,), 1, "rest")[0])
+
+    def energy(self, q: Scalar) -> Scalar:
+        stretch = q - self.rest
+        return _horner([k / (n + 2) for n, k in enumerate(self.coefficients)], stretch) * (stretch * stretch)
+
+
+@dataclass(frozen=True)
+class PolynomialDamping(Friction):
+    """(d1 + d2 |v| + d3 v^2 + ...) v; coefficients d1, d2, ... in N m/(rad/s)^n or N/(m/s)^n."""
+
+    coefficients: tuple[float, ...]
+    name: ClassVar[str] = "polynomial damping"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coefficients", _coefficients(self.coefficients))
+
+    def resistance(self, v: Scalar) -> Scalar:
+        return _horner(self.coefficients, absolute(v)) * v
+
+
+def _coefficients(given: Any) -> tuple[float, ...]:
+    size = 1 if isinstance(given, str) or not hasattr(given, "__len__") else len(given)
+    return vector_of(given, max(size, 1), "coefficients")
+
+
+def _horner(coefficients: Sequence[float], x: Scalar) -> Scalar:
+    total: Scalar = 0.0
+    for coefficient in reversed(coefficients):
+        total = total * x + coefficient
+    return total
 
 
 def not_negative(value: Any, what: str) -> float:

@@ -11,9 +11,10 @@ from typing import Any
 from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
 from rbd_dynamics.model.description import Description
 from rbd_dynamics.model.dictionary import joint_to_dict
-from rbd_dynamics.model.errors import Finding, Findings, ModelError
+from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
+from rbd_dynamics.model.urdf_versions import STAYS
 
 # What is outside is plausible for few robots, and usual where units are mixed up:
 MASSES = (1e-4, 1e3)  # kg, of a moving body
@@ -28,16 +29,16 @@ GRAVITY = 1000.0  # m/s^2
 LARGEST_NUMBER = 1e9  # of anything but limits, SI units
 TRAVEL = 10.0  # m, position limit of a prismatic joint
 
-_ORDER = {"error": 0, "warning": 1, "note": 2}
 
-
-def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -> list[Finding]:
+def preflight(
+    source: str | os.PathLike[str] | Model, *, strict: bool = False, inertias: Inertias = "checked"
+) -> list[Finding]:
     """Check a robot description (path or XML text) or a model; errors first.
 
-    All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` as
-    for `load_urdf`: defects count as errors. Never raises for what is in the description.
+    All that `load_urdf` would raise, not only the first of it, then warnings and notes. `strict` and
+    `inertias` as for `load_urdf`. Never raises for what is in the description.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     if isinstance(source, Model):
         _check_model(source, None, findings)
     else:
@@ -45,13 +46,14 @@ def preflight(source: str | os.PathLike[str] | Model, *, strict: bool = False) -
         _check_description(description, findings)
         if not [finding for finding in findings.errors if not finding.defect]:
             _check_model(build_model(description), description, findings)
-    return sorted(findings, key=lambda finding: _ORDER[finding.severity])
+    return findings.in_order()
 
 
 def _check_model(model: Model, description: Description | None, findings: Findings) -> None:
     links = {} if description is None else {link.name: link.inertial for link in description.links}
     check_bodies(model, links, findings)
     check_motion(model, findings)
+    stay = {finding.element for finding in findings if finding.message.endswith(STAYS)}
     doubted = {finding.element for finding in findings if finding.severity != "note"}
     if not model.bodies:
         findings.note("robot", "has no joint that moves")
@@ -60,7 +62,7 @@ def _check_model(model: Model, description: Description | None, findings: Findin
     for body in model.bodies:
         if f"link {body.name!r}" not in doubted:
             _check_body(body, findings)
-        _check_joint(body.joint, findings)
+        _check_joint(body.joint, f"joint {body.joint.name!r}" in stay, findings)
         _check_sizes(body, findings)
         if description is None:  # of a description they are checked link by link
             _check_lengths(body, findings)
@@ -89,7 +91,8 @@ def _check_body(body: Body, findings: Findings) -> None:
         )
 
 
-def _check_joint(joint: Joint, findings: Findings) -> None:
+def _check_joint(joint: Joint, stays: bool, findings: Findings) -> None:
+    """stays: it is said already that it cannot move."""
     where, limits = f"joint {joint.name!r}", joint.limits
     if joint.mimic is not None:
         rule = f"{joint.mimic.multiplier:g} * {joint.mimic.leader}"
@@ -103,7 +106,8 @@ def _check_joint(joint: Joint, findings: Findings) -> None:
     if joint.kind.nq > 1 or not math.isfinite(limits.lower + limits.upper):
         return
     if limits.lower == limits.upper:
-        findings.warning(where, f"cannot move: both its limits are {limits.lower:g}", "should it be fixed?")
+        if not stays:
+            findings.warning(where, f"cannot move: both its limits are {limits.lower:g}", "should it be fixed?")
     elif not limits.lower <= 0.0 <= limits.upper:
         findings.note(where, f"has 0 outside its limits {limits.lower:g} to {limits.upper:g}")
     reach = max(abs(limits.lower), abs(limits.upper))

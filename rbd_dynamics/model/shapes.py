@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.model.urdf_versions import quaternion_rotation, version_of
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -53,13 +54,14 @@ def urdf_shapes(urdf: str, findings: Findings) -> Shapes:
 
     urdf: the text. A shape with something wrong about it is left out and a finding: no robot is refused for its looks.
     """
-    root = parse_robot(urdf.lstrip("\ufeff \t\r\n"), findings)
-    return {} if root is None else shapes_of_links(root, findings)
+    parsed = parse_robot(urdf.lstrip("\ufeff \t\r\n"), findings)
+    return {} if parsed is None else shapes_of_links(parsed[0], findings)
 
 
 def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
     """Shapes of the links in a <robot>, as `urdf_shapes` has them."""
     found: Shapes = {}
+    version = version_of(root, Findings())
     for link in root:
         name = link.get("name")
         if local_tag(link) != "link" or not name:
@@ -68,13 +70,13 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
         for element in link:
             for kind in parts:
                 if local_tag(element) == kind:
-                    parts[kind] += _shapes(element, f"link {name!r}", findings)
+                    parts[kind] += _shapes(element, version, f"link {name!r}", findings)
         if any(parts.values()):
             found[name] = parts
     return found
 
 
-def _shapes(element: ET.Element, where: str, findings: Findings) -> Iterator[Shape]:
+def _shapes(element: ET.Element, version: str, where: str, findings: Findings) -> Iterator[Shape]:
     geometry, origin = first_child(element, "geometry"), first_child(element, "origin")
     for kind, attributes in _SIZES.items():
         child = None if geometry is None else first_child(geometry, kind)
@@ -83,9 +85,10 @@ def _shapes(element: ET.Element, where: str, findings: Findings) -> Iterator[Sha
         before = len(findings)
         size = _numbers(child, attributes, where, findings)
         pose = _numbers(ET.Element("origin") if origin is None else origin, _ORIGIN, where, findings)
+        turned = quaternion_rotation(origin, version, where, findings) or rotation_from_rpy(*pose[3:])
         file = Reader(child, where, findings).name("filename") if kind == "mesh" else ""
         if len(findings) == before:
-            yield Shape(kind, size, Transform.of(rotation_from_rpy(*pose[3:]), (pose[0], pose[1], pose[2])), file)
+            yield Shape(kind, size, Transform.of(turned, (pose[0], pose[1], pose[2])), file)
 
 
 def _numbers(element: ET.Element, attributes: dict[str, Number], where: str, findings: Findings) -> tuple[float, ...]:

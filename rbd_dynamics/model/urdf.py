@@ -17,7 +17,7 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.model import joints as kinds
 from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, JointDescription, read_description, without_rounding
-from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.errors import Findings, Inertias, ModelError
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
@@ -50,6 +50,7 @@ def load_urdf(
     joints: Sequence[str] | None = None,
     locked: Mapping[str, ArrayLike] | None = None,
     strict: bool = False,
+    inertias: Inertias = "checked",
 ) -> Model:
     """Make a model of a URDF.
 
@@ -80,11 +81,13 @@ def load_urdf(
         strict: raise also for defects that leave a usable model, as some published files have: a
             joint that moves no mass (only forward dynamics needs it to), an inertia with a slip that
             breaks the triangle inequality, a mimic joint whose leader does not exist (it then is a
-            joint of its own). Otherwise they are a ModelWarning.
+            joint of its own), something in the file that is not used. Otherwise they are a ModelWarning.
+        inertias: "as_given": bodies with inertias that no rigid body has, by far, are no error. A ModelWarning names
+            them, and they count as they stand where the mass matrix stays positive definite.
 
     Raises ModelError, which names the culprit.
     """
-    findings = Findings(strict)
+    findings = Findings(strict, inertias)
     description = checked_description(source, findings)
     model = checked_model(description, findings, base, gravity, joints, locked)
     is_text = isinstance(source, str) and source.lstrip().startswith("<")

@@ -21,14 +21,15 @@ from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.loops import HELD, Loop, joint_loop
+from rbd_dynamics.model.urdf_versions import quaternion_rotation
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 _ENDS = ("predecessor", "successor")
 
 
-def read_loop(element: ET.Element, findings: Findings) -> Loop | None:
-    """The loop of a <loop>, or None with a finding."""
+def read_loop(element: ET.Element, version: str, findings: Findings) -> Loop | None:
+    """The loop of a <loop>, or None with a finding. version: of the URDF."""
     name = Reader(element, "a loop", findings).name("name")
     where = f"loop {name!r}"
     kind = Reader(element, where, findings).name("type")
@@ -40,7 +41,7 @@ def read_loop(element: ET.Element, findings: Findings) -> Loop | None:
         if end is None:
             findings.error(where, f"has no <{tag}>")
         links.append("" if end is None else Reader(end, where, findings).name("link"))
-        places.append(IDENTITY if end is None else _origin(end, where, findings))
+        places.append(IDENTITY if end is None else _origin(end, version, where, findings))
     axis = (1.0, 0.0, 0.0)  # URDF's default
     given = first_child(element, "axis")
     if given is not None:
@@ -66,11 +67,14 @@ def check_loops(loops: Collection[Loop], links: Collection[str], findings: Findi
                 findings.error(f"loop {loop.name!r}", f"has the unknown {tag} link {link!r}")
 
 
-def _origin(end: ET.Element, where: str, findings: Findings) -> Transform:
+def _origin(end: ET.Element, version: str, where: str, findings: Findings) -> Transform:
     origin = first_child(end, "origin")
     if origin is None:
         return IDENTITY
     reader = Reader(origin, where, findings)
     x, y, z = map(float, reader.words("xyz", Number(3, "0 0 0")).split())
+    turned = quaternion_rotation(origin, version, where, findings)
+    if turned is not None:
+        return Transform.of(turned, (x, y, z))
     roll, pitch, yaw = map(float, reader.words("rpy", Number(3, "0 0 0")).split())
     return Transform.of(rotation_from_rpy(roll, pitch, yaw), (x, y, z))

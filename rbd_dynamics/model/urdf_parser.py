@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from rbd_dynamics.model.elements import Number, Numbers, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.spatial.so3 import Sym3, Vec3
+from rbd_dynamics.model.urdf_versions import quaternion_rotation
+from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -35,10 +36,11 @@ _MANTISSA = re.compile(r"[+-]?0*\.?0*([\d.]*)")
 
 
 class Origin(NamedTuple):
-    """A placement: position, m, and roll, pitch and yaw, rad."""
+    """A placement: position, m, and roll, pitch and yaw, rad, or the rotation of a quaternion."""
 
     xyz: Vec3 = (0.0, 0.0, 0.0)
     rpy: Vec3 = (0.0, 0.0, 0.0)
+    turned: Mat3 | None = None
 
 
 class InertialElement(NamedTuple):
@@ -63,10 +65,10 @@ class MimicElement(NamedTuple):
 class Parts:
     """The elements inside a link, a joint or an inertial, by tag. `where` names it in findings."""
 
-    def __init__(self, element: ET.Element, where: str, findings: Findings) -> None:
+    def __init__(self, element: ET.Element, where: str, findings: Findings, version: str) -> None:
         self._first: dict[str, ET.Element] = {}
         self._further: list[str] = []
-        self._where, self._findings = where, findings
+        self._where, self._findings, self._version = where, findings, version
         for child in element:
             tag = local_tag(child)
             if tag in self._first:
@@ -103,6 +105,9 @@ class Parts:
         if found is None:
             return Origin()
         x, y, z, *angles = found
+        turned = quaternion_rotation(self._first["origin"], self._version, self._where, self._findings)
+        if turned is not None:
+            return Origin((x, y, z), turned=turned)
         if not any(angles):
             return Origin((x, y, z))
         words = self._first["origin"].get("rpy", "").split()
@@ -110,12 +115,12 @@ class Parts:
         return Origin((x, y, z), (roll, pitch, yaw))
 
 
-def read_inertial(parts: Parts, where: str, findings: Findings) -> InertialElement | None:
+def read_inertial(parts: Parts, where: str, findings: Findings, version: str) -> InertialElement | None:
     """The <inertial> of a link, or None if there is none."""
     element = parts.get("inertial")
     if element is None:
         return None
-    inside = Parts(element, where, findings)
+    inside = Parts(element, where, findings, version)
     mass, entries = inside.numbers("mass", _MASS), inside.numbers("inertia", _INERTIA)
     if mass is None:
         findings.error(where, "its <inertial> has no <mass>")

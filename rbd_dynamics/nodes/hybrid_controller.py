@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
+from rbd_dynamics.control.hybrid.supervisor import one_sided
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
+from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
@@ -25,10 +27,12 @@ from rbd_dynamics.nodes.managed.messages import RECORDED
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.tool.hybrid_engine import (
     Engine,
+    TaskDecoder,
     apply,
     build_engine,
     check_force,
     check_gains,
+    check_wanted,
     limits_of_task,
     task_of,
 )
@@ -73,6 +77,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
                 engine.reader = old.reader
             if old.supervisor.engaged:
                 self.get_logger().warning("another robot or task: back to holding")
+            if old.controller.constraints.row_names == engine.controller.constraints.row_names:
+                engine.supervisor.fade_from(old.supervisor)
         if old is not None and old.controller.constraints.row_names == engine.controller.constraints.row_names:
             engine.supervisor.desired[:] = old.supervisor.desired
             engine.supervisor.offset[:] = old.supervisor.offset
@@ -102,12 +108,13 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
         check_gains(new)
+        check_wanted(engine, new, self.params)
         another = self.needs_another(new)
         if not another and not self.building:
             apply(engine, new)
         else:
             constraints, _ = task_of(new, engine.prefix).sets(engine.model)
-            check_force(new.desired_force, constraints)  # what is wrong is said now
+            check_force(new, constraints, one_sided(constraints))  # what is wrong is said now
             if not another:  # else all of it is built aside
                 self.tuning.apply_meanwhile(new, partial(apply, engine))
             if constraints.row_names != engine.controller.constraints.row_names:
@@ -121,6 +128,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:
             self.wrench.forget_tool("wrench_of_robot has changed")
 
+    def lets_go(self, engine: Engine) -> bool:
+        return engine.supervisor.lets_go
+
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
@@ -130,16 +140,20 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v
-        measured = self.wrench.multipliers(engine, q)
+        engine.sensor.constraints = engine.controller.constraints  # the task frame may be on its way
+        measured = self.wrench.multipliers(engine, q, v)
         was, before = engine.supervisor.mode, engine.supervisor.last
-        tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp)
+        beside = None if measured is None else engine.sensor.beside
+        tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp, beside=beside)
         efforts[:] = tau[engine.joints]
+        engine.free.update(
+            engine.supervisor.mode, engine.supervisor.tared, self.wrench.reading, 1e-9 * (reader.stamp - before)
+        )
         if engine.supervisor.mode != was:
             self._say_mode(engine)
         normal = engine.normal
         if normal is not None and self.params.estimate_normal:
-            if normal.update(q, v, self.wrench.reading, 1e-9 * (reader.stamp - before)):
-                engine.sensor.constraints = engine.controller.constraints
+            normal.update(q, v, self.wrench.reading, 1e-9 * (reader.stamp - before))
         out = engine.supervisor.output
         if out is None or measured is None:
             return
@@ -169,7 +183,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         engine = self.engine
         if engine is None or not self.active:
             raise ValueError("the node is not active or has no robot")
-        measured = self.wrench.multipliers(engine, engine.reader.q)
+        measured = self.wrench.multipliers(engine, engine.reader.q, engine.reader.v)
         engine.supervisor.may_continue(engine.reader.stamp, measured, self.wrench.stamp)
 
     def stands_by(self, engine: Engine) -> None:
@@ -180,7 +194,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         other = np.zeros(engine.model.nv)
         other[engine.joints] = last
         reader = engine.reader
-        measured = self.wrench.multipliers(engine, reader.q)
+        measured = self.wrench.multipliers(engine, reader.q, reader.v)
         rest = engine.supervisor.continue_from(reader.stamp, other, measured, self.wrench.stamp)
         self._say_mode(engine)
         return np.asarray(rest[engine.joints])
@@ -201,7 +215,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
                 now = engine.reader.stamp
                 if abs(self.clock.now() - now) > 1e9 * self.params.state_timeout > 0.0:
                     raise ValueError("cannot engage: joint states are silent")
-                measured = self.wrench.multipliers(engine, engine.reader.q)
+                measured = self.wrench.multipliers(engine, engine.reader.q, engine.reader.v)
                 engine.supervisor.engage(now, measured, self.wrench.stamp)
             else:
                 engine.supervisor.stop("by request")
@@ -226,6 +240,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if not engine.supervisor.engaged or out is None:
             raise TrajectoryError("not engaged: call ~/engage first")
         return out.theta, out.rate
+
+    def decoder(self, engine: Engine) -> Decoder:
+        return TaskDecoder()
 
     def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
         return limits_of_task(engine, self.params)

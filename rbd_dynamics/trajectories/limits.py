@@ -53,7 +53,8 @@ class Limits:
     ) -> Limits:
         """Each is one number for all or one per joint; zero or infinity: no limit.
 
-        Where none is given, velocities and efforts are limited as the description says, and the others are not.
+        Where none is given, velocities, accelerations and efforts are limited as the description says (few have
+        accelerations), and the others are not.
         Positions are always limited as it says. Raises TrajectoryError (a ValueError) or KeyError that names what is
         wrong.
         """
@@ -72,7 +73,7 @@ class Limits:
             np.array([-math.inf if turns else limits.lower for turns, limits in zip(free, described)]),
             np.array([math.inf if turns else limits.upper for turns, limits in zip(free, described)]),
             _magnitudes("velocity", velocity, names, [limits.velocity for limits in described]),
-            _magnitudes("acceleration", acceleration, names),
+            _magnitudes("acceleration", acceleration, names, [limits.rate for limits in described]),
             _magnitudes("effort", effort, names, [limits.effort for limits in described]),
             _magnitudes("power", power, names),
             _magnitudes("effort_rate", effort_rate, names),

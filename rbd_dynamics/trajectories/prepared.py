@@ -39,7 +39,7 @@ class Preparation:
     """How a trajectory is made ready; limits as none (the description's), one for all joints or one for each.
 
     terms: of the efforts that are filled in. velocity_limits, acceleration_limits, effort_limits: magnitudes; 0: none;
-    accelerations have none unless given. retime: what is done where limits are passed: "never": it is refused;
+    few descriptions have accelerations. retime: what is done where limits are passed: "never": it is refused;
     "slower": the whole is slowed down; "fastest": the path through its points is timed anew, from rest to rest, as
     fast as the limits allow, but in no less time than was asked for. Either takes at most `most_slowdown` times that.
     longest_interval: s between points with efforts; 0: any.
@@ -88,7 +88,7 @@ class TrajectoryPreparer:
         most = per_joint("effort_limits", options.effort_limits, self._names, described)
         self._most_effort = np.where(most > 0.0, most, math.inf)
         limits = JointMotionLimits(robot, joints, self._names)
-        limits.tune(velocity=options.velocity_limits, acceleration=options.acceleration_limits or 0.0)
+        limits.tune(velocity=options.velocity_limits, acceleration=options.acceleration_limits)
         self._limits = limits.given
         self._continuous = np.isin(self._joints, continuous_joints(robot.model, self._joints))
 

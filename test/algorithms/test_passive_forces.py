@@ -28,7 +28,7 @@ from rbd_dynamics import (
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
 from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.model.model import Body, Frame, Joint, Model
-from rbd_dynamics.model.passive_forces import Damping, Elastic, Friction, Spring
+from rbd_dynamics.model.passive_forces import Damping, Elastic, Friction, PolynomialDamping, PolynomialSpring, Spring
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import cos, tanh
@@ -66,6 +66,8 @@ def spring_of(joint: Joint, q: float) -> float:
             torque += force.stiffness * (q - force.rest)
         elif isinstance(force, Detent):
             torque += force.depth * force.count * np.sin(force.count * q)
+        elif isinstance(force, PolynomialSpring):
+            torque += sum(k * (q - force.rest) ** (n + 1) for n, k in enumerate(force.coefficients))
     return torque
 
 
@@ -73,9 +75,10 @@ def sprung(model: Model, rng: np.random.Generator) -> Model:
     """With springs and forces of one's own wherever a joint takes them, mimics included."""
     bodies = []
     for body in model.bodies:
-        passive: tuple = (SquareDrag(rng.uniform(0, 2)),)
+        passive: tuple = (SquareDrag(rng.uniform(0, 2)), PolynomialDamping(rng.uniform(-1, 2, 3)))
         if body.joint.kind.velocity_is_rate:
             passive += (Spring(rng.uniform(1, 50), rest=rng.uniform(-1, 1)), Detent(rng.uniform(0, 3)))
+            passive += (PolynomialSpring(rng.uniform(-2, 4, 3), rest=rng.uniform(-1, 1)),)
         bodies.append(replace(body, joint=replace(body.joint, passive=passive)))
     return replace(model, bodies=tuple(bodies))
 
@@ -228,6 +231,8 @@ def test_a_spring_needs_a_position_whose_rate_is_the_velocity():
         ({"type": "spring", "stiffness": 1.0, "rest": float("nan")}, "rest .* is not finite"),
         ("spring", "`stiffness` is missing"),
         ([1.0], "unknown type"),
+        ({"type": "polynomial spring", "coefficients": [1.0, float("inf")]}, "coefficients .* is not finite"),
+        ({"type": "polynomial damping", "coefficients": "soft"}, "coefficients .* is not made of numbers"),
     ],
 )
 def test_errors_in_files_name_the_joint(data, message):
@@ -245,7 +250,7 @@ OTHER = {
         "name": "elbow", "kind": joints.Helical((0.0, 1.0, 0.0), 0.1), "q_index": 1, "v_index": 1,
         "limits": Limits(lower=-1.0, upper=2.0, velocity=3.0, effort=4.0),
         "damping": 0.5, "friction": 0.25, "armature": 0.125, "mimic": Mimic("shoulder", multiplier=2.0, offset=0.5),
-        "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5)),
+        "passive": (Spring(7.0, rest=0.25), Detent(0.5), SquareDrag(0.5), PolynomialSpring((1.0, 2.0), rest=0.5)),
         "drive": Drive(gear_ratio=50.0, stiffness=9e3, damping=2.0, rotor_axis=(0.0, 0.0, 1.0), rotor_frame="tool"),
     },
     Body: {

@@ -15,7 +15,7 @@ import pytest
 from helpers.models.arms import ARM
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.compiler import backends, cache, identity
+from rbd_dynamics.compiler import backends, cache
 from rbd_dynamics.compiler.cache_entry import HEADER_SIZE
 from rbd_dynamics.compiler.program import Argument, Signature, trace
 
@@ -87,7 +87,7 @@ def test_code_for_batches_is_made_when_it_is_needed(folder, compiled):
 
 def test_compiling_ahead_makes_all_code_and_traces_once(folder, compiled, monkeypatch):
     traced = []
-    monkeypatch.setattr(identity, "trace", lambda *given, **options: traced.append(1) or trace(*given, **options))
+    monkeypatch.setattr(backends, "trace", lambda *given, **options: traced.append(1) or trace(*given, **options))
     robot = Robot(load_urdf(ARM), backend="llvm")
     robot.compile("inverse_dynamics")
     assert (len(compiled), len(traced)) == (2, 1)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.models.arms import FLOATING_ARM
+from scipy.spatial.transform import Rotation
 
 from rbd_dynamics.constraints import Cylinder, Plane, Sphere
 from rbd_dynamics.control import HybridTask
@@ -88,3 +89,31 @@ def test_what_does_not_fit_together_is_refused(robot, wrong, reason):
         replace(PRESSING, **wrong).sets(robot.model)
     with pytest.raises(KeyError, match="no frame named 'finger'"):
         replace(PRESSING, tool_frame="finger").sets(robot.model)
+
+
+@pytest.mark.parametrize("directions", [("rx", "ry", "rz"), ("rz",), ("rx", "rz")])
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-5, 0.3, 0.62, 0.64, 1.0, 2.5, 3.1])
+def test_rotations_that_are_commanded_are_angles(robot, directions, angle):
+    """Components of the rotation vector, by scipy; rates and their drift by differences along a motion."""
+    rng = np.random.default_rng(int(1e3 * angle) + len(directions))
+    axis = {1: [0.0, 0.0, 1.0], 2: [0.6, 0.0, 0.8], 3: rng.normal(size=3)}[len(directions)]
+    vector = angle * np.array(axis) / np.linalg.norm(axis)
+    q = robot.model.random(1)
+    v = rng.normal(size=robot.model.nv)
+    turned = robot.pose(q, "hand")[:3, :3] @ Rotation.from_rotvec(vector).as_matrix().T
+    roll, pitch, yaw = Rotation.from_matrix(turned).as_euler("xyz")
+    task = HybridTask("hand", task_orientation=(roll, pitch, yaw), controlled=(*directions, "x"))
+    _, moved = task.sets(robot.model)
+    rows = robot.constraint_rows(q, v, moved)
+    held = [("rx", "ry", "rz").index(d) for d in directions]
+    np.testing.assert_allclose(rows.h[:-1], vector[held], atol=1e-9)
+
+    def along(t):
+        there = robot.constraint_rows(robot.model.integrate(q, t * v), v, moved)
+        return there.h, there.A @ v
+
+    step = 1e-5
+    (h_back, rate_back), (h_on, rate_on) = along(-step), along(step)
+    scale = 1.0 + np.abs(rows.A @ v).max() ** 2
+    np.testing.assert_allclose(rows.A @ v, (h_on - h_back) / (2 * step), atol=1e-6 * scale)
+    np.testing.assert_allclose(rows.Adot_v, (rate_on - rate_back) / (2 * step), atol=1e-4 * scale)

@@ -20,13 +20,14 @@ import rbd_dynamics as rbd
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
-from rbd_dynamics.control.cartesian.reachable import FULL_TIME, SPEED_SHARE, ReachableReference
+from rbd_dynamics.control.cartesian.reachable import ReachableReference
 from rbd_dynamics.control.cartesian.stability import (
     StiffnessCheck,
     ToolLoop,
     random_postures,
     softer_where_unstable,
 )
+from rbd_dynamics.control.motion.joint_room import FULL_TIME, SPEED_SHARE
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
 from rbd_dynamics.spatial import exp_so3, log_so3
 

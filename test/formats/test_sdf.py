@@ -180,6 +180,8 @@ def test_what_no_joint_holds_floats():
     assert fixed.nv == 0
     np.testing.assert_allclose(where(fixed, "b")[:3, 3], [0, 1, 0])
     assert rbd.load(sdf("<static>true</static>" + link("a"))).nv == 0
+    with pytest.warns(rbd.model.ModelWarning, match="joint .j.: is in a static model"):
+        rbd.load(sdf("<static>true</static>" + link("a") + joint("j", "revolute", "world", "a", "<axis/>")))
     with pytest.raises(rbd.ModelError, match="is fixed to the world, it cannot float"):
         rbd.load(sdf("<static>true</static>" + link("a")), base="floating")
 
@@ -248,7 +250,7 @@ def test_a_joint_to_a_link_that_has_one_closes_a_loop(kind):
         (link("a") + link("a"), "'a' is there twice"),
         (link("a", "<pose>1 2 3</pose>"), r"link 'a': <pose> value='1 2 3' is not 6 numbers"),
         (link("a") + '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', "to itself"),
-        (link("a") + joint("j", "gearbox", "world", "a"), "joint 'j': is 'gearbox'"),
+        (link("a") + joint("j", "hinge", "world", "a"), "joint 'j': is 'hinge'"),
         (link("a") + joint("j", "ball", "world", ""), "joint 'j': has no <child>"),
         (link("a") + joint("j", "ball", "world", "world"), "joint 'j': its <child>"),
         ('<link name="a"><inertial auto="true"/></link>', "link 'a': .*auto"),
@@ -279,3 +281,12 @@ def test_a_world_has_its_gravity():
     assert rbd.load(text, gravity=(0, 0, 0)).gravity == (0.0, 0.0, 0.0)
     with pytest.warns(rbd.model.ModelWarning, match="link 'a': feels no gravity"):
         rbd.load(sdf(link("a", more="<gravity>0</gravity>")))
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [('version="1.13"', "is SDFormat '1.13' (it is read as 1.12)"), ("", "has no 'version'")]
+)
+def test_a_version_that_is_not_known_is_said(version, said):
+    with pytest.warns(rbd.model.ModelWarning) as caught:
+        rbd.load(f'<sdf {version}><model name="m">{link("a")}</model></sdf>')
+    assert said in str(caught[0].message)

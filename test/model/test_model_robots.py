@@ -57,7 +57,7 @@ def test_the_one_file_without_a_link_is_refused():
 
 
 #: files with defects, and how many; they load all the same
-DEFECTIVE = {"alex_psyonic_hands": 8, "romeo": 2, "romeo_laas_small": 7, "romeo_small": 2}
+DEFECTIVE = {"alex_psyonic_hands": 8, "kinova": 3, "romeo": 2, "romeo_laas_small": 7, "romeo_small": 2, "so101": 1}
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -14,6 +14,7 @@ import sys
 import pytest
 
 from rbd_dynamics.cli.arguments import make_parser
+from rbd_dynamics.cli.sources import xacro_arguments
 from rbd_dynamics.nodes.interface import INTERFACES
 from rbd_dynamics.nodes.process.usage import help_text
 
@@ -37,7 +38,7 @@ def test_every_command_has_examples_that_it_understands(name):
     assert any(line.startswith(f"rbd_dynamics {name}") for line in found)
     for line in found:
         words = shlex.split(line)
-        make_parser().parse_args(words[1:])  # SystemExit where it does not
+        make_parser().parse_args(xacro_arguments(words[1:])[1])  # SystemExit where it does not
 
 
 def test_the_examples_of_all_are_understood():

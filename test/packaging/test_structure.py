@@ -15,6 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from rbd_dynamics.compiler.notes import ROOMS as NOTED
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "rbd_dynamics"
 
@@ -118,6 +120,11 @@ def test_imports_by_name_are_those_of_deprecated_methods():
 
 def test_a_circle_would_be_found():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_rooms_whose_code_takes_part_in_kernels_are_the_lowest():
+    """So that a digest of theirs is of all code that functions in them can run."""
+    assert order()[: len(NOTED)] == list(NOTED)
 
 
 def test_lower_rooms_never_import_higher_ones():

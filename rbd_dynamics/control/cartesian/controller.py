@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
@@ -17,6 +16,7 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, st
 from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
 from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -26,7 +26,6 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
-FORESIGHT = 3  # steps: over which velocities are seen to grow
 FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
 
@@ -152,9 +151,7 @@ class CartesianController:
             CartesianOutput(*(np.zeros(size) for size in self._sizes(nv))) for _ in range(3)
         )
         self.compliance = compliance or Compliance()
-        self._velocities: deque[Array] = deque(maxlen=FORESIGHT)
-        self._spans: deque[float] = deque(maxlen=FORESIGHT)
-        self._span = np.ones(1)
+        self._recent = RecentVelocities()
         first = self.tuning(
             gains=gains,
             compliance=compliance,
@@ -241,8 +238,7 @@ class CartesianController:
 
     def reset(self) -> None:
         """The wanted stiffness acts at once, the tank is full, and no velocities are known."""
-        self._velocities.clear()
-        self._spans.clear()
+        self._recent.forget()
         self._output.stiffness[:] = self._wanted_stiffness
         self._output.tank[...] = self.gains.tank_size
 
@@ -274,8 +270,7 @@ class CartesianController:
         then, and nothing has changed.
         """
         inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, dt)
-        self._velocities.append(v.copy())
-        self._spans.append(dt)
+        self._recent.add(v, dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
         self._output, self._work = self._work, self._output
@@ -319,11 +314,9 @@ class CartesianController:
         self._wrenches[:6] = zeros if wrench is None else wrench
         self._wrenches[6:] = zeros if tool_wrench is None else tool_wrench
         self._dt[0] = dt
-        # the oldest of the velocities, and how long ago it was
-        span = sum(self._spans) - self._spans[0] + dt if self._spans and dt > 0.0 else 0.0
-        self._span[0], before = (span, self._velocities[0]) if span > 0.0 else (1.0, v)
+        before = self._recent.before(v, dt)
         return (
-            q, v, before, self._span, self.base, theta,
+            q, v, before, self._recent.span, self.base, theta,
             zeros if rate is None else rate,
             zeros if acceleration is None else acceleration,
             self._wrenches, q if posture is None else posture,

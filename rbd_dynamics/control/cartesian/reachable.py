@@ -12,6 +12,7 @@ from rbd_dynamics.algorithms.cartesian_control import tool_frame
 from rbd_dynamics.algorithms.reachable_motion import JointBounds, Placed, reachable_step
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.control.feedforward import single_freedom_indices
+from rbd_dynamics.control.motion.joint_room import JointRoom
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
@@ -20,14 +21,8 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
-SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
-FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
-FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
-MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
-NEAR = 0.01  # rad, m: of the end of what a joint may take
 THERE = 1e-7  # m, rad/s, m/s: no more is nothing
 BEHIND = 0.01  # m: a target waits that is so far ahead; a turn by 1 rad counts as 0.3 m
-DRIFT_RATE, DRIFT = 1.0, 0.5  # 1/s; rad/s, m/s: how fast what the tool leaves free goes to the posture
 
 
 class ToolStep(NamedTuple):
@@ -51,16 +46,14 @@ class ReachableReference:
 
     Attributes:
         q, v (nv): the joint motion. behind: how far the tool is from its target, m; a turn by 1 rad counts as 0.3 m.
-        velocity_limits (nv): of the joints, rad/s or m/s.
+        room: what it may take of the joints' limits.
     """
 
     def __init__(self, robot: Robot, frame: str, *, tool: ArrayLike | None = None) -> None:
         model = robot.model
         single_freedom_indices(robot, model.joint_names)
         self.robot, self.frame, self.tool = robot, frame, np.eye(4) if tool is None else np.array(tool, dtype=float)
-        self.velocity_limits = np.array([joint.limits.velocity for joint in model.joints])
-        margin = np.minimum(MARGIN[0], MARGIN[1] * (model.upper - model.lower))
-        self._lower, self._upper = model.lower + margin, model.upper - margin
+        self.room = JointRoom(model)
         self._kernel = self._build()
         self._call, nv = self._kernel.fast, model.nv
         self._out, self._spare = ([np.zeros(size) for size in self._sizes(nv)] for _ in range(2))
@@ -90,11 +83,7 @@ class ReachableReference:
 
     def obstacle(self) -> str:
         """What keeps the tool from its target: joints at their limits, or a singular posture."""
-        names = self.robot.model.joint_names
-        at_limit = [n for n, q, a, b in zip(names, self.q, self._lower, self._upper) if not a + NEAR < q < b - NEAR]
-        if at_limit:
-            return f"joint {at_limit[0]!r} is at its limit"
-        return "the arm is in or near a singular posture there"
+        return self.room.obstacle(self.q)
 
     def follow(self, target: Array, dt: float, posture: Array) -> ToolStep:
         """Move on for dt seconds, after which the tool is to be at `target` (4, 4).
@@ -106,14 +95,13 @@ class ReachableReference:
             return self._step
         self._dt[0] = dt
         self._target[:9], self._target[9:] = target[:3, :3].reshape(-1), target[:3, 3]
-        drift = self.pace * np.clip(DRIFT_RATE * (posture - self.q), -DRIFT, DRIFT)  # the tool comes first
+        drift = self.room.drift(self.q, posture, self.pace)
         if self._stands(drift):
             return self._step
-        speed = SPEED_SHARE * np.minimum(self.velocity_limits, FASTEST)
         tool = np.concatenate([self.tool[:3, :3].reshape(-1), self.tool[:3, 3]])
         inputs = (
             self.q, self.v, self._before, self._target, drift, self._dt, tool,
-            self._lower, self._upper, speed, speed / FULL_TIME, self.robot.inertia_input,
+            self.room.lower, self.room.upper, *self.room.rates(), self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._spare) is None:
             self._kernel(inputs, self._spare)

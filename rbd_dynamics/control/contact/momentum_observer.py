@@ -124,12 +124,13 @@ def _terms_kernel(robot: Robot) -> Evaluation:
     sizes = sizes_of(robot.model)
     signature = Signature(arguments("q v inertia", sizes), arguments("momentum known", sizes, own))
 
-    def terms(x: Inputs) -> list[Vector]:
-        C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
-        static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
-        passive = add_passive_torque(x.model, static, None, x.v if x.friction else None)
-        momentum = [dot(row, x.v) for row in x.mass_matrix()]
-        return [momentum, [dot(column, x.v) - n for column, n in zip(zip(*C), passive)]]
-
-    function = function_of(robot.model, signature, terms, friction=robot.friction)
+    function = function_of(robot.model, signature, _terms, friction=robot.friction)
     return robot.custom_kernel("momentum_observer", signature, function)
+
+
+def _terms(x: Inputs) -> list[Vector]:
+    C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
+    static = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
+    passive = add_passive_torque(x.model, static, None, x.v if x.friction else None)
+    momentum = [dot(row, x.v) for row in x.mass_matrix()]
+    return [momentum, [dot(column, x.v) - n for column, n in zip(zip(*C), passive)]]

@@ -25,6 +25,8 @@ FREE_WAY = 6e-4  # m, after which a reading that has not changed is no contact's
 FREE_ANYWAY = 1.5e-3  # m/N of contact_force: softer contacts than 1e3 N/m are not known
 FREE_CHANGE = 0.3  # of contact_force
 SMOOTHING = 0.02  # s, of what is compared
+SLOW = 0.3  # share of the speed: a tool that is slower is held up
+LEAST_RATE = 4.0  # N/s, of the push that is held up
 SETTLED = 0.1  # s, after which the zero is known
 #: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
 #: m c^2 / 4 times the speed, does to a hard surface is faster
@@ -39,12 +41,22 @@ class Approach:
         rows (m): which are one-sided. inertia (m): kg. push (m): N, with which it begins. h (m): of the constraints.
         measured (m): what the sensor reads.
         damping: normal_damping of the controller, 1/s.
+        ramp: s, in which the speed is reached.
     """
 
     def __init__(
-        self, rows: Mask, inertia: Array, push: Array, h: Array, measured: Array, damping: float, limits: HybridLimits
+        self,
+        rows: Mask,
+        inertia: Array,
+        push: Array,
+        h: Array,
+        measured: Array,
+        damping: float,
+        limits: HybridLimits,
+        *,
+        ramp: float = RAMP,
     ) -> None:
-        self.rows, self.limits = rows, limits
+        self.rows, self.limits, self._ramp = rows, limits, ramp
         self.stiffness = np.where(rows, inertia, 0.0) * (0.25 * damping * damping)  # N/m
         most = limits.approach_force
         self.push = np.clip(np.where(rows, push, 0.0), -most, most)
@@ -52,8 +64,9 @@ class Approach:
         self.free = False  # whether it is known that the tool touched nothing
         self._zero = np.where(rows, measured, 0.0)  # of the reading, as it drifts
         self._begin, self._first, self._recent = h.copy(), self._zero.copy(), self._zero.copy()
+        self._first_push = self.push.copy()
         self._before = [self._zero.copy(), self._zero.copy()]
-        self._count = 0
+        self._count, self._slow = 0, False
         self._time = self._above = self._stuck = self._remembered = 0.0
 
     @property
@@ -65,10 +78,14 @@ class Approach:
         """Velocity and push for the next state, after violations h (m) and their rates. The reason to stop, or none."""
         limits, rows = self.limits, self.rows
         self._time += dt
-        speed = limits.approach_speed * min(1.0, self._time / RAMP)
+        speed = limits.approach_speed * (min(1.0, self._time / self._ramp) if self._ramp else 1.0)
         self.velocity[rows] = -speed
         most = limits.approach_force
-        self.push += self.stiffness * (drift + speed) * dt
+        self._slow = bool((-drift[rows] < SLOW * speed).any())
+        rate = self.stiffness * (drift + speed)
+        if self._slow:  # a light arm's spring alone would take minutes to show that it touches
+            rate = np.where(rows, np.maximum(rate, LEAST_RATE), rate)
+        self.push += rate * dt
         np.clip(self.push, -most, most, out=self.push)
         self._stuck = self._stuck + dt if (np.abs(self.push[rows]) >= most).any() else 0.0
         way = float((self._begin - h)[rows].max())
@@ -85,6 +102,12 @@ class Approach:
             return f"no contact after {self._time:.3g} s, more than approach_timeout ({limits.approach_timeout:g})"
         return ""
 
+    @property
+    def unfelt(self) -> bool:
+        """Something is in the way: the tool stands, though it is pushed by more than counts as contact."""
+        more = (self.push - self._first_push)[self.rows]
+        return self._slow and bool((more > 2.0 * self.limits.contact_force).any())
+
     def touches(self, h: Array, measured: Array, dt: float) -> bool:
         """Whether the reading has changed as by contact; watches it where it has not."""
         limits, rows = self.limits, self.rows
@@ -97,7 +120,7 @@ class Approach:
         average = 1.0 / self._count
         if self._time < SETTLED:
             self._zero += average * (reading - self._zero)
-        else:
+        elif not self._slow:  # what stands may stand against something
             most = DRIFT * limits.contact_force * dt
             self._zero += np.clip(reading - self._zero, -most, most)
         if self._time >= self._remembered + MEMORY:

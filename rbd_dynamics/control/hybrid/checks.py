@@ -4,16 +4,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 
 Array = NDArray[np.float64]
+LARGEST_ANGLE = math.pi - 0.1  # rad, of a tool beside the task frame
+ANGLE_SLACK = 0.05  # rad, beyond it that control may need
 NEARLY_SINGULAR = 0.01  # smallest singular value of the rows, rad or m a rad or m
 SINGULAR = "singular: the arm is where constraints and task cannot all be controlled"
+
+
+def force_problem(force: ArrayLike, names: Sequence[str], unilateral: NDArray[np.bool_], most: float) -> str:
+    """Why multipliers (m) of the named rows cannot be wanted; empty if they can.
+
+    unilateral (m): rows that only push. most: N or N m, of any.
+    """
+    for name, value, pushes in zip(names, np.asarray(force, dtype=float), unilateral, strict=True):
+        if not math.isfinite(value):
+            return f"{name} = {value} is not finite"
+        if abs(value) > most:
+            return f"{name} = {value:.3g} is more than largest_force ({most:g})"
+        if pushes and value < 0.0:
+            return f"{name} = {value:.3g} would pull: a surface only pushes"
+    return ""
 
 
 class HybridChecks:
@@ -31,7 +50,9 @@ class HybridChecks:
         self.controller, self._rows = controller, rows
         self.at_contact = np.zeros(controller.k), np.zeros(controller.m)
         #: task rows that are ways, m
-        self._moved = np.array([name.rsplit(".")[-1] in ("x", "y", "z") for name in controller.task.row_names])
+        directions = [name.rsplit(".")[-1] for name in controller.task.row_names]
+        self._moved = np.array([direction in ("x", "y", "z") for direction in directions])
+        self._turned = np.array([direction in ("rx", "ry", "rz") for direction in directions])
 
     @staticmethod
     def sensor(limits: HybridLimits, now: int, measured: Array | None, sensed: int) -> str:
@@ -51,6 +72,34 @@ class HybridChecks:
         least = float(np.linalg.svd(A, compute_uv=False)[-1]) if len(A) <= A.shape[1] else 0.0
         return SINGULAR if least < NEARLY_SINGULAR else ""
 
+    @staticmethod
+    def beside(limits: HybridLimits, beside: Beside | None) -> str:
+        """Problem of what a sensor reads besides the multipliers."""
+        if beside is None:
+            return ""
+        most = limits.largest_side_force or limits.largest_force
+        if beside.force > most:
+            return f"force beside the constraints is {beside.force:.3g} N, more than {most:g}: something is in the way"
+        if beside.moment > limits.largest_moment:
+            return f"moment at the tool's point is {beside.moment:.3g} N m, more than {limits.largest_moment:g}"
+        if beside.power > limits.largest_power:
+            return f"the tool does {beside.power:.3g} W on what it touches, more than {limits.largest_power:g}"
+        return ""
+
+    def place(self, h: Array, limits: HybridLimits, *, approaching: bool) -> str:
+        """Problem of constraints that would have values h (m) after a change of where they are."""
+        names = self.controller.constraints.row_names
+        for row, (value, leaves) in enumerate(zip(h, self._rows)):
+            if leaves and approaching:
+                if -value > limits.constraint_tolerance:
+                    return f"{names[row]} would be {-value:.3g} behind the tool: hold first"
+                continue
+            what = "press_tolerance" if leaves else "constraint_tolerance"
+            most = float(getattr(limits, what))
+            if abs(value) > most:
+                return f"{names[row]} would be off by {value:.3g} where it is pressed, more than {what} ({most:g})"
+        return ""
+
     def step(self, out: HybridOutput, felt: Array, limits: HybridLimits, *, approaching: bool) -> str:
         """Problem of what a step found, and of the multipliers (m) that are felt."""
         controller = self.controller
@@ -69,6 +118,9 @@ class HybridChecks:
         if np.abs(out.theta).max() > limits.reach:
             row = int(np.abs(out.theta).argmax())
             return f"{tasks[row]} = {out.theta[row]:.3g} is out of reach ({limits.reach:g})"
+        turn = float(np.linalg.norm(out.theta[self._turned]))
+        if turn > LARGEST_ANGLE + ANGLE_SLACK:
+            return f"the tool is turned by {turn:.3g} rad, too near to half a turn, beyond which angles are not unique"
         if out.rank < controller.m + controller.k:
             lacking = controller.m + controller.k - int(out.rank)
             return f"{SINGULAR} ({lacking} of them)"

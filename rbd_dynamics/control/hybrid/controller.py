@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
 from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
+from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.specialise import function_of
@@ -28,6 +30,7 @@ class HybridOutput(NamedTuple):
     their velocity. h, drift (m): how far the constraints are from being met, and how fast they leave.
     force (m): commanded multipliers. integral (m): of the force error. task_integral (k): of the task error.
     lacking (nv): torque that joints without actuator would need. rank: of constraints and task together.
+    braking: how far joints are kept from their limits of velocity, 0 (not) to 1.
     """
 
     tau: Array
@@ -41,6 +44,7 @@ class HybridOutput(NamedTuple):
     task_integral: Array
     lacking: Array
     rank: Array
+    braking: Array
 
 
 class HybridController:
@@ -62,6 +66,8 @@ class HybridController:
             one that makes the same motion: internal forces stay as near to lambda_d as they can.
         gains: see `HybridGains`; `tune` changes them.
         effort_limits: (nv), default the model's.
+        velocity_limits: (nv), default the model's: joints that near them are not driven faster, but braked.
+        reaction_time: s, from a velocity to the torque that answers it.
 
     Raises ValueError for gains or limits that do not fit, and for a task that repeats a constraint's name.
     """
@@ -76,6 +82,8 @@ class HybridController:
         actuated: ArrayLike | None = None,
         gains: HybridGains | None = None,
         effort_limits: ArrayLike | None = None,
+        velocity_limits: ArrayLike | None = None,
+        reaction_time: float = 0.01,
     ) -> None:
         if law not in LAWS:
             raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
@@ -90,21 +98,31 @@ class HybridController:
         self.effort_limits = np.array(limits if effort_limits is None else effort_limits, dtype=float)
         if self.effort_limits.shape != (nv,) or not (self.effort_limits >= 0).all():
             raise ValueError(f"effort_limits must be {nv} numbers >= 0")
-        self._numbers = np.zeros(2 * self.k + 9)
-        self.tune(gains or HybridGains())
+        speeds = [x for joint in robot.model.joints for x in [joint.limits.velocity] * joint.kind.nv]
+        self.velocity_limits = np.array(speeds if velocity_limits is None else velocity_limits, dtype=float)
+        if self.velocity_limits.shape != (nv,) or not (self.velocity_limits > 0).all():
+            raise ValueError(f"velocity_limits must be {nv} numbers > 0")
+        self._numbers = np.zeros(2 * self.k + 10)
+        self.reaction_time = reaction_time
+        self._recent = RecentVelocities()
         # the integral is read and written: two sets of arrays take turns
         self._output = HybridOutput(*(np.zeros(size) for size in self._sizes()))
         self._work = HybridOutput(*(np.zeros(size) for size in self._sizes()))
+        self.tune(gains or HybridGains())
         self._none = np.zeros(self.m), np.zeros(self.k)
         self._kernel = self._build()
         self._call = self._kernel.fast
 
     def tune(self, gains: HybridGains) -> None:
-        """Change gains while it runs. Raises ValueError, and then changes nothing."""
+        """Change gains while it runs; what integrals give stays. Raises ValueError, and then changes nothing."""
         gains = gains.of_law(self.law)
         numbers = gains.numbers(self.law, self.task.row_names)
+        out = self._output
+        force = -self._numbers[2 * self.k] * out.integral
+        acceleration = -self._slope * out.task_integral
         self.gains = gains
         self._numbers[: len(numbers)] = numbers
+        self.preset(force=force, acceleration=acceleration)
 
     def move(self, constraints: ConstraintSet, task: ConstraintSet) -> None:
         """Other placements, radii and the like, between two steps.
@@ -121,12 +139,22 @@ class HybridController:
 
         Raises ValueError, see `ConstraintSet.placed`.
         """
-        constraints, task, rows = (s.placed(reference) for s in (self.constraints, self.task, self._rows))
+        self.renumber(lambda rows: rows.placed(reference))
+
+    def renumber(self, change: Callable[[ConstraintSet], ConstraintSet]) -> None:
+        """Other numbers of the constraints and task rows; `change` makes one set of another, as `renumbered` does."""
+        constraints, task, rows = (change(each) for each in (self.constraints, self.task, self._rows))
         self.constraints, self.task, self._rows = constraints, task, rows
 
+    @property
+    def rows(self) -> ConstraintSet:
+        """The constraints above the task."""
+        return self._rows
+
     def reset(self) -> None:
-        """Forget the integrals of force and task error."""
+        """Forget the integrals of force and task error, and how fast the joints were."""
         self.preset()
+        self._recent.forget()
 
     def preset(self, *, force: ArrayLike = 0.0, acceleration: ArrayLike | None = 0.0) -> None:
         """Let the integrals begin with what is known already, so that nothing jumps.
@@ -135,11 +163,15 @@ class HybridController:
         error's adds to the acceleration of the task rows; None leaves it as it is. Without a gain there is no
         integral, which then stays zero.
         """
-        gains, k = self._numbers, self.k
-        self._output.integral[:] = quotient(-np.asarray(force, dtype=float), gains[2 * k])
+        self._output.integral[:] = quotient(-np.asarray(force, dtype=float), self._numbers[2 * self.k])
         if acceleration is not None:
-            slope = gains[:k] * gains[2 * k + 5] * (1.0 if self.law == "geometric" else gains[k])
-            self._output.task_integral[:] = quotient(-np.asarray(acceleration, dtype=float), slope)
+            self._output.task_integral[:] = quotient(-np.asarray(acceleration, dtype=float), self._slope)
+
+    @property
+    def _slope(self) -> Array:
+        """(k) what the task error's integrals are multiplied by."""
+        gains, k = self._numbers, self.k
+        return np.asarray(gains[:k] * gains[2 * k + 5] * (1.0 if self.law == "geometric" else gains[k]))
 
     def step(
         self,
@@ -174,6 +206,7 @@ class HybridController:
         no_force, no_motion = self._none
         force = no_force if force is None else force
         self._numbers[-1] = dt
+        self._numbers[-3] = self.reaction_time
         self._numbers[-2] = 0.0 if posture is None else 1.0
         inputs = (
             q, v, theta,
@@ -181,23 +214,26 @@ class HybridController:
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
             out.task_integral, v if posture is None else posture,
-            self._numbers, self.effort_limits, self._rows.parameters, self.robot.inertia_input,
+            self._recent.before(v, dt), self._recent.span, self._numbers, self.effort_limits, self.velocity_limits,
+            self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
+        self._recent.add(v, dt)
         self._output, self._work = self._work, out
         return self._output
 
     def _sizes(self) -> list[tuple[int, ...]]:
         nv, m, k = (self.robot.model.nv,), (self.m,), (self.k,)
-        return [nv, nv, k, k, m, m, m, m, k, nv, ()]
+        return [nv, nv, k, k, m, m, m, m, k, nv, (), ()]
 
     def _build(self) -> Evaluation:
         m, k = (self.m,), (self.k,)
         sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
         own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-        own |= {"task_integral": k, "posture": (self.robot.model.nv,)}
-        shared = {"gains": self._numbers.shape, "limits": self.effort_limits.shape}
+        nv = self.velocity_limits.shape
+        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,)}
+        shared = {"gains": self._numbers.shape, "limits": nv, "speeds": nv}
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
         outputs = tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes()))

@@ -8,8 +8,16 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+
+
+def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
+    """Effective inertia (m) of rows A (m, nv) at q, kg or kg m^2, each alone; and M^-1 A^T (nv, m)."""
+    Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
+    mobility = np.asarray(np.einsum("ij,ji->i", A, Minv_At), dtype=float)
+    return 1.0 / np.maximum(mobility, 1e-6), np.asarray(Minv_At)
 
 
 class HybridHold:
@@ -56,8 +64,8 @@ class HybridHold:
         a = self._acceleration(q, v, limits)
         A = robot.constraint_rows(q, v, controller.constraints).A
         moved = robot.constraint_rows(q, v, controller.task).A
-        Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
-        inertia = np.where(rows, 1.0 / np.maximum(np.einsum("ij,ji->i", A, Minv_At), 1e-6), 0.0)
+        inertia, Minv_At = inertia_of(robot, q, A)
+        inertia = np.where(rows, inertia, 0.0)
         most = limits.approach_force
         push = np.clip(-inertia * (A @ a), -most, most)
         return push, moved @ (a + Minv_At @ push), inertia

@@ -17,6 +17,7 @@ from rbd_dynamics.algorithms.hybrid_control import (
     geometric_torque,
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from rbd_dynamics.algorithms.joint_speed_bound import SpeedBound, foreseen
 from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.inputs import Inputs
@@ -47,7 +48,8 @@ class HybridLaw:
         # a row without h has no position to return to: its one gain is kd, on the error of its rate
         kp = [p if flag else 0.0 for p, flag in zip(x.gains[:k], self.holonomic)]
         kd = x.gains[k : 2 * k]
-        ki, limit, damping, posture_kp, posture_kd, task_ki, task_limit, has_posture, dt = x.gains[2 * k :]
+        ki, limit, damping, posture_kp, posture_kd, task_ki, task_limit = x.gains[2 * k : 2 * k + 7]
+        reaction_time, has_posture, dt = x.gains[2 * k + 7 :]
         held = x.rows()
         theta, h = held.position[m:], held.position[:m]
         rates = [dot(row, x.v) for row in held.matrix]
@@ -86,13 +88,20 @@ class HybridLaw:
         force = [should - ki * total for should, total in zip(x.force, integral)]
         pressed = transposed_times(held.matrix[:m], force)
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
+        # joints that near their limits of velocity are not driven faster, but braked
+        touched = transposed_times(held.matrix[:m], x.measured)
+        bound = SpeedBound.of(foreseen(x.v, x.v_before, x.span[0], reaction_time), x.speeds, reaction_time)
+        moved = [f + t - b for f, t, b in zip(full, touched, bias)]
+        braking = bound.change(rows.W.solve_transposed(rows.W.solve(moved)))
+        full = [f + b for f, b in zip(full, rows.W.times(rows.W.times_transposed(braking)))]
         tau, lacking = actuated_torque(rows, full, list(self.actuated))
         within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
         cut = sum((where(less(bound * bound, t * t), 1.0, 0.0) for t, bound in zip(tau, x.limits)), 0.0)
         integral = [not_growing(cut, before, new) for before, new in zip(x.integral, integral)]
         task_integral = [not_growing(cut, before, new) for before, new in zip(x.task_integral, task_integral)]
         return [
-            within, tau, theta, rates[m:], h, rates[:m], force, integral, task_integral, lacking, [rows.all.rank]
+            within, tau, theta, rates[m:], h, rates[:m], force, integral, task_integral, lacking, [rows.all.rank],
+            [bound.largest],
         ]  # fmt: skip
 
     def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:

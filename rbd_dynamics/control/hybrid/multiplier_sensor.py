@@ -3,23 +3,40 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
+from rbd_dynamics.algorithms.frames import frame_jacobian
 from rbd_dynamics.algorithms.hybrid_control import multipliers_of
-from rbd_dynamics.compiler.program import Signature
+from rbd_dynamics.algorithms.kinematics import combine
+from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial.scalar import Scalar
+from rbd_dynamics.spatial.scalar import Scalar, dot, sqrt
+from rbd_dynamics.spatial.so3 import cross, dot3, sub3
 
 Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
+
+
+class Beside(NamedTuple):
+    """What a wrench has besides multipliers of the constraints.
+
+    force: N, moment: N m about the tool's point, their sizes. power: W, that the tool does on what it touches.
+    """
+
+    force: float
+    moment: float
+    power: float
 
 
 class MultiplierSensor:
@@ -45,21 +62,49 @@ class MultiplierSensor:
                     f"{constraint.name!r}"
                 )
         self.robot, self.constraints, self.frame = robot, constraints, frame
-        self._out = np.zeros(len(constraints))
+        self._out, self._beside = np.zeros(len(constraints)), np.zeros(3)
+        self._still, self._nothing = np.zeros(model.nv), np.zeros(6)
         sizes = sizes_of(model, len(constraints), len(constraints.parameters))
-        signature = Signature(arguments("q wrench parameters", sizes), arguments("multipliers", sizes))
-
-        def sensed(x: Inputs) -> list[Vector]:
-            rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
-            return [multipliers_of([row for one in rows.values() for row in one], x.wrench)]
-
+        named = {"free": Argument("free", (6,))}
+        outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)))
+        signature = Signature(arguments("q v wrench free parameters", sizes, named), outputs)
+        sensed = functools.partial(_sensed, constraints)
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
         self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
         self._call = self._kernel.fast
 
     def multipliers(self, q: Array, wrench: Array) -> Array:
         """lambda (m) of the wrench (m, f) on the robot, in the sensor's frame; the same array each time."""
-        inputs = (q, wrench, self.constraints.parameters)
-        if self._call(*inputs, self._out) is None:
-            self._kernel(inputs, self._out)
+        return self.read(q, self._still, wrench, self._nothing)
+
+    def read(self, q: Array, v: Array, wrench: Array, free: Array) -> Array:
+        """The same, and what the wrench has besides, for `beside`.
+
+        v (nv): velocities. free (6): what the sensor reads where nothing is touched; it is not taken off multipliers.
+        """
+        inputs = (q, v, wrench, free, self.constraints.parameters)
+        if self._call(*inputs, self._out, self._beside) is None:
+            self._kernel(inputs, (self._out, self._beside))
         return self._out
+
+    @property
+    def beside(self) -> Beside:
+        """What the wrench that was read last has besides multipliers."""
+        return Beside(*self._beside.tolist())
+
+
+def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
+    """The multipliers of a wrench, and the sizes of what it has besides."""
+    rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
+    E = [row for one in rows.values() for row in one]
+    felt = [w - f for w, f in zip(x.wrench, x.free)]
+    pushed = transposed_times(E, multipliers_of(E, felt))
+    rest = [f - p for f, p in zip(felt, pushed)]
+    first = constraints.constraints[0]
+    assert isinstance(first, PairConstraint)
+    tool, _ = first.frames(x.model, iter(x.parameters[2:]))
+    moment, force = (rest[0], rest[1], rest[2]), (rest[3], rest[4], rest[5])
+    moment = sub3(moment, cross((x.frame.placement.inverse() @ tool.placement).p, force))
+    twist = combine(frame_jacobian(x.model, x.q, x.frame), x.v)
+    sizes = [sqrt(dot3(force, force)), sqrt(dot3(moment, moment)), -dot(felt, twist)]
+    return [multipliers_of(E, x.wrench), sizes]

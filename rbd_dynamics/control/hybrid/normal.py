@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import WORLD_FRAME, Constraint, PairConstraint, SurfaceConstraint
+from rbd_dynamics.control.hybrid.free_reading import FreeReading
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_about
@@ -45,7 +46,6 @@ class NormalOptions:
 
 
 PERIOD = 0.02  # s between two turns of the task frame
-FREE_SMOOTHING = 0.5  # s, of what the sensor reads in free motion
 
 
 class NormalEstimator:
@@ -77,7 +77,7 @@ class NormalEstimator:
         if any(c.reference != WORLD_FRAME for c in self._pairs()):
             raise ValueError("a normal is estimated of surfaces that are fixed to the world")
         self._surface = surfaces[0]
-        self._free, self._count, self._zero = np.zeros(3), 0, np.zeros(3)
+        self._free = FreeReading()
         self.forget()
 
     def forget(self) -> None:
@@ -96,23 +96,20 @@ class NormalEstimator:
             self.forget()  # another place was given
         self._mode = mode
         if mode == "hold":
+            self._free.update(mode, False, wrench, dt)
             return False
-        rotation = self._robot.pose(q, self.frame)[:3, :3]
-        force = np.asarray(wrench[3:], dtype=float)
+        self._free.update(mode, self.supervisor.tared, wrench, dt)
         if before == "hold":
-            self._count, self._felt, self._last = 0, None, None
+            self._felt, self._last = None, None
             if mode == "approach" and self.tilt:
                 self._turn_to(self.given)
                 self.tilt = 0.0
                 return True
         if mode == "approach":
-            self._count += 1
-            self._free += max(1.0 / self._count, min(1.0, dt / FREE_SMOOTHING)) * (force - self._free)
             return False
-        if before == "approach":
-            self._zero = self._free.copy() if self.supervisor.tared else np.zeros(3)
         self._carry(self._point(q))
-        self._learn(self._velocity(q, v), rotation @ (force - self._zero), dt)
+        rotation = self._robot.pose(q, self.frame)[:3, :3]
+        self._learn(self._velocity(q, v), rotation @ (wrench - self._free.zero)[3:], dt)
         self._since += dt
         if self._since < PERIOD or self._felt is None:
             return False

@@ -4,26 +4,48 @@
 It holds the robot until it is engaged, finds the surface, presses with a force that grows from what is
 felt to what is wanted, and goes back to holding when something is wrong: a silent sensor, a stale state,
 lost contact, a surface that is not where the model has it, too much force, a singular posture.
+
+What is wanted of the task goes through a governor (`ReachableTask`), so that it never is more than the arm can do.
+Where contact is lost for a moment the tool approaches again, slowly, instead of being pushed.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.checks import SINGULAR, HybridChecks
+from rbd_dynamics.control.hybrid.contact_watch import ContactWatch
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
-from rbd_dynamics.control.hybrid.hold import HybridHold
+from rbd_dynamics.control.hybrid.governor import PlacementLimits, TaskGovernor
+from rbd_dynamics.control.hybrid.hold import HybridHold, inertia_of
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
+from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
+from rbd_dynamics.control.hybrid.placement import Placement
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.spatial.rank import inverse_response
 
 Array = NDArray[np.float64]
 Mode = Literal["hold", "approach", "press"]
 LONGEST_STEP = 0.05  # s, for integrals
+SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
+STOPPING = 200_000_000  # ns, after which what is held is held
+PATIENCE = 0.5  # of contact_timeout: after which one that stands does
+
+
+def one_sided(constraints: ConstraintSet) -> NDArray[np.bool_]:
+    """(m) which rows can only push."""
+    found = np.zeros(len(constraints), dtype=bool)
+    for constraint in constraints.constraints:
+        if constraint.one_sided:
+            found[constraints.slice_of(constraint.name).start] = True
+    return found
 
 
 class HybridSupervisor:
@@ -44,25 +66,34 @@ class HybridSupervisor:
         self.desired = np.zeros(controller.m)  # multipliers wanted by the user
         self.force = np.zeros(controller.m)  # wanted now
         self.output: HybridOutput | None = None  # of the last step; None in hold
-        sets = controller.constraints
         #: rows that can only push
-        self.unilateral = np.zeros(controller.m, dtype=bool)
-        for constraint in sets.constraints:
-            if constraint.one_sided:
-                self.unilateral[sets.slice_of(constraint.name).start] = True
+        self.unilateral = one_sided(controller.constraints)
         #: (m) what the sensor reads in free motion, as found on the way to the surface
         self.offset = np.zeros(controller.m)
         self.tared = False  # whether that was found at the last approach
         self._approach: Approach | None = None
         self._checks = HybridChecks(controller, self.unilateral)
         self._hold = HybridHold(controller)
-        self._posture = np.zeros(controller.robot.model.nv)
+        self.governor = TaskGovernor(controller, motion)
+        self._speed = NormalSpeed(self.unilateral)
+        self._contact = ContactWatch(self.unilateral)
+        self._again = False  # the approach is one back to a contact that was lost
+        self._felt: Array | None = None  # multipliers (m); None: the sensor is silent
+        self._commanded = np.zeros(controller.m)  # of the force, without its integral
+        self._lacking = np.zeros(controller.m)  # what free motion needed along the normal beside the model
+        self._stopped = -STOPPING  # when it went to hold, ns
         self.last = 0  # time of the last state, ns
-        self._touched = 0  # when contact was last felt
 
     @property
     def engaged(self) -> bool:
         return self.mode != "hold"
+
+    @property
+    def lets_go(self) -> bool:
+        """The push has to fall: contact is lost, or it has just stopped."""
+        if self.mode == "hold":
+            return 0 < self.last - self._stopped < STOPPING
+        return self._again or self._speed.share < 1.0
 
     @property
     def touching_wanted(self) -> bool:
@@ -90,10 +121,9 @@ class HybridSupervisor:
         if not presses and not (limits.approach_speed and controller.gains.normal_damping):
             raise ValueError("cannot engage: there is no contact, and approach_speed or normal_damping is zero")
         q, v = self._hold.q, self._hold.v
-        self._touched = now
         try:
             out = controller.step(q, v, np.zeros(controller.k))
-            problem = self._problem(now, out, felt, approaching=not presses)
+            problem = self._checks.step(out, felt, limits, approaching=not presses)
         except ArithmeticError:
             problem = SINGULAR + ", or the tool is turned by 180 degrees from the task frame"
         if not problem:
@@ -104,12 +134,15 @@ class HybridSupervisor:
         push += self.force  # what holding still presses with goes on
         controller.preset(acceleration=acceleration)
         self.motion.release()
-        self._posture[:] = self._hold.at
+        self.governor.begin(q, out.theta, self._hold.at)
         self.force[:] = felt if presses else 0.0
         gains = controller.gains
         self._approach = Approach(self.unilateral, inertia, push, out.h, measured, gains.normal_damping, limits)
-        self.output = None
+        self.output, self._again = None, False
+        self._lacking[:] = 0.0
         self._checks.at_contact = out.theta.copy(), out.h.copy()
+        self._contact.begin(out.h)
+        self._speed.forget()
         self.mode, self.reason = ("press" if presses else "approach"), ""
 
     def may_continue(self, now: int, measured: Array | None, sensed: int) -> None:
@@ -148,21 +181,37 @@ class HybridSupervisor:
         force = -inverse_response(A, Minv_At) @ (A @ a)
         controller.preset(force=force, acceleration=moved @ (a + Minv_At @ force))
         self.motion.release()
-        self._posture[:], self.force[:] = q, felt
-        self._approach, self.output = None, None
+        self.force[:] = felt
+        self.governor.begin(q, theta)
+        self._approach, self.output, self._again = None, None, False
         self._checks.at_contact = theta, h
-        self._touched = self.last = now
+        self._contact.begin(h)
+        self._speed.forget()
+        self.last = now
         self.mode, self.reason = "press", ""
         return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
 
     def stop(self, reason: str) -> None:
-        """Hold from the next state on."""
+        """Hold from the next state on. What still presses fades away, but no more than is felt of it."""
         if self.mode != "hold":
             if self.output is not None:
-                self.force[:] = self.output.force  # fades away, with what the integral added
+                self.force[:] = self.output.force  # with what the integral added
+            self._press_no_more_than_felt()
             self.mode, self.reason = "hold", reason
+            self._stopped = self.last
             self.output, self._hold.at = None, None
             self.motion.release()
+
+    def _press_no_more_than_felt(self) -> None:
+        if self._felt is None:  # the sensor is silent: it presses as it did
+            return
+        most = np.maximum(self._felt, 0.0) + self.limits.contact_force
+        self.force[:] = np.where(self.unilateral, np.clip(self.force, 0.0, most), self.force)
+
+    def fade_from(self, other: HybridSupervisor) -> None:
+        """Hold in place of another supervisor of the same constraints: what it presses with fades away here."""
+        other.stop("another robot or task")
+        self.force[:], self.last = other.force, other.last
 
     def hold_anew(self, reason: str) -> None:
         """Hold where the robot is seen next, also where it was held before."""
@@ -174,66 +223,109 @@ class HybridSupervisor:
         self.hold_anew("")
         self.reason = "activated anew"
 
-    def torque(self, now: int, q: Array, v: Array, measured: Array | None, sensed: int) -> Array:
+    def may_place(self, goal: Placement) -> None:
+        """Raise ValueError where tool and task frame cannot be there: the surface would not be where it is pressed."""
+        if not self.engaged:
+            return
+        q, v = self._hold.q, self._hold.v
+        h = self.controller.robot.constraint_rows(q, v, goal.put(self.controller.constraints)).h
+        problem = self._checks.place(h, self.limits, approaching=self.mode == "approach")
+        if problem:
+            raise ValueError(problem)
+
+    def place(self, goal: Placement, velocity: Array, acceleration: Array) -> None:
+        """Tool, task frame and surface are elsewhere: at once while holding, else on a way.
+
+        velocity, acceleration (k): limits of the task rows, infinite where there is none.
+        """
+        if not self.engaged:
+            self.governor.place(goal)
+            return
+        force = float(np.abs(self.force).max(initial=0.0))
+        self.governor.place(
+            goal,
+            PlacementLimits(
+                velocity=velocity, acceleration=acceleration, force=force, force_rate=self.limits.force_rate
+            ),
+        )
+
+    def torque(
+        self, now: int, q: Array, v: Array, measured: Array | None, sensed: int, *, beside: Beside | None = None
+    ) -> Array:
         """Efforts (nv) for the state measured at `now`; the same array each time.
 
-        measured (m) at time `sensed`: multipliers by the sensor; None: it is silent. Raises ValueError or
-        ArithmeticError where there is no torque to be given; nothing may be commanded then.
+        measured (m) at time `sensed`: multipliers by the sensor; None: it is silent. beside: what it reads besides.
+        Raises ValueError or ArithmeticError where there is no torque to be given; nothing may be commanded then.
         """
         elapsed = 1e-9 * (now - self.last) if self.last else 0.0
+        silent = self._checks.sensor(self.limits, now, measured, sensed)
+        self._felt = None if silent or measured is None else measured - self.offset
         if self.mode != "hold":
             if not -LONGEST_STEP < elapsed <= self.limits.state_timeout:
                 self.stop(f"joint states were silent for {elapsed:.3g} s")
-            else:
-                problem = self._checks.sensor(self.limits, now, measured, sensed)
-                if problem:
-                    self.stop(problem)
+            elif problem := silent or self._checks.beside(self.limits, beside):
+                self.stop(problem)
         self.last = now
+        dt = min(max(elapsed, 0.0), LONGEST_STEP)
+        self.governor.advance(dt)
         if self.mode != "hold" and measured is not None:
+            self._hold.q[:], self._hold.v[:] = q, v
             try:
-                found = self._press(now, q, v, measured, min(max(elapsed, 0.0), LONGEST_STEP))
+                found = self._press(now, q, v, measured, dt)
             except ArithmeticError as error:
                 self.stop(str(error))
             else:
                 if found is not None:
                     return found
+        self._press_no_more_than_felt()
         return self._hold.torque(q, v, self.limits, self.force, elapsed)
 
     # --- the modes --------------------------------------------------------------------------------
 
     def _press(self, now: int, q: Array, v: Array, measured: Array, dt: float) -> Array | None:
         """The controller's torque; None where it stopped."""
+        limits, controller = self.limits, self.controller
         approach = self._approach if self.mode == "approach" else None
         if approach is not None and self.output is not None:
-            approach.limits = self.limits
+            if not self._again:
+                approach.limits = limits
             if approach.touches(self.output.h, measured, dt):
                 self._begin_to_press(approach, measured)
                 approach = None
         felt = measured - self.offset
-        if self._touches(felt):
-            self._touched = now
+        if self.output is not None and approach is None:
+            self._contact.update(self._touches(felt) or not self.touching_wanted, self.output.h, dt)
+            self._speed.update(self.output.drift, dt, limits.normal_speed, controller.reaction_time)
+            approach = self._approach_again(q, v, measured)
+        elif self._again and self.output is not None:
+            self._contact.update(False, self.output.h, dt)
         if approach is None:
-            change = self.limits.force_rate * dt
+            change = limits.force_rate * dt
             self.force += np.clip(self.desired - self.force, -change, change)
-        if self.output is None or self.motion.mode == "none":  # the task begins where the robot is
-            at = self.controller.step(q, v, np.zeros(self.controller.k), posture=self._posture)
-            self.motion.update(now, at.theta.copy(), at.rate.copy())
-        else:
-            self.motion.update(now, self.output.theta, self.output.rate)
-        theta, rate, acceleration = self.motion.state()
-        self.output = out = self.controller.step(
+        before = self.output
+        if before is None or self.motion.mode == "none":  # the task begins where the robot is
+            before = controller.step(q, v, np.zeros(controller.k), posture=self.governor.posture)
+            self.governor.begin(q, before.theta)
+        step = self.governor.follow(now, q, before, dt)
+        if self.governor.problem:
+            if self.governor.moving:
+                self.stop(self.governor.problem)
+                return None
+            self.governor.give_up(step.theta)
+        force, aim = self._pushed(before, approach)
+        self.output = out = controller.step(
             q,
             v,
-            theta,
-            rate=rate,
-            acceleration=acceleration,
-            force=self.force if approach is None else approach.push,
-            measured=felt if approach is None else None,
+            step.theta,
+            rate=step.rate,
+            acceleration=step.acceleration,
+            force=force,
+            measured=felt if approach is None and self._speed.share == 1.0 else None,
             dt=dt,
-            posture=self._posture,
-            approach=None if approach is None else approach.velocity,
+            posture=self.governor.wanted_posture,
+            approach=aim,
         )
-        problem = self._problem(now, out, felt, approaching=approach is not None)
+        problem = self._problem(out, felt, approaching=approach is not None and not self._again)
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         if problem:
@@ -241,29 +333,71 @@ class HybridSupervisor:
             return None
         return out.tau
 
+    def _pushed(self, before: HybridOutput, approach: Approach | None) -> tuple[Array, Array | None]:
+        """Multipliers (m) that are wanted now, and the velocity (m) of the constraints that is aimed at."""
+        if approach is not None:
+            self._speed.share = 0.0 if self._again else 1.0  # what comes back from a lost contact is fast
+            return approach.push, self._speed.aim(before.drift, approach.velocity)
+        share = self._speed.share
+        if share == 1.0:
+            self._commanded[:] = self.force
+            return self._commanded, None
+        integral = before.force - self._commanded
+        pushed = share * (self.force + integral) + (1.0 - share) * self._lacking
+        self._commanded[:] = np.where(self.unilateral, pushed - integral, self.force)
+        return self._commanded, self._speed.aim(before.drift, np.zeros(self.controller.m))
+
+    def _approach_again(self, q: Array, v: Array, measured: Array) -> Approach | None:
+        """Back to a contact that was lost a moment ago, slowly; None where it was not."""
+        limits, controller, out = self.limits, self.controller, self.output
+        assert out is not None
+        sudden = self._speed.share < 0.5
+        patience = max(limits.contact_debounce, SUDDEN) if sudden else PATIENCE * limits.contact_timeout
+        if self._contact.without < patience or not (limits.approach_speed and controller.gains.normal_damping):
+            return None
+        A = controller.robot.constraint_rows(q, v, controller.constraints).A
+        inertia = np.where(self.unilateral, inertia_of(controller.robot, q, A)[0], 0.0)
+        slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
+        self._approach = Approach(
+            self.unilateral, inertia, self._lacking, out.h, measured, controller.gains.normal_damping,
+            replace(limits, approach_speed=slow), ramp=0.0,
+        )  # fmt: skip
+        self.mode, self._again = "approach", True
+        self.force[self.unilateral] = 0.0
+        return self._approach
+
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:
         """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""
-        self.tared = self.limits.tare and approach.free
-        if self.tared:
+        known, again = self.limits.tare and approach.free, self._again
+        if known:
             self.offset[:] = approach.offset
+        self.tared = known or (again and self.tared)
         assert self.output is not None
         self._checks.at_contact = self.output.theta.copy(), self.output.h.copy()
         felt = measured - self.offset
         # a blow is no wish: what came in free motion begins with the force that counts as contact
-        most = np.maximum(self.desired, 0.0)
-        if approach.free:
+        most, came = np.maximum(self.desired, 0.0), approach.free or again
+        if came:
+            self._lacking[:] = approach.push
             most = np.minimum(most, self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         # in contact from the begin, part of the push was this force already
-        self.controller.preset(force=approach.push - (0.0 if approach.free else self.force), acceleration=None)
-        self.mode = "press"
+        self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
+        self.mode, self._again = "press", False
+        self._contact.begin(self.output.h)
 
     def _touches(self, measured: Array) -> bool:
         """Contact is felt; what cannot be lost is always felt."""
         return bool((measured[self.unilateral] >= self.limits.contact_force).all())
 
-    def _problem(self, now: int, out: HybridOutput, felt: Array, *, approaching: bool) -> str:
+    def _problem(self, out: HybridOutput, felt: Array, *, approaching: bool) -> str:
         """Why the controller may not go on; empty if it may."""
         problem = self._checks.step(out, felt, self.limits, approaching=approaching)
-        lost = not approaching and now - self._touched > self.limits.contact_timeout * 1e9 and self.touching_wanted
-        return problem or ("contact lost" if lost else "")
+        if problem or approaching:
+            return problem
+        if self._again:
+            assert self._approach is not None
+            if self._approach.unfelt:
+                return "contact lost: the sensor feels nothing, though something is in the way"
+            return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""
+        return "contact lost" if self._contact.lost > self.limits.contact_timeout and self.touching_wanted else ""

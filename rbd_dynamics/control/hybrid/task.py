@@ -20,10 +20,10 @@ from rbd_dynamics.constraints import (
     SurfaceConstraint,
 )
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.spatial.se3 import Transform
+from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
-#: m; a placement that is no identity, so that kernels read it and it may change
+#: m
 NOWHERE = 1e-300
 
 SURFACES = ("none", "plane", "sphere", "cylinder")
@@ -64,8 +64,7 @@ class HybridTask:
         both = set(self.constrained) & set(self.controlled)
         if both:
             raise ValueError(f"direction {min(both)!r} is both constrained and controlled")
-        tool = _placement("tool", self.tool_position, self.tool_orientation)
-        task = _placement("task", self.task_position, self.task_orientation)
+        tool, task = self.placements()
         where: dict[str, Any] = {
             "frame": self.tool_frame, "reference": self.reference, "placement": tool, "reference_placement": task
         }  # fmt: skip
@@ -78,8 +77,15 @@ class HybridTask:
             raise ValueError("nothing is constrained: give a surface or constrained directions")
         if not self.controlled:
             raise ValueError(f"nothing is controlled: give some of {', '.join(DIRECTIONS)}")
-        moved = FrameConstraint("tool", directions=tuple(self.controlled), **where)
+        moved = FrameConstraint("tool", directions=tuple(self.controlled), angles=True, **where)
         return ConstraintSet(model, held), ConstraintSet(model, [moved])
+
+    def placements(self) -> tuple[Transform, Transform]:
+        """Of the tool's point in its frame, and of the task frame. Raises ValueError for what has not three numbers."""
+        return (
+            _placement("tool", self.tool_position, self.tool_orientation),
+            _placement("task", self.task_position, self.task_orientation),
+        )
 
     def _surface(self) -> Surface:
         if self.surface == "sphere":
@@ -90,8 +96,12 @@ class HybridTask:
 def _placement(what: str, position: Sequence[float], orientation: Sequence[float]) -> Transform:
     if len(position) != 3 or len(orientation) != 3:
         raise ValueError(f"{what}_position and {what}_orientation must have 3 numbers each")
-    x, y, z = (float(value) for value in position)
-    if not (any(position) or any(orientation)):
-        z = NOWHERE
     roll, pitch, yaw = (float(value) for value in orientation)
-    return Transform.of(rotation_from_rpy(roll, pitch, yaw), (x, y, z))
+    return somewhere(rotation_from_rpy(roll, pitch, yaw), position)
+
+
+def somewhere(rotation: Sequence[float], position: Sequence[float]) -> Transform:
+    """A placement that is not the identity, so that kernels read it and it may change."""
+    x, y, z = (float(value) for value in position)
+    placed = Transform.of(tuple(rotation), (x, y, z))
+    return Transform.of(placed.rotation, (x, y, NOWHERE)) if placed == IDENTITY else placed

@@ -21,8 +21,8 @@ RENEWED = 100_000_000  # ns: so long the bound of one posture is taken
 class JointMotionLimits:
     """`MotionLimits` of some joints, at a posture.
 
-    A description has no accelerations. Where none are given, the bound is what no motion can exceed: twice
-    |M^-1| tau_max (row sums) at the present posture, infinite where an effort is not limited.
+    Where no accelerations are given, those of the description count, which few have, and besides what no motion can
+    exceed: twice |M^-1| tau_max (row sums) at the present posture, infinite where an effort is not limited.
 
     Parameters:
         robot: its mass matrix is compiled.
@@ -49,7 +49,7 @@ class JointMotionLimits:
         described = [limits.velocity for limits in joints]
         speeds = per_joint("velocity_limits", velocity, self._names, described)
         given = np.asarray(acceleration, dtype=float)
-        rates = per_joint("acceleration_limits", given, self._names)
+        rates = per_joint("acceleration_limits", given, self._names, [limits.rate for limits in joints])
         found = MotionLimits.of(
             self._names,
             lower=[-math.inf if free else limits.lower for limits, free in zip(joints, unlimited)],
@@ -66,12 +66,13 @@ class JointMotionLimits:
         """Limits at the posture q (nv) of the whole robot, at the time `now` (ns)."""
         if self._by_motors and abs(now - self._since) >= RENEWED:
             self._since = now
+            possible = POSSIBLE * largest_accelerations(self._robot, q, self._effort)[self._index]
             self._limits = MotionLimits.of(
                 self._names,
                 lower=self.given.lower,
                 upper=self.given.upper,
                 velocity=self.given.velocity,
-                acceleration=POSSIBLE * largest_accelerations(self._robot, q, self._effort)[self._index],
+                acceleration=np.minimum(possible, self.given.acceleration),
             )
         return self._limits
 

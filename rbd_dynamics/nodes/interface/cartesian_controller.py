@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from rbd_dynamics.control.cartesian.controller import Carrier
@@ -25,7 +24,6 @@ from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolP
 from rbd_dynamics.nodes.interface.torque import EFFORT
 
 DEFAULTS = CartesianGains()
-LEAST_REACTION_TIME = 0.001  # s: of a cycle
 
 
 def _axes(description: str, largest: float) -> tuple[float, ...]:
@@ -200,21 +198,6 @@ class CartesianControllerParameters(ToolParameters):
     workspace_upper: tuple[float, ...] = parameter(
         (), "Upper bounds of the tool's targets, m in the root frame: x, y, z. Empty: none", dynamic=True
     )
-    actuator_bandwidth: float = parameter(
-        30.0,
-        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: operational-space gains that it makes "
-        "unstable are refused. 0: no lag",
-        minimum=0.0,
-        maximum=1e4,
-        dynamic=True,
-    )
-    sensor_delay: float = parameter(
-        0.005,
-        "Delay of joint states, s: gains that it makes unstable are refused",
-        minimum=0.0,
-        maximum=0.05,
-        dynamic=True,
-    )
     start_tolerance: float = parameter(
         0.05, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
     )
@@ -233,13 +216,6 @@ class CartesianControllerParameters(ToolParameters):
         (1.0, 1.0, 1.0, 0.5, 0.5, 0.5),
         "Velocity limits of the tool's desired motion, rad/s and m/s: one for all or one for each of rx, ry, rz, x, "
         "y, z; 0: none",
-        minimum=0.0,
-        dynamic=True,
-    )
-    joint_velocity_limits: tuple[float, ...] = parameter(
-        (),
-        "Velocity limits of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and "
-        "joints that near them are braked. One for all or one for each joint. Empty: the description's",
         minimum=0.0,
         dynamic=True,
     )
@@ -266,12 +242,6 @@ class CartesianControllerParameters(ToolParameters):
                 check_vector(name, getattr(self, name))
         if len(self.largest_stiffness) != 2:
             raise ValueError(f"parameter 'largest_stiffness' must have 2 numbers, got {len(self.largest_stiffness)}")
-
-    @property
-    def reaction_time(self) -> float:
-        """How long it takes from a state to the torque that answers it, s."""
-        lag = 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
-        return LEAST_REACTION_TIME + self.sensor_delay + lag
 
     @property
     def gains(self) -> CartesianGains:

@@ -33,6 +33,11 @@ class CommonParameters(ParameterSet):
     gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "Gravity in the root frame, m/s^2")
     locked_joints: tuple[str, ...] = parameter((), "Joints that do not move, by name")
     locked_positions: tuple[float, ...] = parameter((), "Positions of `locked_joints`, rad or m. Empty: zero")
+    given_inertias: bool = parameter(
+        False,
+        "Compute with inertias that no rigid body has, by far, as they stand, in place of refusing the description; "
+        "the log names the links",
+    )
     tf_prefix: str = parameter("", "Prefix of joint and frame names in messages, unless the description already has it")
     autostart: bool = parameter(True, "Configure and activate at once; false: a lifecycle manager does")
     executor: Executor = parameter(

@@ -112,30 +112,15 @@ class HybridControllerParameters(ToolParameters):
     normal_damping: float = parameter(
         30.0, "Damping of motion against the constraints, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
     )
-    actuator_bandwidth: float = parameter(
-        30.0,
-        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: gains that it makes unstable are "
-        "refused. 0: no lag",
-        minimum=0.0,
-        maximum=1e4,
-        dynamic=True,
-    )
-    sensor_delay: float = parameter(
-        0.005,
-        "Delay of wrench and joint states, s: gains that it makes unstable are refused",
-        minimum=0.0,
-        maximum=0.05,
-        dynamic=True,
-    )
     posture_kp: float = parameter(
-        0.0,
+        25.0,
         "Stiffness, 1/s^2, of the joints' free motion, towards the posture when engaged",
         minimum=0.0,
         maximum=1e5,
         dynamic=True,
     )
     posture_kd: float = parameter(
-        5.0, "Damping of the joints' free motion, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
+        10.0, "Damping of the joints' free motion, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
     )
     state_timeout: float = parameter(
         0.1,
@@ -160,6 +145,30 @@ class HybridControllerParameters(ToolParameters):
     contact_timeout: float = parameter(0.1, "Longest loss of contact, s", minimum=0.0, maximum=10.0, dynamic=True)
     largest_force: float = parameter(
         50.0, "Stop above this; refuse a desired force above it, N or N m", minimum=0.0, dynamic=True
+    )
+    largest_side_force: float = parameter(
+        0.0,
+        "Stop where the sensor reads a larger force beside the constraints, as of friction or a wall, N. 0: as "
+        "largest_force",
+        minimum=0.0,
+        dynamic=True,
+    )
+    largest_moment: float = parameter(
+        10.0,
+        "Stop where the sensor reads a larger moment about the tool's point beside the constraints, N m",
+        minimum=0.0,
+        dynamic=True,
+    )
+    largest_power: float = parameter(
+        20.0, "Stop where the tool does more work on what it touches, W", minimum=0.0, dynamic=True
+    )
+    normal_speed: float = parameter(
+        0.05,
+        "Largest speed into a surface while pressing, m/s: the force gives way before, so that a tool does not run "
+        "away where contact is lost. 0: any",
+        minimum=0.0,
+        maximum=10.0,
+        dynamic=True,
     )
     constraint_tolerance: float = parameter(
         0.01,
@@ -186,9 +195,13 @@ class HybridControllerParameters(ToolParameters):
         0.35, "By how much an estimated normal may turn the task frame, rad", minimum=0.0, maximum=1.0, dynamic=True
     )
     reach: float = parameter(
-        0.5, "A controlled direction farther from the task frame (m, rad) stops", minimum=0.0, dynamic=True
+        0.5,
+        "A controlled direction farther from the task frame (m, rad) stops. Rotations stop at 3.04 rad in any case, "
+        "near half a turn, beyond which an angle is not unique",
+        minimum=0.0,
+        dynamic=True,
     )
-    force_rate: float = parameter(20.0, "How fast the force approaches the desired one, N/s", minimum=0.0, dynamic=True)
+    force_rate: float = parameter(20.0, "How fast the force approaches the desired one, N/s", minimum=0.1, dynamic=True)
     approach_speed: float = parameter(
         0.01,
         "Speed towards a surface not yet touched when engaging, m/s. 0: engaging is refused. The impact force is "

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Service, Topic
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
+
+LEAST_REACTION_TIME = 0.001  # s: of a cycle
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,34 @@ class ToolParameters(TorqueParameters):
         "Start on standby when activated: another node commands until `~/hand_over` is called here",
         dynamic=True,
     )
+    actuator_bandwidth: float = parameter(
+        30.0,
+        "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: gains that it makes unstable are "
+        "refused. 0: no lag",
+        minimum=0.0,
+        maximum=1e4,
+        dynamic=True,
+    )
+    sensor_delay: float = parameter(
+        0.005,
+        "Delay of joint states, and of the wrench where one is read, s: gains that it makes unstable are refused",
+        minimum=0.0,
+        maximum=0.05,
+        dynamic=True,
+    )
+    joint_velocity_limits: tuple[float, ...] = parameter(
+        (),
+        "Velocity limits of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and "
+        "joints that near them are braked. One for all or one for each joint. Empty: the description's",
+        minimum=0.0,
+        dynamic=True,
+    )
+
+    @property
+    def reaction_time(self) -> float:
+        """How long it takes from a state to the torque that answers it, s."""
+        lag = 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
+        return LEAST_REACTION_TIME + self.sensor_delay + lag
 
 
 CONTINUED_EFFORT = Topic(

@@ -120,7 +120,8 @@ class TorqueParameters(Silencing, CommonParameters):
     acceleration_limits: tuple[float, ...] = parameter(
         (),
         "Acceleration limits of the desired motion, also between points, rad/s^2 or m/s^2: one for all or one for "
-        "each joint; 0: none. Empty: what the motors can do at the present posture, twice |M^-1| tau_max",
+        "each joint; 0: none. Empty: the description's, if it has any, and what the motors can do at the present "
+        "posture, twice |M^-1| tau_max",
         minimum=0.0,
         dynamic=True,
     )

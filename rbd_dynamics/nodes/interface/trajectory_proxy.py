@@ -70,7 +70,7 @@ class TrajectoryProxyParameters(CommonParameters):
     acceleration_limits: tuple[float, ...] = parameter(
         (),
         "Acceleration limits of trajectories, also between points, rad/s^2 or m/s^2: one for all or one for each "
-        "joint of the robot; 0: none. Empty: only those that efforts imply",
+        "joint of the robot; 0: none. Empty: the description's, if it has any",
         minimum=0.0,
         dynamic=True,
     )

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import TypeVar
-from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import excerpt, shortened
+from rbd_dynamics.common.xml_text import HasDoctype, is_strict, parsed
 from rbd_dynamics.compiler.cached_only import NotCached
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf
@@ -70,7 +71,13 @@ def read_model(text: str, params: CommonParameters, warn: Callable[[str], None])
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
-        model = load_urdf(text, base=params.root, gravity=(x, y, z), locked=locked or None)
+        model = load_urdf(
+            text,
+            base=params.root,
+            gravity=(x, y, z),
+            locked=locked or None,
+            inertias="as_given" if params.given_inertias else "checked",
+        )
     if not model.joints:
         raise ValueError(f"robot {excerpt(model.name)} has no joint that moves: there is nothing to compute")
     if len(model.bodies) > params.most_links:
@@ -96,8 +103,9 @@ def check_whole_text(text: str, most: int, what: str = "") -> None:
     if len(text) > most:
         raise ValueError(f"{what}it has {len(text)} bytes, more than parameter 'largest_description' ({most})")
     try:
-        expat.ParserCreate().Parse(text.lstrip("\ufeff \t\r\n"), True)
-    except (expat.ExpatError, ValueError) as error:
+        if not is_strict(text):
+            parsed(text)
+    except (HasDoctype, ET.ParseError, ValueError, LookupError) as error:
         raise ValueError(f"{what}it is not well-formed XML: {message_of(error)}") from None
 
 

@@ -238,7 +238,7 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
     controller.use(tuning)
     if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
         controller.want_stiffness(kept)
-    engine.reference.velocity_limits = controller.velocity_limits
+    engine.reference.room.velocity_limits = controller.velocity_limits
     motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
     engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
     engine.posture_given = posture is not None

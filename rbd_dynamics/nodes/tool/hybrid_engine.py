@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,16 +10,21 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.feedforward import per_joint
+from rbd_dynamics.control.hybrid.checks import LARGEST_ANGLE, force_problem
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.free_reading import FreeReading
 from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
+from rbd_dynamics.control.hybrid.placement import Placement
 from rbd_dynamics.control.hybrid.stability import Plant, contact_problem, hold_problem, task_problem
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid.task import HybridTask
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.control.motion.limits import MotionLimits
+from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
+from rbd_dynamics.control.motion.trajectory_message import TrajectoryMessage, decoded
 from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -28,6 +32,8 @@ from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParam
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
 
 
 @dataclass
@@ -45,6 +51,7 @@ class Engine(ToolEfforts):
     normal: NormalEstimator | None  # None where there is no surface
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
     root: str  # what the root frame is called in messages
+    free: FreeReading  # of the wrench
 
     @property
     def controller(self) -> HybridController:
@@ -78,7 +85,9 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     reader = reader_of(model, params, prefix)
     safe_stop = SafeStop(robot, joints=inside)
     root = root_frames(model, prefix)[0]
-    engine = Engine(model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints, root)
+    engine = Engine(
+        model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints, root, FreeReading()
+    )
     _tune(engine, params)
     robot.compile("inverse_dynamics", "mass_matrix")
     robot.compile_constrained(constraints, "constraint_rows")
@@ -95,33 +104,39 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
 
 
 def apply(engine: Engine, params: HybridControllerParameters) -> None:
-    """What needs no building. Raises ValueError, and then changes nothing."""
+    """What needs no building. Raises ValueError, and then changes nothing.
+
+    Where the robot presses, the task frame goes to another place on a way within the limits.
+    """
     given = task_of(params, engine.prefix)
-    before = engine.controller.constraints, engine.controller.task
-    moves = given != engine.task  # else an estimated normal stays
+    goal, moves = Placement.of(given), given != engine.task  # else an estimated normal stays
     if moves:
-        engine.controller.move(*given.sets(engine.model))
-    try:
-        _tune(engine, params)
-    except ValueError:
-        if moves:
-            engine.controller.move(*before)
-        raise
+        engine.supervisor.may_place(goal)
+    _tune(engine, params)
+    if moves:
+        limits = limits_of_task(engine, params)
+        engine.supervisor.place(goal, limits.velocity, limits.acceleration)
     engine.task = given
-    engine.sensor.constraints = engine.controller.constraints
 
 
 def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     """Numbers of the law. Raises ValueError, and then changes nothing."""
     controller, supervisor = engine.controller, engine.supervisor
-    check_force(params.desired_force, controller.constraints)
+    check_force(params, controller.constraints, supervisor.unilateral)
     check_gains(params)
     chosen = [engine.model.joints[k] for k in engine.joints]
     default = [joint.limits.effort for joint in chosen]
-    limits = per_joint("effort_limits", params.effort_limits, [joint.name for joint in chosen], default)
+    names = [joint.name for joint in chosen]
+    limits = per_joint("effort_limits", params.effort_limits, names, default)
+    described = [joint.limits.velocity for joint in chosen]
+    velocities = per_joint("joint_velocity_limits", params.joint_velocity_limits, names, described)
     engine.safe_stop.check(params.stop_options)
     limits_of_task(engine, params)
     controller.tune(_gains(params))
+    controller.velocity_limits[engine.joints] = velocities
+    controller.reaction_time = params.reaction_time
+    if supervisor.governor.reachable is not None:
+        supervisor.governor.reachable.room.velocity_limits = controller.velocity_limits
     engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
@@ -153,20 +168,70 @@ def limits_of_task(engine: Engine, params: HybridControllerParameters) -> Motion
     rows = engine.motion.joints
     velocity = per_joint("velocity_limits", params.velocity_limits, rows)
     acceleration = per_joint("acceleration_limits", params.acceleration_limits, rows)
+    turns = [name.rsplit(".")[-1].startswith("r") for name in rows]
+    reach = np.where(turns, min(params.reach, LARGEST_ANGLE), params.reach)
     return MotionLimits.of(
         rows,
-        lower=-params.reach,
-        upper=params.reach,
+        lower=-reach,
+        upper=reach,
         velocity=np.where(velocity > 0.0, velocity, np.inf),
         acceleration=np.where(acceleration > 0.0, acceleration, np.inf),
     )
 
 
-def check_force(force: Sequence[float], constraints: ConstraintSet) -> None:
-    """Raise ValueError where the desired force has not one number for each constraint row, or none."""
+def check_force(params: HybridControllerParameters, constraints: ConstraintSet, unilateral: NDArray[np.bool_]) -> None:
+    """Raise ValueError where the desired force has not one number for each constraint row, or none, or may not be."""
+    force = params.desired_force
     if force and len(force) != len(constraints):
         rows = ", ".join(constraints.row_names) or "no rows"
         raise ValueError(f"parameter 'desired_force' has {len(force)} values for {rows}")
+    if force and (problem := force_problem(force, constraints.row_names, unilateral, params.largest_force)):
+        raise ValueError(f"parameter 'desired_force': {problem}")
+    if params.contact_force >= params.largest_force:
+        raise ValueError(
+            f"parameter 'contact_force' = {params.contact_force:g} must be below largest_force "
+            f"({params.largest_force:g})"
+        )
+
+
+def check_wanted(engine: Engine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
+    """Raise ValueError where what is wanted now is beyond limits that are to be."""
+    force = engine.supervisor.desired
+    if params.desired_force != before.desired_force:
+        if len(params.desired_force) not in (0, len(force)):
+            return  # of other rows
+        force = np.asarray(params.desired_force or np.zeros(len(force)))
+    supervisor = engine.supervisor
+    names = engine.controller.constraints.row_names
+    if problem := force_problem(force, names, supervisor.unilateral, params.largest_force):
+        raise ValueError(f"parameter 'largest_force': the wanted {problem}")
+    if supervisor.engaged and supervisor.motion.mode != "none":
+        try:
+            limits_of_task(engine, params).check_state(supervisor.motion.state() * [[1.0], [0.0], [0.0]])
+        except TrajectoryError as error:
+            raise ValueError(f"parameter 'reach': what is wanted now is beyond it: {error}") from None
+
+
+@dataclass(frozen=True)
+class TaskDecoder:
+    """Reads trajectories of task rows; refuses orientations that no angle has."""
+
+    def __call__(self, raw: bytes | bytearray, largest: int, *, positions: bool = False) -> TrajectoryMessage:
+        message = decoded(raw, largest, positions=positions)
+        if message.waypoints is not None:
+            check_turns(message.waypoints)
+        return message
+
+
+def check_turns(points: Waypoints) -> None:
+    """Raise TrajectoryError where rotations of a point together are half a turn or more."""
+    rows = [k for k, name in enumerate(points.joint_names) if name.rsplit(".")[-1] in ("rx", "ry", "rz")]
+    sizes = np.linalg.norm(np.nan_to_num(np.asarray(points.positions)[:, rows]), axis=1) if rows else np.zeros(0)
+    if sizes.size and sizes.max() > LARGEST_ANGLE:
+        raise TrajectoryError(
+            f"point {int(sizes.argmax())} turns the tool by {sizes.max():.4g} rad from the task frame, more than "
+            f"{LARGEST_ANGLE:.4g}: near half a turn and beyond it angles are not unique"
+        )
 
 
 def check_gains(params: HybridControllerParameters) -> None:
@@ -206,6 +271,10 @@ def _limits(params: HybridControllerParameters) -> HybridLimits:
         contact_debounce=params.contact_debounce,
         contact_timeout=params.contact_timeout,
         largest_force=params.largest_force,
+        largest_side_force=params.largest_side_force,
+        largest_moment=params.largest_moment,
+        largest_power=params.largest_power,
+        normal_speed=params.normal_speed,
         constraint_tolerance=params.constraint_tolerance,
         press_tolerance=params.press_tolerance,
         reach=params.reach,

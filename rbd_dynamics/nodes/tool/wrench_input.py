@@ -10,6 +10,7 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
+from rbd_dynamics.control.hybrid.checks import force_problem
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.managed.description import message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
@@ -50,15 +51,18 @@ class WrenchInput(Part):
         """Another reading: (m, f) at a time (ns)."""
         self._numbers[:], self.stamp = numbers, stamp
 
-    def multipliers(self, engine: Engine, q: Array) -> Array | None:
-        """Measured multipliers of the constraints; None before the first reading, and where they have no rows there."""
+    def multipliers(self, engine: Engine, q: Array, v: Array) -> Array | None:
+        """Measured multipliers of the constraints; None before the first reading, and where they have no rows there.
+
+        What the reading has besides is the engine's `sensor.beside`.
+        """
         if not self.stamp:
             return None
         self._reading = self._numbers - self.bias
         if self.carried.tool is not None:
             self._reading -= self.carried.felt(engine, q)
         try:
-            return engine.sensor.multipliers(q, self._reading)
+            return engine.sensor.read(q, v, self._reading, engine.free.zero)
         except ArithmeticError:
             return None
 
@@ -100,7 +104,7 @@ class WrenchInput(Part):
             self.bias[:] = self._numbers
             if engine is not None:
                 self.bias -= self.carried.felt(engine, engine.reader.q)
-                engine.supervisor.offset[:] = 0.0
+                engine.supervisor.offset[:] = engine.free.zero[:] = 0.0
             response.success, response.message = True, f"zero is now {self.bias.round(3).tolist()}"
         return response
 
@@ -141,7 +145,7 @@ class WrenchInput(Part):
         self.bias[:] = 0.0
         engine = self._node.engine
         if engine is not None:
-            engine.supervisor.offset[:] = 0.0
+            engine.supervisor.offset[:] = engine.free.zero[:] = 0.0
 
 
 def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:
@@ -164,11 +168,7 @@ def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_r
 def desired_force(numbers: Array, what: str, engine: Engine) -> Array:
     """Multipliers of the wrench (m, f) that is wanted. Raises ValueError where the controller may not press so."""
     wanted = engine.sensor.multipliers(engine.reader.q, numbers)
-    names = engine.controller.constraints.row_names
-    most = engine.supervisor.limits.largest_force
-    for k, value in enumerate(wanted):
-        if abs(value) > most:
-            raise ValueError(f"{what} refused: {names[k]} = {value:.3g} is more than largest_force ({most:g})")
-        if engine.supervisor.unilateral[k] and value < 0.0:
-            raise ValueError(f"{what} refused: {names[k]} = {value:.3g} would pull: a surface only pushes")
+    names, supervisor = engine.controller.constraints.row_names, engine.supervisor
+    if problem := force_problem(wanted, names, supervisor.unilateral, supervisor.limits.largest_force):
+        raise ValueError(f"{what} refused: {problem}")
     return wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -14,7 +15,10 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
-from rbd_dynamics.common.extras import needed
+from rbd_dynamics.formats.packages import folders_of
+from rbd_dynamics.formats.source import read_file
+from rbd_dynamics.formats.xacro_files import expanded
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.nodes.interface.every import INTERFACES, interface_of
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
@@ -28,6 +32,7 @@ ARGUMENTS = {
     "urdf": ("", "file of the robot description. Without it and xacro: from the topic robot_description"),
     "xacro": ("", "the same as a xacro file"),
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
+    "packages": ("", "folders with packages for xacro, at any depth, beside those of ROS; several with : between them"),
     "log_level": ("info", "debug, info, warn, error or fatal"),
 }
 #: topics that arguments of the same name rename, where a node has them
@@ -192,16 +197,11 @@ def robot_description(value: Mapping[str, str]) -> str:
         if value[kind] and not os.path.isfile(value[kind]):
             raise RuntimeError(f"{kind}: there is no file {value[kind]!r}")
     if value["urdf"]:
-        with open(value["urdf"], encoding="utf-8") as file:
-            return file.read()
+        return read_file(Path(value["urdf"])).text
     return _expanded(value) if value["xacro"] else ""
 
 
 def _expanded(value: Mapping[str, str]) -> str:
-    try:
-        import xacro
-    except ImportError as error:
-        raise RuntimeError(f"{needed('xacro')}; or expand the file elsewhere and give it as urdf") from error
     pairs = [argument.split(":=", 1) for argument in value["xacro_args"].split()]
     for pair in pairs:
         if len(pair) != 2:
@@ -209,8 +209,11 @@ def _expanded(value: Mapping[str, str]) -> str:
     mappings = {pair[0]: pair[1] for pair in pairs}
     if value["tf_prefix"]:
         mappings.setdefault("tf_prefix", value["tf_prefix"])
-    text: str = xacro.process_file(value["xacro"], mappings=mappings).toxml()
-    return text
+    folders = [folder for folder in value["packages"].split(os.pathsep) if folder]
+    try:
+        return expanded(read_file(Path(value["xacro"])), folders_of(folders), mappings).text
+    except ModelError as error:
+        raise RuntimeError(str(error)) from error
 
 
 def share_folder() -> str:

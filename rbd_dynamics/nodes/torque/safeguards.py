@@ -43,6 +43,11 @@ class Bounds:
             return self.rates
         return np.minimum(effort_limits / FULL_TIME, USUAL_RATE)
 
+    @property
+    def urgent_rates(self) -> Array:
+        """Largest rates (joints) where a tool has to let go: what is usual for small joints does not hold then."""
+        return np.full(len(self.joints), USUAL_RATE) if self.rates is None else self.rates
+
 
 class Safeguards(Part):
     """What guards the efforts of the controlled joints, in their order; nothing until `use`."""
@@ -57,14 +62,16 @@ class Safeguards(Part):
         if bounds.joints != self._bounds.joints:
             self._use_anew(bounds)
         self._bounds, self._rates = bounds, bounds.rates_of(effort_limits)
-        self._rate_list = self._rates.tolist()
+        self._urgent = np.maximum(bounds.urgent_rates, self._rates)
+        self._rate_list, self._urgent_list = self._rates.tolist(), self._urgent.tolist()
         self.watches_efforts = bool(np.isfinite(bounds.tolerance).any())
         self.limits_rates = bool(np.isfinite(self._rates).any())
 
     def _use_anew(self, bounds: Bounds) -> None:
         count = len(bounds.joints)
         self._bounds, self._rates = bounds, np.full(count, np.inf)
-        self._rate_list = self._rates.tolist()
+        self._urgent = self._rates
+        self._rate_list = self._urgent_list = self._rates.tolist()
         self.watches_efforts = self.limits_rates = False
         self._envelope = EffortEnvelope(count)
         self._last, self._last_time, self._was_limited = [0.0] * count, 0, False
@@ -85,24 +92,25 @@ class Safeguards(Part):
         """Why efforts (controlled joints, NaN where none is measured) at `time` (ns) cannot be; empty if they can."""
         return self._envelope.problem(measured, self._bounds.tolerance, self._bounds.joints, time)
 
-    def limit(self, efforts: Array, time: int, most: Array) -> None:
+    def limit(self, efforts: Array, time: int, most: Array, *, urgent: bool = False) -> None:
         """Keep efforts within reach of the last ones; `time` (ns) is that of the state they answer.
 
-        most: the effort limits, which go before.
+        most: the effort limits, which go before. urgent: a tool has to let go.
         """
         passed = 1e-9 * (time - self._last_time)
         if self._was_limited:
             self._was_limited, self.limited[:] = False, False
         if not self._last_time:
             return
+        rates, rate_list = (self._urgent, self._urgent_list) if urgent else (self._rates, self._rate_list)
         # a loop over plain numbers: most efforts are within reach, and for so few it takes less than arrays do
-        for effort, last, rate in zip(efforts.tolist(), self._last, self._rate_list):
+        for effort, last, rate in zip(efforts.tolist(), self._last, rate_list):
             if abs(effort - last) > rate * passed:
                 break
         else:
             return
         # times infinity zero is no number
-        reach = self._rates * passed if passed > 0.0 else np.where(np.isfinite(self._rates), 0.0, np.inf)
+        reach = rates * passed if passed > 0.0 else np.where(np.isfinite(rates), 0.0, np.inf)
         before = np.clip(self._last, -most, most)
         np.greater(np.abs(efforts - before), reach, out=self.limited)
         np.clip(efforts, before - reach, before + reach, out=efforts)

@@ -109,6 +109,10 @@ class TorqueNode(ManagedNode[P, T]):
     def answered(self, engine: T) -> None:
         """The command is out: what is published beside it, where anybody listens."""
 
+    def lets_go(self, engine: T) -> bool:
+        """Efforts have to fall faster than is usual for small joints: a tool pushes against nothing, or too much."""
+        return False
+
     def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
         """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
 
@@ -204,7 +208,7 @@ class TorqueNode(ManagedNode[P, T]):
         if self.transition.active:
             self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
-            self.safeguards.limit(efforts, stamp, engine.effort_limits)
+            self.safeguards.limit(efforts, stamp, engine.effort_limits, urgent=self.lets_go(engine))
         oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
         if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile
             return self.states.refuse(f"stale torque: it was ready more than {timeout:g} s after its joint state")

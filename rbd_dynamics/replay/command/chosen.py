@@ -12,19 +12,28 @@ from rbd_dynamics.common import example_robots
 from rbd_dynamics.replay.questions import QUESTIONS, Questions
 
 if TYPE_CHECKING:
+    from rbd_dynamics.model.errors import Inertias
     from rbd_dynamics.replay.settings import Settings
     from rbd_dynamics.robot import Robot
     from rbd_dynamics.scene import MeshFinder
 
-Source = Callable[[str], "str | Path"]
+Source = Callable[[str, argparse.Namespace], "str | Path"]
 
 
-def description_of(urdf: str | None, source: Source) -> tuple[str | None, str]:
+def description_of(options: argparse.Namespace, source: Source) -> tuple[str | None, str]:
     """Text of the robot's description, and where it is from."""
-    if urdf is None:
+    from rbd_dynamics.formats.source import read_file
+
+    if options.urdf is None:
         return None, "the recording"
-    found = source(urdf)
-    return (found.read_text(encoding="utf-8"), str(found)) if isinstance(found, Path) else (found, "standard input")
+    found = source(options.urdf, options)
+    if isinstance(found, Path):
+        return read_file(found).text, str(found)
+    return found, "standard input" if options.urdf == "-" else options.urdf
+
+
+def inertias_of(options: argparse.Namespace) -> Inertias:
+    return "as_given" if options.given_inertias else "checked"
 
 
 def meshes_of(options: argparse.Namespace, where: str) -> MeshFinder:
@@ -45,11 +54,12 @@ def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -
     from rbd_dynamics.replay.fleet.job import robot_of
     from rbd_dynamics.replay.reading import Recording
 
-    urdf, _ = description_of(options.urdf, source)
+    urdf, _ = description_of(options, source)
     text = urdf if urdf is not None else Recording(recording).robot_description(robot=options.robot)
     if text is None:
         raise ValueError(f"{recording} has no robot_description in it: give a URDF with --urdf")
-    return robot_of(text, tuple(sorted(dict(options.lock).items())), options.gravity and tuple(options.gravity))[0]
+    locked, gravity = tuple(sorted(dict(options.lock).items())), options.gravity and tuple(options.gravity)
+    return robot_of(text, locked, gravity, inertias_of(options))[0]
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from rbd_dynamics.common.console import progress_bar
 from rbd_dynamics.common.whole_files import check_folder
-from rbd_dynamics.replay.command.chosen import Source, description_of, meshes_of, questions_of, settings_of
+from rbd_dynamics.replay.command.chosen import Source, description_of, inertias_of, meshes_of, questions_of, settings_of
 from rbd_dynamics.replay.command.drive_gains import run_gains
 from rbd_dynamics.replay.command.tables import show, show_fleet
 from rbd_dynamics.replay.command.together import run_together
@@ -34,7 +34,7 @@ def run_replay(options: argparse.Namespace, source: Source) -> int:
         return whole(options, source)
     found = find_recordings(options.recordings)
     many = len(found) > 1 or any(path.is_dir() and path.resolve() != found[0].path for path in options.recordings)
-    urdf, where = description_of(options.urdf, source)
+    urdf, where = description_of(options, source)
     settings, questions = settings_of(options), questions_of(options)
     from rbd_dynamics.replay.fleet.job import Job
 
@@ -49,6 +49,7 @@ def run_replay(options: argparse.Namespace, source: Source) -> int:
             robot=one.name.split("/")[0] if "/" in one.name else options.robot or "",
             locked=dict(options.lock),
             gravity=options.gravity and tuple(options.gravity),
+            inertias=inertias_of(options),
             settings=settings,
             questions=questions,
             formats=options.formats if options.output is not None else (),

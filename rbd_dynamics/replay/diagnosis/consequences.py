@@ -18,14 +18,15 @@ from rbd_dynamics.replay.identification import (
 )
 from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 
-_EFFORTS = ("effort scale", "effort sign")
+_EFFORTS = ("effort scale", "effort sign", "no efforts")
 
 
 def reason(found: DiagnosisResult, joint: str | None = None) -> str:
     """Why nothing follows from the efforts of a joint, or of any joint; empty where it does."""
+    wrong = {name for finding in found.signals if finding.kind in _EFFORTS for name in finding.joints}
     for finding in found.signals:
         if finding.kind in _EFFORTS:
-            if joint is None or joint in finding.joints or 0 < len(found.joints) < 2 * len(finding.joints):
+            if joint is None or joint in finding.joints or 0 < len(found.joints) < 2 * len(wrong):
                 return f"the efforts are not the model's torques ({finding.kind}, {', '.join(finding.joints)})"
         elif finding.kind == "gravity":
             return "the efforts are without gravity"

@@ -11,10 +11,10 @@ from rbd_dynamics.replay.diagnosis.efforts import EffortCheck
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.positions import PositionCheck
 from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.signals.segmentation import Segment
 
-SAME = 0.5  # of a delay of velocities: so near to it, turned round, a delay of efforts is the same
 HARMLESS = 0.02  # s: velocities that are late by less leave the rest believable
 
 
@@ -24,9 +24,17 @@ class Diagnosis:
     Parameters:
         prepare: made for the segments, with their filter.
         names: of the degrees of freedom (nv). velocities: joints whose velocity is measured.
+        base: of the same robot, to share its work with others; None: its own.
     """
 
-    def __init__(self, prepare: Preparation, names: Sequence[str], *, velocities: Collection[str]) -> None:
+    def __init__(
+        self,
+        prepare: Preparation,
+        names: Sequence[str],
+        *,
+        velocities: Collection[str],
+        base: BaseErrors | None = None,
+    ) -> None:
         if prepare.low_pass is None:
             raise ValueError("a diagnosis needs filtered segments")
         measured = [joint for joint in prepare.robot.model.joints if joint.name in velocities]
@@ -36,8 +44,9 @@ class Diagnosis:
             {joint.v_index: joint.name for joint in measured},
             {joint.v_index: joint.q_index for joint in measured},
         )
-        self._efforts = EffortCheck(prepare)
-        self._positions = PositionCheck(prepare, names)
+        base = base or BaseErrors(prepare.robot)
+        self._efforts = EffortCheck(prepare, base)
+        self._positions = PositionCheck(prepare, names, base)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
@@ -50,24 +59,10 @@ class Diagnosis:
         motion = self._velocities.findings()
         if not any(map(grave, motion)):
             motion += self._positions.findings()
-        joints, efforts = self._efforts.results()
         if any(map(grave, motion)):
-            return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k.joint, (), np.nan) for k in joints))
-        return DiagnosisResult((*motion, *_of_their_own(efforts, motion)), tuple(joints))
-
-
-def _of_their_own(efforts: Sequence[Finding], motion: Sequence[Finding]) -> list[Finding]:
-    """Findings without delays of efforts that are those of velocities: the model's torque is late with these."""
-    late = {name: found.estimate for found in motion if found.kind == "velocity delay" for name in found.joints}
-
-    def is_theirs(finding: Finding) -> bool:
-        if finding.kind != "effort delay" or finding.estimate is None:
-            return False
-        others = [late.get(name) for name in finding.joints]
-        effort = finding.estimate.value
-        return all(other is not None and abs(effort + other.value) < SAME * abs(other.value) for other in others)
-
-    return [finding for finding in efforts if not is_theirs(finding)]
+            return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k, (), np.nan) for k in self._efforts.joints))
+        joints, efforts, undecided = self._efforts.results()
+        return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided))
 
 
 def grave(finding: Finding) -> bool:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from rbd_dynamics.replay.diagnosis.causes import CAUSES
 from rbd_dynamics.replay.diagnosis.causes.base import MODEL, MOTION, Case, CauseKind
 from rbd_dynamics.replay.diagnosis.causes.load import LOAD
-from rbd_dynamics.replay.diagnosis.causes.scale import CURRENT, SCALE
+from rbd_dynamics.replay.diagnosis.causes.scale import SCALE
+from rbd_dynamics.replay.diagnosis.scales import is_far
 
 Array = NDArray[np.float64]
 
@@ -78,14 +79,14 @@ def _moves_once(case: Case, before: Array) -> bool:
     return bool(moved[where] > ONCE * moved.sum() and before[where] > ONCE * before.sum())
 
 
-def explanation(case: Case) -> tuple[list[Step], float]:
+def explanation(case: Case, *, never: Sequence[CauseKind] = ()) -> tuple[list[Step], float]:
     """Explanation as by `explain`, but causes that yield give way to others that explain as much.
 
-    Such a one may be chosen before friction shows which it is.
+    Such a one may be chosen before friction shows which it is. never: causes that are not thought of.
     """
-    steps, left = explain(case)
+    steps, left = explain(case, without=never)
     if any(step.cause.yields for step in steps):
-        simple, rest = explain(case, without=[cause for cause in CAUSES if cause.yields])
+        simple, rest = explain(case, without=[cause for cause in CAUSES if cause.yields or cause in never])
         if simple and rest <= left:
             return simple, rest
     return steps, left
@@ -118,13 +119,15 @@ def _shares(case: Case, chosen: Sequence[CauseKind], before: Array) -> tuple[lis
     return steps, float(current.sum() / before.sum())
 
 
-def with_load(case: Case, steps: list[Step], left: float) -> tuple[list[Step], float]:
+def with_load(
+    case: Case, steps: list[Step], left: float, *, never: Sequence[CauseKind] = ()
+) -> tuple[list[Step], float]:
     """The steps with a load in place of a scale near one, where it explains about as much."""
     if not steps or steps[0].cause is not SCALE:
         return steps, left
     whole = case.fit([step.cause for step in steps], case.stretches.sum(axis=0))
-    if whole is None or not CURRENT < whole.coefficients[MODEL] < 1.0 / CURRENT:
+    if whole is None or is_far(float(whole.coefficients[MODEL])):
         return steps, left
-    others, rest = explain(case, without=(SCALE,))
+    others, rest = explain(case, without=(SCALE, *never))
     as_good = rest <= max(TWICE * left, left + MUCH) and any(step.cause is LOAD for step in others)
     return (others, rest) if as_good else (steps, left)

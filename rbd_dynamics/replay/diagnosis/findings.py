@@ -14,7 +14,8 @@ class Finding(Plain):
 
     Attributes:
         kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "gravity",
-            "effort scale", "effort sign", "effort delay".
+            "effort scale", "effort sign", "effort delay", "no efforts"; of what is undecided "effort scale or inertias"
+            and "effort delay or friction".
         joints: whose. text: for people. remedy: what of the command line mends it.
         estimate: of the scale or delay, where there is one number.
     """
@@ -67,10 +68,15 @@ class JointDiagnosis(Plain):
 
 @dataclass(frozen=True)
 class DiagnosisResult(Plain):
-    """First what is wrong with signals, then what explains the residual of each joint."""
+    """First what is wrong with signals, then what explains the residual of each joint.
+
+    Attributes:
+        undecided: what may be wrong with signals, or else with the description; nothing is refused for it.
+    """
 
     signals: tuple[Finding, ...]
     joints: tuple[JointDiagnosis, ...]
+    undecided: tuple[Finding, ...] = ()
 
     def of(self, joint: str) -> JointDiagnosis:
         """Raises KeyError for a joint that was not compared."""

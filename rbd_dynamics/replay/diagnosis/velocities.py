@@ -152,7 +152,7 @@ def _delay(signal: str, name: str, delay: float, low: float, high: float, agains
 
 def _together(found: list[Finding]) -> list[Finding]:
     """One for all joints where several are the same."""
-    found = merge_delays(found, "velocity")
+    found = _merged(found)
     told: list[Finding] = []
     for finding in found:
         alike = [other for other in found if _same(finding, other)]
@@ -176,9 +176,9 @@ def _same(one: Finding, other: Finding) -> bool:
     return abs(one.estimate.value - other.estimate.value) < SCALE * abs(one.estimate.value)
 
 
-def merge_delays(found: list[Finding], signal: str) -> list[Finding]:
-    """Findings of one delay, where those of several joints agree."""
-    late = [finding for finding in found if finding.kind == f"{signal} delay" and finding.estimate is not None]
+def _merged(found: list[Finding]) -> list[Finding]:
+    """Findings with one of the delay, where those of several joints agree."""
+    late = [finding for finding in found if finding.kind == "velocity delay" and finding.estimate is not None]
     if len(late) < 2:
         return found
     estimates = [finding.estimate for finding in late if finding.estimate is not None]
@@ -192,8 +192,6 @@ def merge_delays(found: list[Finding], signal: str) -> list[Finding]:
     high = float(np.median([f.estimate.upper for f in alike if f.estimate is not None]))
     estimate = Estimate("delay", median, (high - low) / 4.0, low, high, "s", True)
     way = "late" if median > 0.0 else "early"
-    against = "their positions" if signal == "velocity" else "the model's torques"
-    plural = {"velocity": "velocities", "effort": "efforts"}[signal]
-    text = f"{plural} of {', '.join(names)} are {1e3 * abs(median):.3g} ms {way} against {against}"
-    one = Finding(f"{signal} delay", names, text, remedy=f"--delay {signal}={median:.4g}", estimate=estimate)
+    text = f"velocities of {', '.join(names)} are {1e3 * abs(median):.3g} ms {way} against their positions"
+    one = Finding("velocity delay", names, text, remedy=f"--delay velocity={median:.4g}", estimate=estimate)
     return [one, *(finding for finding in found if finding not in alike)]

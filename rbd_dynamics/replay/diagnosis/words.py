@@ -21,7 +21,7 @@ def sayings(
     found: DiagnosisResult | None, joints: Sequence[JointComparison], *, noise: Mapping[str, float] | None = None
 ) -> list[str]:
     """Sentences for the top of a report. noise: {joint: standard deviation of what of it is left in its torque}."""
-    said = [] if found is None else [str(finding) for finding in found.signals]
+    said = [] if found is None else [str(finding) for finding in (*found.signals, *found.undecided)]
     by_joint = {} if found is None else {joint.joint: joint for joint in found.joints}
     usual = {} if noise is None else noise
     poor = [joint for joint in joints if joint.nrmse > POOR and not joint.rmse < NOISE * usual.get(joint.name, 0.0)]

@@ -46,7 +46,8 @@ class ExcitationLimits:
         acceleration: Given = None,
         effort: Given = None,
     ) -> ExcitationLimits:
-        """A share of the description's limits: velocities, efforts, and the range of positions about its middle.
+        """A share of the description's limits: velocities, accelerations where it has any, efforts, and the range of
+        positions about its middle.
 
         lower, upper, velocity, acceleration, effort: numbers that count as they are, one for all joints or by name
         (rad or m, per s, per s^2, N m or N). Raises ValueError that names the joint: for one that has more than one
@@ -65,7 +66,7 @@ class ExcitationLimits:
             "lower": _given("lower", lower or {}, names, middle - half),
             "upper": _given("upper", upper or {}, names, middle + half),
             "velocity": _given("velocity", velocity, names, share * np.array([x.velocity for x in limits])),
-            "acceleration": _given("acceleration", acceleration, names, np.full(len(names), math.inf)),
+            "acceleration": _given("acceleration", acceleration, names, share * np.array([x.rate for x in limits])),
         }
         most = _given("effort", effort, names, share * np.array([x.effort for x in limits]))
         left = most - friction_of(model)[0]

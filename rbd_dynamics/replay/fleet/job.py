@@ -15,6 +15,7 @@ from typing import Any
 from rbd_dynamics import __version__
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.model import load_urdf, load_yaml
+from rbd_dynamics.model.errors import Inertias
 from rbd_dynamics.replay.analysis import analyse
 from rbd_dynamics.replay.one_thread import one_thread
 from rbd_dynamics.replay.questions import Questions
@@ -42,7 +43,7 @@ class Job:
         source: where that came from, for the report. meshes: where its meshes are.
         robot: whose recording it is, in a fleet.
         locked: {joint: position} that do not move.
-        gravity: in the world frame, m/s^2; None: the description's.
+        gravity: in the world frame, m/s^2; None: the description's. inertias: as for `load_urdf`.
         formats: of `results.formats.FORMATS`.
     """
 
@@ -56,6 +57,7 @@ class Job:
     robot: str = ""
     locked: Mapping[str, float] = field(default_factory=dict)
     gravity: tuple[float, float, float] | None = None
+    inertias: Inertias = "checked"
     settings: Settings = field(default_factory=Settings)
     questions: Questions = field(default_factory=Questions)
     formats: tuple[str, ...] = ()
@@ -74,6 +76,7 @@ class Job:
             "meshes": self.meshes.places,
             "locked": dict(self.locked),
             "gravity": self.gravity,
+            "inertias": self.inertias,
             "settings": self.settings.to_dict(),
             "questions": asdict(self.questions),
             "formats": sorted(self.formats),
@@ -150,7 +153,7 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:
         raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF with --urdf")
-    robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity)
+    robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity, job.inertias)
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
     with Outputs(job.output, job.formats, robot.model, text, meshes=job.meshes) as outputs:
@@ -176,17 +179,20 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
 
 @lru_cache(maxsize=8)
 def robot_of(
-    text: str, locked: tuple[tuple[str, float], ...], gravity: tuple[float, float, float] | None = None
+    text: str,
+    locked: tuple[tuple[str, float], ...],
+    gravity: tuple[float, float, float] | None = None,
+    inertias: Inertias = "checked",
 ) -> tuple[Robot, tuple[str, ...]]:
     """And what is odd about its description. A worker does many recordings of few robots."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if text.lstrip().startswith("<"):
-            model = load_urdf(text, locked=dict(locked) or None)
+            model = load_urdf(text, locked=dict(locked) or None, inertias=inertias)
         elif locked:
             raise ValueError(f"joint {locked[0][0]!r} cannot be locked: the robot is given as YAML, not as a URDF")
         else:
-            model = load_yaml(text)
+            model = load_yaml(text, inertias=inertias)
     robot = Robot(model if gravity is None else model.with_gravity(gravity))
     return robot, tuple(str(warning.message) for warning in caught)
 

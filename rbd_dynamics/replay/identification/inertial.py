@@ -44,6 +44,7 @@ ROUGH = 1e-4  # of the cost: a validation needs no more
 STIFF = 100.0  # so many times fewer observations, where nothing else is as good as the given model
 BEYOND = 2.0  # intervals, by which a base parameter is off what bodies can have: no result
 IMPOSSIBLE = "no bodies have this together with the others"
+MOST_OF, HEAVY = 0.3, 4.0  # of all mass no description has so many times too much
 OFFSET = 0.1  # of a joint's torque: an offset of that size counts for one observation
 
 
@@ -158,6 +159,8 @@ class InertiaIdentifier:
         model = with_inertias(robot.model, possible.parameters)
         friction, offsets = self._columns.exported(possible.values, found)
         attained = self.base.of(possible.parameters)
+        refused = UNPROVEN if validation is None else validation.refusal()
+        refused = implausible_masses(given[:, 0], possible.parameters[:, 0]) or refused
         base = tuple(
             part.refused(IMPOSSIBLE) if abs(part.value - value) > BEYOND * (part.upper - part.lower) else part
             for part, value in zip(base, attained)
@@ -165,7 +168,7 @@ class InertiaIdentifier:
         return InertiaResult(
             base, prior, attained, joints, tuple(np.sqrt(squares).tolist()),
             possible.parameters, with_friction(model, friction), {k: offsets[k] for k in names if k in offsets},
-            validation, self._prepare.terms, refused=UNPROVEN if validation is None else validation.refusal(),
+            validation, self._prepare.terms, refused=refused,
         )  # fmt: skip
 
     def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
@@ -202,6 +205,21 @@ class InertiaIdentifier:
 
     def _scale(self) -> Array:
         return self._columns.scale(self._base.scale)
+
+
+def implausible_masses(given: Array, found: Array) -> str:
+    """Why bodies with so little mass (bodies,), kg, are not exported; empty where a description may be so wrong.
+
+    It is about those that lose most of their mass: what the motion does not show of the others stays as it was.
+    """
+    lost = found < given / HEAVY
+    before, after = float(given[lost].sum()), float(found[lost].sum())
+    if not before > MOST_OF * float(given.sum()):
+        return ""
+    return (
+        f"not exported: bodies of {before:.3g} kg in the description would have {after:.3g} kg: the efforts are in "
+        "another unit, without gravity, or none at all"
+    )
 
 
 def with_inertias(model: Model, parameters: Array) -> Model:

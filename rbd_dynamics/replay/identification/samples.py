@@ -134,16 +134,8 @@ class Preparation:
     def regressor(self, samples: JointSamples) -> Array:
         """Y (N, nv, 10 bodies) of the chosen terms: torque = Y @ inertial parameters."""
         if self._regressor is None or self._regressor[0] is not samples:
-            self._regressor = samples, self._made_regressor(samples)
+            self._regressor = samples, regressor_of(self.robot, samples.q, samples.v, samples.a, self.terms)
         return self._regressor[1]
-
-    def _made_regressor(self, samples: JointSamples) -> Array:
-        v = samples.v if CORIOLIS in self.terms else np.zeros_like(samples.v)
-        a = samples.a if INERTIA in self.terms else np.zeros_like(samples.a)
-        found = self.robot.regressor(samples.q, v, a)
-        if GRAVITY not in self.terms:
-            found -= self.robot.regressor(samples.q, np.zeros_like(v), np.zeros_like(a))
-        return found
 
     def _rigid_torque(self, q: Array, v: Array, a: Array) -> Array:
         return inverse_dynamics_terms(self.robot, q, v, a, self.rigid)
@@ -154,6 +146,16 @@ class Preparation:
             wanted = self.low_pass.rate
             if abs(rate / wanted - 1.0) > 0.01:
                 raise ValueError(f"a segment of {rate:.4g} samples per second, low_pass is for {wanted:.4g}")
+
+
+def regressor_of(robot: Robot, q: Array, v: Array, a: Array, terms: Sequence[str]) -> Array:
+    """Y (N, nv, 10 bodies) of these terms: torque = Y @ inertial parameters."""
+    v = v if CORIOLIS in terms else np.zeros_like(v)
+    a = a if INERTIA in terms else np.zeros_like(a)
+    found = robot.regressor(q, v, a)
+    if GRAVITY not in terms:
+        found -= robot.regressor(q, np.zeros_like(v), np.zeros_like(a))
+    return found
 
 
 def _standing(slow: Mask, t: Array) -> Mask:

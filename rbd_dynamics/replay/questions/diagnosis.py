@@ -28,7 +28,8 @@ class DiagnosisQuestion(Question):
     def identifier(self, study: Study) -> Diagnosis:
         from rbd_dynamics.replay.diagnosis import Diagnosis
 
-        return Diagnosis(study.prepare, study.names, velocities=study.segments.measured_velocities)
+        base = study.for_identifiers["base"]
+        return Diagnosis(study.prepare, study.names, velocities=study.segments.measured_velocities, base=base)
 
     def section(self, found: Found) -> str:
         """What explains the residual of each joint, the largest part first."""

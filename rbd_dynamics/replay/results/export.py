@@ -10,6 +10,7 @@ import yaml
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
+from rbd_dynamics.replay.diagnosis.consequences import reason
 from rbd_dynamics.replay.identification import with_drives
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.validation import Validation, joined
@@ -56,6 +57,9 @@ def export_of(found: Analysis) -> Export:
         result = found.inertias
         return Export(result.model, result.offsets, result.validation, result.refused, True)
     rubs, drives = found.friction, found.drives
+    why = "" if found.diagnosis is None else reason(found.diagnosis)
+    if why and not ((rubs and rubs.exported) or (drives and drives.exported)):
+        return Export(model, {}, None, f"not exported: {why}", False)
     offsets: dict[str, float] = {}
     proof = None
     if rubs is not None:

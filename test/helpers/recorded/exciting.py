@@ -38,6 +38,19 @@ def fourier(model: Model, t: Array, seed: int = 1, base: float = 0.1, speed: flo
     return q, c @ sines + s @ cosines, c @ (cosines * w) - s @ (sines * w)
 
 
+def swing(model: Model, t: Array, centre: Array, amplitude: Array, seed: int = 1) -> tuple[Array, Array, Array]:
+    """q, v, a (N, nv) of five harmonics of 0.25 Hz about `centre` (nv,), rad, each joint up to its `amplitude`."""
+    rng = np.random.default_rng(seed)
+    w = 2 * np.pi * 0.25 * np.arange(1, 6)
+    phases = rng.uniform(0.0, 2.0 * np.pi, (5, model.nv))
+    shares = rng.uniform(0.5, 1.0, (5, model.nv))
+    x = w[:, None] * t[:, None, None] + phases
+    q = np.sum(shares * np.sin(x), axis=1)
+    size = amplitude / np.abs(q).max(axis=0)
+    v, a = (np.sum(shares * part, axis=1) for part in (w[:, None] * np.cos(x), -(w[:, None] ** 2) * np.sin(x)))
+    return centre + size * q, size * v, size * a
+
+
 def stamps_of(t: Array) -> Stamps:
     return FIRST + np.rint(t * 1e9).astype(np.int64)
 
@@ -59,23 +72,31 @@ def measured(
     """
     t = np.arange(int(duration * RATE)) / RATE
     q, v, a = fourier(model, t, **motion)
-    effort = (
-        inverse_dynamics_terms(shared_robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction")) + offset
-    )
+    effort = efforts(model, q, v, a) + offset
     if stribeck is not None:
         coulomb = np.array([joint.friction for joint in model.joints])
         effort += (stribeck[0] - 1.0) * coulomb * np.exp(-((v / stribeck[1]) ** 2)) * np.tanh(v / 1e-2)
+    return stamps_of(t), with_noise(q, v, effort, seed, colour, noise)
+
+
+def efforts(model: Model, q: Array, v: Array, a: Array) -> Array:
+    """Torques (N, nv), with the model's friction and rotors."""
+    return inverse_dynamics_terms(shared_robot(model), q, v, a, ("inertia", "coriolis", "gravity", "friction"))
+
+
+def with_noise(q: Array, v: Array, effort: Array, seed: int | None, colour: float = 0.0, noise: float = 1.0) -> Array:
+    """Positions, velocities, efforts (N, 3, nv) as sensors have them; the other arguments as of `measured`."""
     found = np.stack([q, v, effort], axis=1)
     if seed is not None:
         errors = np.random.default_rng(seed).normal(size=found.shape)
         if colour:
             kept = np.exp(-1.0 / (colour * RATE))
             errors[:, 2] = scipy.signal.lfilter([np.sqrt(1.0 - kept**2)], [1.0, -kept], errors[:, 2], axis=0)
-        deviations = np.empty((3, model.nv))
+        deviations = np.empty((3, effort.shape[1]))
         deviations[0], deviations[1] = POSITION_NOISE, VELOCITY_NOISE
         deviations[2] = noise * np.maximum(TORQUE_NOISE * effort.std(axis=0), LEAST_TORQUE_NOISE)
         found += deviations * errors
-    return stamps_of(t), found
+    return found
 
 
 def segments_of(stamps: Stamps, numbers: Array, block: int = 2000) -> list[Segment]:

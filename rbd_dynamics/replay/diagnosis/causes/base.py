@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.diagnosis.intervals import estimate_of
 from rbd_dynamics.replay.diagnosis.lags import Lags
 from rbd_dynamics.replay.identification.estimates import Estimate
@@ -89,14 +88,6 @@ class CauseKind:
     def told(self, estimates: Sequence[Estimate]) -> str:
         """The name under which it is told, a key of `words`."""
         return self.name
-
-    def finding(self, joint: str, estimates: Sequence[Estimate], torque: str) -> Finding | None:
-        """What it says of the joint's signal, if it is the signal that is wrong."""
-        return None
-
-    def merged(self, found: list[Finding]) -> list[Finding]:
-        """Findings of all joints and causes, with its own, where they agree, as one."""
-        return found
 
 
 @dataclass(frozen=True)

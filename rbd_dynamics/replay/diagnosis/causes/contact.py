@@ -24,22 +24,28 @@ class Contact(CauseKind):
 
     def left(self, case: Case, chosen: Sequence[CauseKind], current: Array) -> Array | None:
         """What is left as if all blocks were like those without contact; None where no few blocks stand out."""
-        seen = case.samples > 0
-        blocks, samples = case.blocks[seen], case.samples[seen]
-        apart = np.zeros(len(blocks), dtype=bool)
-        for _ in range(4):  # what touched the robot is no part of the fit either
-            fit = case.fit(chosen, blocks[~apart].sum(axis=0))
-            if fit is None:
-                return None
-            power = np.maximum(case.squares(fit, blocks), 0.0) / samples
-            again = power > CONTRAST * float(np.median(power))
-            if again.mean() > MOST:
-                return None
-            if (again == apart).all():
-                break
-            apart = again
-        if not apart.any():
+        found = standing_out(case, chosen)
+        if found is None:
             return None
-        return np.asarray(
-            current * (power[~apart] @ samples[~apart] / samples[~apart].sum()) / (power @ samples / samples.sum())
-        )
+        apart, power, samples = found
+        free = power[~apart] @ samples[~apart] / samples[~apart].sum()
+        return np.asarray(current * free / (power @ samples / samples.sum()))
+
+
+def standing_out(case: Case, chosen: Sequence[CauseKind]) -> tuple[NDArray[np.bool_], Array, NDArray[np.int64]] | None:
+    """Which blocks of those that have samples do, with the mean square that is left of each, and its samples."""
+    seen = case.samples > 0
+    blocks, samples = case.blocks[seen], case.samples[seen]
+    apart = np.zeros(len(blocks), dtype=bool)
+    for _ in range(4):  # what touched the robot is no part of the fit either
+        fit = case.fit(chosen, blocks[~apart].sum(axis=0))
+        if fit is None:
+            return None
+        power = np.maximum(case.squares(fit, blocks), 0.0) / samples
+        again = power > CONTRAST * float(np.median(power))
+        if again.mean() > MOST:
+            return None
+        if (again == apart).all():
+            break
+        apart = again
+    return (apart, power, samples) if apart.any() else None

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.diagnosis.causes.base import Case, CauseKind, Fit
-from rbd_dynamics.replay.diagnosis.findings import Finding
 from rbd_dynamics.replay.diagnosis.intervals import estimate_of
-from rbd_dynamics.replay.diagnosis.velocities import merge_delays
 from rbd_dynamics.replay.identification.estimates import Estimate
 
 Array = NDArray[np.float64]
@@ -34,13 +32,5 @@ class Delay(CauseKind):
         tried = case.lags.tried
         return (estimate_of("delay", float(tried[whole.place]), tried[[fit.place for fit in others]], "s"),)
 
-    def finding(self, joint: str, estimates: Sequence[Estimate], torque: str) -> Finding:
-        (delay,) = estimates
-        way = "late" if delay.value > 0.0 else "early"
-        value = f"{1e3 * abs(delay.value):.3g} ms {way} ({1e3 * delay.lower:.3g} to {1e3 * delay.upper:.3g})"
-        text = f"effort of {joint} is {value} against the model's torque"
-        remedy = f"--delay effort:{joint}={delay.value:.4g}"
-        return Finding("effort delay", (joint,), text, remedy=remedy, estimate=delay)
 
-    def merged(self, found: list[Finding]) -> list[Finding]:
-        return merge_delays(found, "effort")
+DELAY = Delay()

@@ -24,3 +24,6 @@ class Friction(CauseKind):
         if factor == "coulomb":
             return torque
         return "N m s" if torque == "N m" else "N s/m"
+
+
+FRICTION = Friction()

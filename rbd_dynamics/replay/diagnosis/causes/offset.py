@@ -18,3 +18,6 @@ class Offset(CauseKind):
 
     def columns(self, prepare: Preparation, samples: JointSamples, dof: int) -> NDArray[np.float64]:
         return np.ones((len(samples.rows), 1))
+
+
+OFFSET = Offset()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a run, by what the plant knows alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.pressing.arms import model_of
+from campaigns.pressing.cases import Case
+from campaigns.pressing.plant import PERIOD
+from campaigns.pressing.reasons import judged
+from campaigns.pressing.runs import Record
+from campaigns.pressing.scene import Scene
+
+Array = NDArray[np.float64]
+
+FORCE_FACTOR = 1.2  # of largest_force
+TOOL_SPEED = 0.25  # m/s: what is usual beside people; no class wants the tool faster
+LOST = 5e-3  # m, that a tool may move when its contact is lost
+HELD = 5e-3  # m, that a tool may move after a stop, besides what it cannot help
+STOPPING = 0.1  # s, of the speed at the stop
+STILL = 0.03  # rad/s, at the end
+SETTLES = 700  # periods, after which a held arm stands still
+UNSAID = 500  # periods of lost contact after which something must have been said
+JOINT = 2e-3  # rad beyond a limit: how far the plant's stops give
+
+
+class Found(NamedTuple):
+    """value: the worst; most: what is allowed; of the run."""
+
+    value: float
+    most: float
+
+    @property
+    def bad(self) -> bool:
+        return not self.value <= self.most
+
+
+@dataclass
+class Verdict:
+    """bounds: {name: what was found}. reasons: what was said, and whether it is true (None: not judged)."""
+
+    bounds: dict[str, Found] = field(default_factory=dict)
+    reasons: list[tuple[str, bool | None]] = field(default_factory=list)
+    pressed: bool = True
+    stopped: bool = False
+    refused: list[str] = field(default_factory=list)
+    motion_ended: bool = False
+
+    @property
+    def good(self) -> bool:
+        return not any(each.bad for each in self.bounds.values()) and all(true is not False for _, true in self.reasons)
+
+
+#: unit and factor of each bound, for tables
+UNITS = {
+    "force": ("N", 1.0), "wall force": ("N", 1.0), "joint speed": ("of limit", 1.0), "torque": ("of limit", 1.0),
+    "joint position": ("mrad beyond", 1e3), "tool speed": ("m/s", 1.0), "lost contact": ("mm", 1e3),
+    "fall": ("mm/s", 1e3), "held": ("mm", 1e3), "still": ("rad/s", 1.0), "unsaid": ("s", 1.0),
+}  # fmt: skip
+
+
+def verdict(record: Record) -> Verdict:
+    case, scene = record.case, record.scene
+    model = model_of(case.arm)
+    found = Verdict(
+        stopped=bool(record.stops),
+        refused=record.refused,
+        pressed=record.begun >= 0,
+        motion_ended=bool(record.motion_problem),
+    )
+    bounds = found.bounds
+    blow, wall_blow = impacts(case, scene)
+    most = FORCE_FACTOR * case.largest
+    bounds["force"] = Found(float(record.forces[:, 0].max()), most + blow)
+    if case.wall is not None:
+        bounds["wall force"] = Found(float(record.forces[:, 1].max()), most + wall_blow)
+    bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), 1.0)
+    bounds["torque"] = Found(float((np.abs(record.tau) / model.effort_limit).max()), 1.0 + 1e-9)
+    beyond = np.maximum(record.q - model.upper, model.lower - record.q).max()
+    bounds["joint position"] = Found(max(0.0, float(beyond)), JOINT)
+    speed = np.linalg.norm(np.diff(record.position, axis=0), axis=1) / PERIOD
+    bounds["tool speed"] = Found(float(speed.max()), TOOL_SPEED)
+    bounds["lost contact"], bounds["fall"], bounds["unsaid"] = _lost(record)
+    held, still = _held(record, speed)
+    bounds["held"], bounds["still"] = held, still
+    found.reasons = [judged(record, stop) for stop in record.stops]
+    if not record.stops:
+        found.reasons = [("(went on)", not any(each.bad for each in bounds.values()))]
+    return found
+
+
+def impacts(case: Case, scene: Scene) -> tuple[float, float]:
+    """N that cannot be helped: v sqrt(k m), along the normal and at the wall."""
+    most = 2.0 * math.pi * case.swing[0] * case.swing[1]
+    speed = case.approach + most + abs(case.surface_speed)
+    return speed * math.sqrt(case.stiffness * scene.mass), case.slide * math.sqrt(case.wall_stiffness * scene.wall_mass)
+
+
+def _lost(record: Record) -> tuple[Found, Found, Found]:
+    """The farthest that a tool went along the normal without contact; how fast towards the surface; s without a word.
+
+    Counted from when contact is lost to when it comes again, and half a second beyond the stop.
+    """
+    normal = record.scene.axes[:, 2]
+    if record.case.shape != "plane":
+        return Found(0.0, LOST), Found(0.0, math.inf), Found(0.0, UNSAID * PERIOD)
+    height, touches = record.position @ normal, record.forces[:, 0] > 0.0
+    pressing = np.array([mode == "press" for mode in record.modes])
+    farthest = fastest = 0.0
+    unsaid = k = 0
+    while k < len(touches):
+        if touches[k] or not pressing[k]:
+            k += 1
+            continue
+        end = k
+        while end < len(touches) and not touches[end] and (pressing[end] or pressing[max(0, end - 500) : end].any()):
+            end += 1
+        if end - k > 1:
+            farthest = max(farthest, float(np.abs(height[k:end] - height[k]).max()))
+            fastest = max(fastest, float(-np.diff(height[k:end]).min() / PERIOD))
+        unsaid = max(unsaid, int(pressing[k:end].sum()))
+        k = end + 1
+    return Found(farthest, LOST), Found(fastest, math.inf), Found(unsaid * PERIOD, UNSAID * PERIOD)
+
+
+def _held(record: Record, speed: Array) -> tuple[Found, Found]:
+    """How far the tool moves after a stop, and how fast the joints still are at the end of holding."""
+    worst, still, case = Found(0.0, HELD), 0.0, record.case
+    # what a mass that is not known pulls at a spring of hold_stiffness
+    sag = 9.81 * (case.imperfect.mass + sum(e.value for e in case.events if e.what in ("carry", "describe", "load")))
+    sag = (sag + 9.81 * 20.0 * case.imperfect.links) / (
+        min(record.scene.mass, 5.0) * record.scene.params.hold_stiffness
+    )
+    for stop in record.stops:
+        end = stop.at
+        while end < len(record.modes) and record.modes[end] == "hold":
+            end += 1
+        if end - stop.at < 2:
+            continue
+        moved = np.linalg.norm(record.position[stop.at : end] - record.position[stop.at], axis=1).max()
+        pressed = record.forces[max(0, stop.at - 1), 0] / case.stiffness
+        before = float(speed[max(0, stop.at - 3) : stop.at + 1].max(initial=0.0))
+        found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag)
+        if found.value - found.most > worst.value - worst.most:
+            worst = found
+        if end - stop.at > SETTLES:
+            still = max(still, float(np.abs(record.v[end - 100 : end]).mean(axis=0).max()))
+    return worst, Found(still, STILL)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a motion that is planned ahead of the arm may take of its joints' limits; the rest is left to control."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.model.model import Model
+
+Array = NDArray[np.float64]
+SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
+FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
+FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
+MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
+NEAR = 0.01  # rad, m: of the end of what a joint may take
+DRIFT_RATE, DRIFT = 1.0, 0.5  # 1/s; rad/s, m/s: how fast what a task leaves free goes to a posture
+
+
+class JointRoom:
+    """Bounds (nv) of joints of one degree of freedom each: rad, m and seconds.
+
+    Attributes:
+        velocity_limits (nv): rad/s or m/s; at first the model's.
+        lower, upper (nv): of positions.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.names = model.joint_names
+        self.velocity_limits = np.array([joint.limits.velocity for joint in model.joints])
+        margin = np.minimum(MARGIN[0], MARGIN[1] * (model.upper - model.lower))
+        self.lower, self.upper = model.lower + margin, model.upper - margin
+
+    def rates(self) -> tuple[Array, Array]:
+        """Largest velocities and accelerations (nv)."""
+        speed = SPEED_SHARE * np.minimum(self.velocity_limits, FASTEST)
+        return speed, speed / FULL_TIME
+
+    @staticmethod
+    def drift(q: Array, posture: Array, pace: float) -> Array:
+        """Velocities (nv) towards a posture. pace: how far the task lets them, as it comes first: 0 to 1."""
+        return np.asarray(pace * np.clip(DRIFT_RATE * (posture - q), -DRIFT, DRIFT))
+
+    def obstacle(self, q: Array) -> str:
+        """What keeps a motion at q (nv) from its target: joints at their limits, or a singular posture."""
+        for name, at, low, high in zip(self.names, q, self.lower, self.upper):
+            if not low + NEAR < at < high - NEAR:
+                return f"joint {name!r} is at its limit"
+        return "the arm is in or near a singular posture there"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What URDF has gained since 1.0, as urdfdom 6 reads it: quaternions (1.1), limits of acceleration and jerk (1.2)."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+
+from rbd_dynamics.common.excerpt import excerpt
+from rbd_dynamics.model.elements import Number, Reader
+from rbd_dynamics.model.errors import Findings
+from rbd_dynamics.spatial.so3 import Mat3, rotation_from_quaternion
+
+VERSIONS = ("1.0", "1.1", "1.2")
+WITH_QUATERNIONS, WITH_ACCELERATIONS = "1.1", "1.2"
+#: how far from 1 the norm of a quaternion may be; it is normalised
+QUATERNION_TOLERANCE = 1e-2
+#: said of a joint without a range
+STAYS = "it cannot move"
+_SINCE_1_2 = ("acceleration", "deceleration", "jerk")
+_QUATERNION, _MAGNITUDE = Number(4), Number(infinite=True)
+
+
+def version_of(robot: ET.Element, findings: Findings) -> str:
+    """The version that a <robot> says it has, 1.0 where it says none; the newest, with an error, for one not known."""
+    version = robot.get("version", VERSIONS[0])
+    if version in VERSIONS:
+        return version
+    findings.error(
+        "robot", f"has the version {excerpt(version)} of URDF, which is not known", f"known: {', '.join(VERSIONS)}"
+    )
+    return VERSIONS[-1]
+
+
+def quaternion_rotation(origin: ET.Element | None, version: str, where: str, findings: Findings) -> Mat3 | None:
+    """The rotation of `quat_xyzw`; None where there is none, or where the version does not have it."""
+    if origin is None or "quat_xyzw" not in origin.keys() or version < WITH_QUATERNIONS:
+        return None
+    if "rpy" in origin.keys():
+        findings.error(where, "<origin> has rpy and quat_xyzw", "give one of them")
+        return None
+    x, y, z, w = map(float, Reader(origin, where, findings).words("quat_xyzw", _QUATERNION).split())
+    norm = math.hypot(x, y, z, w)
+    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+        findings.error(where, f"<origin> quat_xyzw={excerpt(origin.get('quat_xyzw'))} has norm {norm:.6g}, expected 1")
+    if not abs(norm - 1.0) <= QUATERNION_TOLERANCE:
+        return None
+    return rotation_from_quaternion((x / norm, y / norm, z / norm, w / norm))
+
+
+def acceleration_limits(limit: ET.Element, version: str, where: str, findings: Findings) -> dict[str, float]:
+    """acceleration, deceleration (by default as acceleration) and jerk of a <limit>, where its version has them.
+
+    Drake's drake:acceleration counts in every version.
+    """
+    found: dict[str, float] = {}
+    reader = Reader(limit, where, findings)
+    given = {key: key for key in _SINCE_1_2 if key in limit.keys() and version >= WITH_ACCELERATIONS}
+    for attribute in limit.keys():
+        if "drake" in attribute and attribute.endswith("}acceleration"):
+            given.setdefault("acceleration", attribute)
+    for key, attribute in given.items():
+        found[key] = reader.number(attribute, _MAGNITUDE)
+        if found[key] < 0.0:
+            findings.error(where, f"<limit> {key}={excerpt(limit.get(attribute))} is negative")
+    if "acceleration" in found:
+        found.setdefault("deceleration", found["acceleration"])
+    return found
+
+
+def check_range(limit: ET.Element, kind: str, version: str, where: str, findings: Findings) -> None:
+    """What a <limit> says of the range of positions, or does not say though it should."""
+    missing = [key for key in ("lower", "upper") if key not in limit.keys()]
+    if kind in ("revolute", "prismatic"):
+        if missing and version >= WITH_ACCELERATIONS:
+            findings.error(where, f"has no {' and no '.join(missing)} in <limit>", f"URDF {version} needs both")
+        elif missing:
+            counts = f"count as 0: {STAYS}" if len(missing) == 2 else "counts as 0"
+            findings.warning(
+                where, f"has no {' and no '.join(missing)} in <limit>, which {counts}", "URDF's default; give both"
+            )
+    elif len(missing) < 2 and _is_a_range(limit, where):
+        given = " and ".join(f"{key}={excerpt(limit.get(key))}" for key in ("lower", "upper") if key not in missing)
+        findings.defect(
+            where,
+            f"is {kind} and has {given}: its position is not limited",
+            "make it revolute, or leave them out" if kind == "continuous" else "leave them out",
+        )
+
+
+def _is_a_range(limit: ET.Element, where: str) -> bool:
+    """Not 0 and 0, which exporters write, nor one that is infinite or no number."""
+    reader = Reader(limit, where, Findings())
+    bounds = [reader.number(key, Number(default="0", infinite=True)) for key in ("lower", "upper")]
+    return any(math.isfinite(x) and x != 0.0 and abs(x) < 1e9 for x in bounds)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign against hybrid control: its plant is physics, its judge sees what is wrong and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbd_dynamics.common.example_robots import robots
+
+pytest.importorskip("mujoco")
+pytest.importorskip("rclpy")
+if "panda" not in robots():
+    pytest.skip("needs the Panda of example-robot-data", allow_module_level=True)
+
+from rigs.compliant_plant import CompliantPlant, Surroundings
+
+from campaigns.pressing.arms import ARMS, model_of, robot_of
+from campaigns.pressing.cases import Case, Event
+from campaigns.pressing.classes import CLASSES, case_of
+from campaigns.pressing.judge import verdict
+from campaigns.pressing.plant import BALL, Imperfections, PressedArm
+from campaigns.pressing.runs import Record, Stop, run
+from campaigns.pressing.scene import scene_of
+from campaigns.pressing.surfaces import Surface
+
+EXACT = Imperfections(force_noise=0.0, encoder=0.0, speed_noise=0.0)
+STANDING = Case("test", 0, 0, q=ARMS["panda"].q, force=10.0, stiffness=1e5)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+def test_the_plant_is_the_one_of_the_library_s_own_dynamics(friction):
+    arm, robot, q = ARMS["panda"], robot_of("panda"), np.array(ARMS["panda"].q)
+    point = robot.pose(q, arm.tool)[:3, 3] - [0.0, 0.0, BALL - 2e-5]
+    around = Surroundings(stiffness=1e5, friction=friction)
+    ours = CompliantPlant(robot, arm.tool, BALL, point, around, effective_mass=4.0)
+    ours.reset(q)
+    efforts = np.array(model_of("panda").effort_limit)
+    theirs = PressedArm(arm, robot.model.joint_names, efforts, (0.0, 0.0, 0.0), EXACT, step=1e-4)
+    theirs.touch(
+        Surface("plane", tuple(point), (0.0, 0.0, 1.0), stiffness=1e5, damping=ours.damping, friction=friction)
+    )
+    theirs.reset(q)
+    held = ours.tau.copy()
+    for k in range(150):
+        tau = held + np.sin(0.05 * k) * np.array([2.0, 1.0, -1.0, 2.0, 0.5, -0.5, 0.3])
+        ours.advance(tau)
+        theirs.command(tau)
+    q_theirs, v_theirs = theirs.state
+    assert np.abs(ours.q - q).max() > 0.05
+    # friction pulls at the ball's surface here, and at its centre there
+    np.testing.assert_allclose(q_theirs, ours.q, rtol=0, atol=1e-4 if friction else 3e-5)
+    np.testing.assert_allclose(v_theirs, ours.v, rtol=0, atol=3e-3 * np.abs(ours.v).max())
+    # late, and in the tool's axes
+    seen, own = theirs.read(), ours.read()
+    np.testing.assert_allclose(theirs.rotation @ seen.wrench[3:], own.force, rtol=0, atol=0.2)
+
+
+@given(st.tuples(*[st.floats(-0.5, 0.5)] * 3), st.sampled_from(["plane", "edge", "sphere", "pipe"]))
+@settings(max_examples=200, deadline=None)
+def test_normals_are_the_gradient_of_the_distance(at, shape):
+    along = np.array([1.0, 2.0, 0.5]) / np.linalg.norm([1.0, 2.0, 0.5])
+    normal = np.cross(along, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(along, [0.0, 0.0, 1.0]))
+    kind = "plane" if shape == "edge" else shape
+    surface = Surface(
+        kind, (0.1, 0.0, -0.1), tuple(normal), along=tuple(along), radius=0.3, length=0.05 if shape == "edge" else 1e9
+    )
+    distance, found = surface.distance(at)
+    step = 1e-6
+    slopes = [
+        (surface.distance(tuple(np.array(at) + d))[0] - surface.distance(tuple(np.array(at) - d))[0]) / (2 * step)
+        for d in step * np.eye(3)
+    ]
+    away = np.array(at) - surface.point
+    axis_distance = np.linalg.norm(away - (away @ along) * along)
+    kinked = (
+        abs(abs(away @ normal) - abs(away @ along - 0.05)) < 1e-5 or min(axis_distance, np.linalg.norm(away)) < 1e-4
+    )
+    if not kinked:
+        np.testing.assert_allclose(found, slopes, atol=1e-4)
+        assert abs(np.linalg.norm(found) - 1.0) < 1e-12
+
+
+def standing(case: Case = STANDING) -> Record:
+    """It touches, and presses, and nothing moves."""
+    scene, n = scene_of(case), 1500
+    q = np.tile(np.array(case.q), (n, 1))
+    where = scene.plant.position - (case.height + case.force / case.stiffness) * scene.axes[:, 2]
+    forces = np.full((n, 1 if case.wall is None else 2), 0.0)
+    forces[:, 0] = case.force
+    return Record(
+        case, scene, forces, np.tile(where, (n, 1)), np.tile(scene.plant.rotation, (n, 1, 1)), q, 0.0 * q, 0.0 * q,
+        ["press"] * n, [], [], 200, "",
+    )  # fmt: skip
+
+
+def stopped(record: Record, reason: str, at: int = 500) -> Record:
+    return record._replace(
+        modes=["press"] * at + ["hold"] * (len(record.modes) - at), stops=[Stop(at, "press", reason)]
+    )
+
+
+def wrong_in(found: Any) -> set[str]:
+    false = {"reason"} if any(true is not True for said, true in found.reasons if said != "(went on)") else set()
+    return {name for name, each in found.bounds.items() if each.bad} | false
+
+
+def sinking(record: Record, begin: int, end: int, way: float) -> Record:
+    """Without contact from one period to another, while the tool goes by `way` (m) along the normal."""
+    forces, position = record.forces.copy(), record.position.copy()
+    forces[begin:end, 0] = 0.0
+    position[begin:] += np.clip((np.arange(begin, len(position)) - begin) / (end - begin), 0.0, 1.0)[:, None] * (
+        way * record.scene.axes[:, 2]
+    )
+    return record._replace(forces=forces, position=position)
+
+
+def changed(record: Record, name: str, value: float, begin: int = 600, end: int = 620) -> Record:
+    array = getattr(record, name).copy()
+    array[begin:end, 0] = value
+    return record._replace(**{name: array})
+
+
+def test_the_judge_sees_what_is_wrong_and_nothing_else():
+    good = standing()
+    assert wrong_in(verdict(good)) == set()
+    limit = model_of("panda")
+    assert wrong_in(verdict(changed(good, "forces", 61.0))) == set()
+    assert wrong_in(verdict(changed(good, "forces", 70.0))) == {"force"}
+    assert wrong_in(verdict(changed(good, "v", 1.1 * limit.velocity_limit[0]))) == {"joint speed"}
+    assert wrong_in(verdict(changed(good, "tau", -1.1 * limit.effort_limit[0]))) == {"torque"}
+    assert wrong_in(verdict(changed(good, "q", limit.upper[0] + 0.01))) == {"joint position"}
+    assert wrong_in(verdict(sinking(good, 600, 640, -0.004))) == set()
+    assert wrong_in(verdict(sinking(good, 600, 640, -0.009))) == {"lost contact"}
+    assert wrong_in(verdict(sinking(good, 600, 620, 0.009))) == {"lost contact", "tool speed"}
+    assert wrong_in(verdict(sinking(good, 600, 1400, -0.001))) == {"unsaid"}
+
+
+@pytest.mark.parametrize(
+    "reason, happened, true",
+    [
+        ("contact lost", lambda r: sinking(r, 300, 520, -0.001), True),
+        ("contact lost", lambda r: r, False),
+        ("force of surface.normal is 51, more than 50", lambda r: changed(r, "forces", 51.0, 480, 500), True),
+        ("force of surface.normal is 51, more than 50", lambda r: r, False),
+        ("surface.normal is off by 0.04 at 3 N: the surface is not where it should be", lambda r: r, False),
+        ("surface.normal is off by 0.04 at 3 N: the surface is not where it should be",
+         lambda r: r._replace(position=r.position + 0.04 * r.scene.axes[:, 2]), True),
+        ("tool.x = 0.501 is out of reach (0.5)", lambda r: r, False),
+        ("singular: the arm is where constraints and task cannot all be controlled", lambda r: r, False),
+        ("singular: the arm is where constraints and task cannot all be controlled", lambda r: stretched(r), True),
+        ("the wrench sensor is silent for 0.06 s", lambda r: r, False),
+        ("the wrench sensor is silent for 0.06 s",
+         lambda r: r._replace(case=replace(r.case, no_wrenches=((0.25, 0.35),))), True),
+        ("by request", lambda r: r, False),
+        ("by request", lambda r: r._replace(case=replace(r.case, events=(Event(0.29, "engage", False),))), True),
+    ],
+)  # fmt: skip
+def test_a_reason_is_true_or_false_by_what_happened(reason, happened, true):
+    found = verdict(stopped(happened(standing()), reason))
+    assert [judged for _, judged in found.reasons] == [true]
+
+
+def stretched(record: Record) -> Record:
+    q = record.q.copy()
+    q[:, 1:6] = [0.0, 0.0, -0.08, 0.0, 0.0]
+    return record._replace(q=q)
+
+
+def test_the_judge_sees_an_arm_that_is_not_held():
+    record = stopped(standing(), "contact lost")
+    still = verdict(record)
+    assert not still.bounds["held"].bad and not still.bounds["still"].bad
+    position, v = record.position.copy(), record.v.copy()
+    position[500:, 2] -= 2e-5 * np.arange(len(position) - 500)
+    v[500:, 1] = 0.05
+    falling = verdict(record._replace(position=position, v=v))
+    assert falling.bounds["held"].bad and falling.bounds["still"].bad
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_case_is_the_same_whenever_it_is_asked_for(name):
+    for number in range(5):
+        case = case_of(name, 3, number)
+        assert repr(case) == repr(case_of(name, 3, number))  # NaN is wanted of some
+        assert case.q and case.told()["variant"]
+    assert len({repr(case_of(name, 3, number)) for number in range(5)}) == 5
+
+
+def test_a_run_can_be_repeated_and_presses_with_what_is_wanted():
+    case = replace(STANDING, height=0.001, force=3.0, params={"force_rate": 100.0}, seconds=0.2)
+    one, other = run(case), run(case)
+    assert one.begun > 0 and not one.stops
+    np.testing.assert_array_equal(one.q, other.q)
+    np.testing.assert_array_equal(one.forces, other.forces)
+    assert one.forces[-50:, 0].mean() == pytest.approx(3.0, abs=0.3)
+    assert wrong_in(verdict(one)) == set()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The governor of hybrid control: task rows go where they are wanted as far and as fast as the arm can."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from helpers.models.robots import robot_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from rbd_dynamics.algorithms.reachable_motion import STOPPED
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
+from rbd_dynamics.control.hybrid.reachable import ReachableTask
+from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.motion.joint_room import FULL_TIME, SPEED_SHARE
+from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.robot import Robot
+
+DT = 1e-3
+POSTURE = np.array([0.0, -1.2, 1.9, -2.2, -1.57, 0.0])  # of a UR5, pointing down, well bent
+
+
+@cache
+def arm():
+    robot = Robot(load_urdf(robot_file("ur5_robot")))
+    pose = robot.pose(POSTURE, "tool0")
+    rpy = tuple(float(x) for x in Rotation.from_matrix(pose[:3, :3]).as_euler("xyz"))
+    task = HybridTask("tool0", task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
+    constraints, moved = task.sets(robot.model)
+    rows = ConstraintSet(robot.model, (*constraints.constraints, *moved.constraints))
+    return robot, rows, ReachableTask(robot, rows, len(constraints))
+
+
+def at_start():
+    _, _, reach = arm()
+    reach.reset(POSTURE, np.zeros(reach.k))
+    return reach
+
+
+def least_singular_value(q):
+    robot, rows, _ = arm()
+    A = robot.constraint_rows(q, np.zeros(6), rows).A.copy()
+    A[[name.rsplit(".")[-1].startswith("r") for name in rows.row_names]] *= 0.5
+    return np.linalg.svd(A, compute_uv=False)[-1]
+
+
+def test_a_motion_that_the_arm_can_make_is_followed_as_it_is():
+    robot, rows, _ = arm()
+    reach, worst = at_start(), 0.0
+    for k in range(2000):
+        t = 1e-3 * (k + 1)
+        s, ds = 0.5 * (1.0 - np.cos(np.pi * t)), 0.5 * np.pi * np.sin(np.pi * t)
+        step = reach.follow(np.array([0.1, -0.2, 0.3, 0.08, -0.05]) * s, np.zeros(1), DT, POSTURE)
+        worst = max(worst, np.abs(step.theta - np.array([0.1, -0.2, 0.3, 0.08, -0.05]) * s).max())
+        if k > 10:
+            np.testing.assert_allclose(step.rate, np.array([0.1, -0.2, 0.3, 0.08, -0.05]) * ds, atol=3e-3)
+    assert worst < 1e-5
+    np.testing.assert_allclose(robot.constraint_rows(reach.q, reach.v, rows).h[0], 0.0, atol=1e-6)  # on the surface
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.floats(-1.0, 1.0), min_size=10, max_size=10))
+def test_targets_that_jump_anywhere_ask_no_joint_for_more_than_it_has(numbers):
+    """By the model's limits, and by differences of the positions."""
+    robot, _, _ = arm()
+    reach = at_start()
+    limits = np.array([joint.limits.velocity for joint in robot.model.joints])
+    targets = np.array(numbers).reshape(2, 5) * [1.0, 1.0, 2.0, 0.8, 0.8]
+    before, v_before = reach.q.copy(), reach.v.copy()
+    for target in targets:
+        for _ in range(600):
+            reach.follow(target, np.zeros(1), DT, POSTURE)
+            assert (np.abs(reach.q - before) <= (SPEED_SHARE * limits + 1e-9) * DT).all()
+            assert (np.abs(reach.v) <= np.abs(v_before) + SPEED_SHARE * limits / FULL_TIME * DT + 1e-9).all()
+            assert (robot.model.lower <= reach.q).all() and (reach.q <= robot.model.upper).all()
+            before, v_before = reach.q.copy(), reach.v.copy()
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.5])
+def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
+    robot, _, _ = arm()
+    reach, x, gone = at_start(), 0.0, []
+    outward = robot.pose(POSTURE, "tool0")[:2, 3]
+    R = robot.pose(POSTURE, "tool0")[:3, :3]
+    way = (R.T @ np.array([*outward / np.linalg.norm(outward), 0.0]))[:2]
+    for _ in range(round(0.9 / speed / DT)):
+        x += speed * DT * reach.pace  # the target waits
+        target = np.concatenate([np.zeros(3), x * way])
+        step = reach.follow(target, np.zeros(1), DT, POSTURE)
+        gone.append(step.theta)
+    gone = np.array(gone)
+    assert least_singular_value(reach.q) > 0.8 * STOPPED
+    assert np.abs(reach.v).max() < 0.05
+    assert "singular" in reach.obstacle()
+    assert np.abs(gone[:, :3]).max() < 1e-4  # on its way: nothing turns, and it goes straight
+    across = gone[:, 3:] @ [-way[1], way[0]]
+    assert np.abs(across).max() < 1e-4
+    reached = float(gone[-1, 3:] @ way)
+    for _ in range(3000):
+        x -= min(speed, 0.2) * DT
+        step = reach.follow(np.concatenate([np.zeros(3), x * way]), np.zeros(1), DT, POSTURE)
+        if x < 0.0:
+            break
+    assert float(step.theta[3:] @ way) < reached - 0.1
+
+
+def test_it_stops_in_front_of_a_joints_limit_and_names_it():
+    robot, rows, _ = arm()
+    model = robot.model
+    joints = list(model.joints)
+    reach = ReachableTask(robot, rows, 1)
+    reach.room.upper = reach.room.upper.copy()
+    reach.room.upper[5] = 0.3  # the last joint may turn by so much
+    reach.reset(POSTURE, np.zeros(5))
+    x = 0.0
+    for _ in range(3000):
+        x += 0.5 * DT * reach.pace
+        reach.follow(np.array([0.0, 0.0, -x, 0.0, 0.0]), np.zeros(1), DT, POSTURE)
+    if reach.q[5] < 0.0:  # it turns the other way
+        return
+    assert 0.28 < reach.q[5] <= 0.3 + 1e-9
+    assert joints[5].name in reach.obstacle()
+
+
+def test_values_of_the_constraints_are_taken_over():
+    """The surface is 10 mm lower than it is told: the motion goes on there."""
+    robot, rows, _ = arm()
+    reach = at_start()
+    for _ in range(1000):
+        reach.follow(np.zeros(5), np.array([-0.01]), DT, POSTURE)
+    np.testing.assert_allclose(robot.constraint_rows(reach.q, reach.v, rows).h[0], -0.01, atol=1e-5)
+
+
+def test_a_placement_goes_straight_from_rest_to_rest_within_its_limits():
+    here = HybridTask("tool0", task_position=(0.1, 0.2, 0.3), task_orientation=(0.1, 0.0, 0.0))
+    there = HybridTask("tool0", task_position=(0.3, 0.2, 0.3), task_orientation=(0.1, 0.0, 0.6), contact_offset=0.02)
+    start, goal = Placement.of(here), Placement.of(there)
+    way, turn = start.way(goal, 0.0)
+    np.testing.assert_allclose([way, turn], [0.2, 0.6], atol=1e-12)
+    seconds = max(PlacementPath.least_time(way, 0.1, 1.0), PlacementPath.least_time(turn, 0.5, 2.0))
+    path, places = PlacementPath(start, goal, seconds), [start]
+    while not path.over:
+        places.append(path.after(1e-3))
+    assert places[-1] == goal
+    p = np.array([place.task.p for place in places])
+    speed = np.linalg.norm(np.diff(p, axis=0), axis=1) / 1e-3
+    assert speed.max() <= 0.1 + 1e-6 and speed[0] < 1e-3 and speed[-1] < 1e-3
+    assert np.abs(np.diff(speed)).max() / 1e-3 <= 1.0 + 1e-6
+    assert np.abs(p[:, 1:] - [0.2, 0.3]).max() < 1e-12

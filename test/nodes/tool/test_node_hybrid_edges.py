@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hybrid_controller` in a process of its own, with MuJoCo as the robot: what happens beside the force law."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pressing = pytest.importorskip("rigs.pressing")
+pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
+
+from helpers.nodes.pressing_rig import PARAMETERS, Rig, start  # noqa: E402
+from helpers.nodes.ros_nodes import wait_until  # noqa: E402
+
+LIMITS = np.array([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61])  # rad/s
+DEFAULTS = {
+    "task_position": None, "task_orientation": [0.0, 0.0, 0.0], "tool_position": [0.0, 0.0, 0.0],
+    "velocity_limits": [0.2], "force_rate": 20.0, "largest_force": 50.0, "desired_force": [10.0], "reach": 0.5,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def node_and_rig(ros):
+    _, plant, _, _, position = pressing.scene(pressing.Case())
+    parameters = PARAMETERS | {"task_position": list(position), "velocity_limits": [0.2], "effort_rate_limits": []}
+    with ros.start("hybrid_controller", parameters) as node:
+        rig = Rig(ros, node, plant, position[2])
+        plant.reset(start(0.005))
+        rig.step()
+        yield rig
+
+
+@pytest.fixture
+def rig(node_and_rig):
+    """Pressing with 10 N at the origin of the task frame."""
+    rig = node_and_rig
+    rig.bias = np.zeros(3)
+    scene = pressing.scene(pressing.Case())
+    rig.plant, rig.place = scene.plant, list(scene.position)
+    rig.engage(False)
+    put(rig, **DEFAULTS | {"task_position": rig.place})
+    rig.plant.reset(start(0.003))
+    rig.step()
+    return rig.pressed()
+
+
+def put(rig, **parameters):
+    results = rig.ros.set_parameters(rig.node.name, **parameters)
+    assert all(r.successful for r in results), results
+
+
+def refused(rig, **parameters):
+    (result,) = rig.ros.set_parameters(rig.node.name, **parameters)
+    assert not result.successful, parameters
+    return result.reason
+
+
+def watched(rig, seconds):
+    """Speeds of joints as shares of their limits, heights and places of the tool, meanwhile."""
+    shares, places = [], []
+    for _ in range(round(1000 * seconds)):
+        rig.step()
+        shares.append(np.abs(rig.plant.state[1]) / LIMITS)
+        places.append(rig.plant.data.body(pressing.TOOL).xpos.copy())
+    return np.array(shares), np.array(places)
+
+
+def test_a_task_frame_that_is_moved_takes_the_tool_along_within_the_limits(rig):
+    before = rig.plant.data.body(pressing.TOOL).xpos.copy()
+    x, y, z = rig.place
+    del rig.forces[:]
+    put(rig, task_position=[x + 0.05, y, z])
+    shares, places = watched(rig, 1.5)
+    speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / 1e-3
+    assert speeds.max() < 0.22 and shares.max() < 0.5
+    np.testing.assert_allclose(places[-1][:2] - before[:2], [0.05, 0.0], atol=1e-3)
+    assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
+    put(rig, velocity_limits=[0.5, 0.5, 0.5, 0.2, 0.2])
+    put(rig, task_orientation=[0.0, 0.0, 0.45])
+    shares, _ = watched(rig, 2.5)
+    assert shares.max() < 0.7
+    turned = rig.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)
+    yaw = math.atan2(turned[1, 0], turned[0, 0])  # of a tool that points down: about the world's axis
+    np.testing.assert_allclose(abs(yaw), 0.45, atol=5e-3)
+    assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
+
+
+def test_a_surface_that_would_not_be_where_it_is_pressed_is_refused(rig):
+    x, y, z = rig.place
+    assert "press_tolerance" in refused(rig, task_position=[x, y, z + 0.05])
+    del rig.forces[:]
+    rig.run(0.2)
+    np.testing.assert_allclose(rig.forces, 10.0, rtol=0.05)
+
+
+def test_a_tool_that_loses_its_surface_moves_less_than_five_millimetres(rig):
+    put(rig, desired_force=[45.0])
+    rig.run(2.2)
+    np.testing.assert_allclose(rig.forces[-50:], 45.0, rtol=0.05)
+    rig.plant.model.geom("surface").pos[2] -= 1.0
+    before = rig.plant.data.body(pressing.TOOL).xpos[2]
+    shares, places = watched(rig, 0.6)
+    assert before - places[:, 2].min() < 5e-3
+    assert shares.max() < 0.5
+    rig.diagnosed("contact lost")
+    heights = watched(rig, 0.3)[1][:, 2]
+    assert np.ptp(heights) < 1e-3  # held
+
+
+def test_what_pushes_from_the_side_stops_it_and_is_named(rig):
+    rig.bias = np.array([0.0, 60.0, 0.0])
+    rig.run(0.1)
+    rig.diagnosed("force beside the constraints is 60")
+    rig.bias = np.zeros(3)
+
+
+def test_forces_are_checked_wherever_they_come_from(rig):
+    assert "more than largest_force" in refused(rig, desired_force=[80.0])
+    assert "would pull" in refused(rig, desired_force=[-5.0])
+    assert "wanted surface.normal = 10" in refused(rig, largest_force=5.0)
+    assert "0.1" in refused(rig, force_rate=0.0)
+    assert "below largest_force" in refused(rig, contact_force=60.0)
+    rig.desired.publish(rig.wrench(80.0))
+    time.sleep(0.2)
+    del rig.forces[:]
+    rig.run(0.3)
+    np.testing.assert_allclose(rig.forces, 10.0, rtol=0.05)
+
+
+def turn(rig, angle):
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    message = JointTrajectory(joint_names=["tool.rz"])
+    for t, a in ((0.2, 0.0), (2.2, angle)):
+        point = JointTrajectoryPoint(positions=[a])
+        point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
+        message.points.append(point)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(rig.time + 1_500_000_000, 1_000_000_000)
+    rig.trajectories.publish(message)
+    time.sleep(0.1)
+    rig.run(1.5)
+
+
+def test_turns_are_radians_and_what_no_angle_is_is_refused(rig):
+    put(rig, reach=10.0, velocity_limits=[1.0])
+    turn(rig, 0.8)
+    rig.run(2.6)
+    turned = rig.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)
+    np.testing.assert_allclose(abs(math.atan2(turned[1, 0], turned[0, 0])), 0.8, atol=2e-3)
+    assert abs(rig.task[-1].positions[2] - 0.8) < 2e-3
+    turn(rig, 4.0)
+    shares, _ = watched(rig, 0.5)
+    assert shares.max() < 0.05
+    wait_until(lambda: "near half a turn" in rig.node.log, "the refusal in the log")

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of efforts of arms that the description has wrong: nothing that inertias, rotors and friction explain,
+and no less of efforts that are wrong."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from helpers.models.robots import FILES, shared_robot
+from helpers.recorded.described import ARMS, described, recorded, without_centres
+from helpers.recorded.exciting import LOW_PASS, segments_of
+from helpers.wide import table
+
+from rbd_dynamics.model import Model
+from rbd_dynamics.replay import Settings
+from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
+from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
+from rbd_dynamics.replay.diagnosis.consequences import doubted_inertias, reason
+from rbd_dynamics.replay.identification import InertiaIdentifier
+from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.inertial import implausible_masses
+from rbd_dynamics.replay.identification.samples import Preparation
+
+pytestmark = pytest.mark.skipif(not ARMS.keys() <= FILES.keys(), reason="needs example-robot-data")
+each_arm = pytest.mark.parametrize("name", table(ARMS, ("ur10_robot", "panda")))
+
+
+@functools.cache
+def base_errors(model: Model) -> BaseErrors:
+    return BaseErrors(shared_robot(model))
+
+
+def diagnosed(model: Model, stamps, numbers) -> DiagnosisResult:
+    names = model.joint_names
+    prepare = Preparation(shared_robot(model), LOW_PASS, Settings().terms)
+    diagnosis = Diagnosis(prepare, names, velocities=names, base=base_errors(model))
+    for part in segments_of(stamps, numbers):
+        diagnosis.add(part)
+    return diagnosis.results()
+
+
+def test_a_rotor_on_a_vertical_axis_is_no_current_and_the_inertias_are_exported():
+    """Seen: 9.58 times the model's torque, "a motor's current", and nothing exported."""
+    model = described("ur10_robot")
+    stamps, numbers = recorded("ur10_robot", rubs=(0,))
+    found = diagnosed(model, stamps, numbers)
+    assert found.signals == ()
+    pan = found.of("shoulder_pan_joint")
+    causes = {cause.name: [part.value for part in cause.estimates] for cause in pan.causes}
+    assert causes == {
+        "rotor": [pytest.approx(9.5, rel=0.02)],
+        "friction": [pytest.approx(13.3, rel=0.02), pytest.approx(18.0, rel=0.02)],
+    }
+    identifier = InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+    for part in segments_of(stamps, numbers):
+        identifier.add(part)
+    result = identifier.results()
+    assert doubted_inertias(result, found) is result and not result.refused
+    (told,) = (joint for joint in result.joints if joint.joint == "shoulder_pan_joint")
+    assert told.rmse_after < 0.02 * told.rmse_before
+
+
+FAULTS = {
+    "rotors": ({}, None),
+    "half the swing": ({"amplitude": 0.5}, None),
+    "twice the swing": ({"amplitude": 2.0}, None),
+    "masses": ({"off": 0.1, "seed": 2}, None),
+    "bodies": ({"off": 0.3, "seed": 3}, None),
+    "centres": ({"rotors": 0.0}, "all"),
+    "rotors and centres": ({}, "all"),
+    **{f"rotor of joint {k}": ({"rubs": (k,)}, None) for k in range(6)},
+    **{f"centre of link {k}": ({"rotors": 0.0}, k) for k in range(6)},
+}
+NARROW = {("ur10_robot", fault) for fault in ("rotors", "bodies", "rotors and centres", "rotor of joint 5")} | {
+    ("panda", "masses"), ("kinova", "centres"), ("z1", "twice the swing"), ("z1", "rotor of joint 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), table([(name, fault) for name in ARMS for fault in FAULTS], lambda case: case in NARROW)
+)
+def test_of_a_description_that_is_wrong_no_signal_is_accused(name, fault):
+    """Seen: motors' currents, positions in degrees, axes turned round, efforts 129 ms early."""
+    how, centre = FAULTS[fault]
+    model = described(name)
+    links = range(model.nv) if centre == "all" else () if centre is None else (centre,)
+    found = diagnosed(without_centres(model, tuple(links)), *recorded(name, **how))
+    assert found.signals == ()
+
+
+@each_arm
+def test_currents_are_told_beside_inertias_and_rotors_that_are_wrong(name):
+    """Their interval counts what the description may have wrong, and no number is called a remedy."""
+    model = described(name)
+    gains = np.random.default_rng(3).uniform(6.0, 14.0, model.nv)
+    stamps, numbers = recorded(name, off=0.1)
+    numbers[:, 2] /= gains
+    found = diagnosed(model, stamps, numbers)
+    assert {finding.kind for finding in found.signals} == {"effort scale"}
+    truth = dict(zip(model.joint_names, 1.0 / gains))
+    told = {joint: finding for finding in found.signals for joint in finding.joints}
+    assert 2 * len(told) > model.nv
+    for joint, finding in told.items():
+        assert finding.estimate.covers(truth[joint]), (joint, finding.estimate, truth[joint])
+        assert not finding.remedy and "--known-load" in finding.text
+    assert all(reason(found, joint) for joint in model.joint_names)
+
+
+SIGNS = [(name, k) for name in ARMS for k in range(6)]
+
+
+@pytest.mark.parametrize(("name", "k"), table(SIGNS, [("ur10_robot", 0), ("panda", 4), ("z1", 1)]))
+def test_one_sign_is_told_beside_inertias_and_rotors_that_are_wrong(name, k):
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1, seed=k + 1)
+    numbers[:, 2, k] *= -1.0
+    found = diagnosed(model, stamps, numbers)
+    (finding,) = found.signals
+    if (name, k) == (
+        "ur10_robot",
+        5,
+    ):  # which is all rotor, and turns only itself: no matter which of the two is turned
+        assert finding.kind in ("effort sign", "position sign")
+        return
+    assert finding.kind == "effort sign" and finding.joints == (model.joint_names[k],)
+    assert finding.remedy == f"--effort-scale {model.joint_names[k]}=-1"
+
+
+@each_arm
+def test_thousandths_are_told_of_all_joints_with_one_remedy(name):
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1, seed=2)
+    numbers[:, 2] *= 1e3
+    (finding,) = diagnosed(model, stamps, numbers).signals
+    assert finding.kind == "effort scale" and finding.remedy == "--effort-scale 0.001"
+    assert finding.estimate.covers(1e3)
+
+
+def test_friction_grows_over_a_displacement_after_each_reversal():
+    """Dahl's equation, step by step."""
+    t = np.arange(400) / 100.0
+    v = np.column_stack([0.3 * np.cos(5.0 * t), 0.05 * np.sin(9.0 * t)])
+    found = remembered(v, 100.0)
+    for joint in range(2):
+        for place, reach in enumerate(REACHES):
+            z = float(found[0, joint, place])
+            for k in range(1, len(t)):
+                moved = v[k, joint] / 100.0
+                z = np.sign(moved) + (z - np.sign(moved)) * np.exp(-abs(moved) / reach)
+                assert found[k, joint, place] == pytest.approx(z, abs=1e-8)
+
+
+# --- delays, and friction that looks like one -------------------------------------------------------------------------
+
+
+def with_slow_friction(name, reach, last=3, **how):
+    """The last joints' Coulomb friction takes some motion, rad, to grow after each reversal."""
+    stamps, numbers = recorded(name, off=0.1, seed=3, **how)
+    v = numbers[:, 1]
+    z = np.zeros_like(v)
+    z[0] = np.sign(v[0])
+    for k in range(1, len(v)):
+        moved = v[k] / 100.0
+        z[k] = np.sign(moved) + (z[k - 1] - np.sign(moved)) * np.exp(-np.abs(moved) / reach)
+    coulomb = np.array(ARMS[name].coulomb) * (np.arange(v.shape[1]) >= v.shape[1] - last)
+    numbers[:, 2] += coulomb * (z - np.tanh(v / 0.01))
+    return stamps, numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "reach"), table([(n, r) for n in ARMS for r in (0.005, 0.02)], [("ur10_robot", 0.02), ("panda", 0.02)])
+)
+def test_friction_that_turns_round_slowly_is_no_delay(name, reach):
+    """Seen: one delay for all joints, which made most of them worse, and then efforts that were early."""
+    found = diagnosed(described(name), *with_slow_friction(name, reach))
+    assert found.signals == ()
+    assert all("early" not in finding.text and not finding.remedy for finding in found.undecided)
+
+
+@each_arm
+def test_a_delay_of_all_joints_is_told_beside_friction_that_turns_round_slowly(name):
+    model = described(name)
+    stamps, numbers = with_slow_friction(name, 0.01)
+    numbers[2:, 2] = numbers[:-2, 2]
+    (finding,) = diagnosed(model, stamps, numbers).signals
+    assert finding.kind == "effort delay" and set(finding.joints) == set(model.joint_names)
+    assert finding.estimate.value == pytest.approx(0.02, abs=0.0015)
+    assert finding.remedy.startswith("--delay effort=0.0")
+
+
+def test_efforts_are_never_early():
+    model = described("panda")
+    stamps, numbers = recorded("panda", off=0.1, seed=3)
+    numbers[:-3, 2] = numbers[3:, 2]
+    assert not [finding for finding in diagnosed(model, stamps, numbers).signals if finding.kind == "effort delay"]
+
+
+# --- efforts that are none --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_efforts_that_never_change_are_none_and_nothing_is_exported(value):
+    model = described("panda")
+    stamps, numbers = recorded("panda")
+    numbers[:, 2] = value
+    found = diagnosed(model, stamps, numbers)
+    (finding,) = found.signals
+    assert finding.kind == "no efforts" and finding.joints == tuple(model.joint_names)
+    assert "no efforts" in reason(found, "panda_joint1") and all(np.isnan(joint.left) for joint in found.joints)
+    numbers[:, 2, 1:] = recorded("panda")[1][:, 2, 1:]  # of one joint alone
+    found = diagnosed(model, stamps, numbers)
+    assert [finding.kind for finding in found.signals] == ["no efforts"]
+    assert reason(found, "panda_joint1") and not reason(found, "panda_joint2")
+
+
+def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses():
+    """Seen: a corrected description of 0.17 kg in place of 4.5."""
+    model = described("panda")
+    for scale in (0.02, 0.0):
+        stamps, numbers = recorded("panda", duration=20.0)
+        numbers[:, 2] *= scale
+        identifier = InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+        for part in segments_of(stamps, numbers):
+            identifier.add(part)
+        assert "in another unit, without gravity, or none at all" in identifier.results().refused
+    given = np.array([3.0, 2.0, 1.0])
+    assert not implausible_masses(given, given * [1.5, 0.6, 0.1])  # one small body by much, others by little
+    assert implausible_masses(given, given * [1.0, 0.1, 0.1])
