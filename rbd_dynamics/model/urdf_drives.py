@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives in a URDF, which has no standard for them: further attributes of a joint's <dynamics>, and rotors of transmissions."""
+"""Drives in a URDF, which has no standard for them: attributes of <dynamics>, and rotors of transmissions."""
 
 from __future__ import annotations
 
