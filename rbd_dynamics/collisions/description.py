@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from rbd_dynamics.collisions.shapes import CollisionShape
-from rbd_dynamics.formats.shapes import Shape, shapes_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.shapes import Shape, urdf_shapes
 from rbd_dynamics.scene.mesh_files import mesh_of
 
 TRIANGLES = 1_000_000  # of a mesh that is read whole; its hull has far fewer corners
@@ -32,7 +32,7 @@ def collision_shapes(
     if not isinstance(urdf, str):
         raise TypeError(f"collision shapes: urdf is a {type(urdf).__name__}, not a text")
     findings = Findings()
-    shapes = shapes_of(urdf.lstrip("\ufeff \t\r\n"), findings)
+    shapes = urdf_shapes(urdf, findings)
     if findings.errors:
         raise ValueError(f"collision shapes: {findings.errors[0]}")
     links = {frame.name for frame in model.frames if frame.element == "link"}

@@ -10,9 +10,9 @@ import numpy as np
 from rbd_dynamics.formats.mjcf import pose_of
 from rbd_dynamics.formats.mjcf_compiled import compiled
 from rbd_dynamics.formats.mjcf_names import Names
-from rbd_dynamics.formats.shapes import Element, Kind, Shape, Shapes
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes
 
 #: mjtGeom: kind, and what of its size is there, halves doubled
 _KINDS: dict[int, tuple[Kind, tuple[float, ...]]] = {

@@ -1,53 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a description says of a link's looks: boxes, cylinders, spheres, capsules and meshes in the link's frame."""
+"""The shapes of links in a description of any format."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
-
 from rbd_dynamics.formats.source import Source
-from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_xml
+from rbd_dynamics.model.elements import local_tag, parse_xml
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.urdf_versions import quaternion_rotation, version_of
-from rbd_dynamics.spatial.se3 import IDENTITY, Transform
-from rbd_dynamics.spatial.so3 import rotation_from_rpy
-
-Kind = Literal["box", "cylinder", "sphere", "capsule", "mesh"]
-Element = Literal["visual", "collision"]
-
-#: the attributes of each kind, one after the other in `Shape.size`
-_SIZES: dict[Kind, dict[str, Number]] = {
-    "box": {"size": Number(3)},
-    "cylinder": {"radius": Number(), "length": Number()},
-    "sphere": {"radius": Number()},
-    "capsule": {"radius": Number(), "length": Number()},  # of newer URDFs, with half a sphere at each end
-    "mesh": {"scale": Number(3, "1 1 1")},
-}
-_ORIGIN = {"xyz": Number(3, "0 0 0"), "rpy": Number(3, "0 0 0")}
-
-
-@dataclass(frozen=True)
-class Shape:
-    """size: of a box its edges x, y, z; else radius and length along z, m; of a mesh the scales of x, y, z.
-
-    placement: in the frame of the link. file: of a mesh, as the description names it. mesh: of one that a description
-    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3).
-    """
-
-    kind: Kind
-    size: tuple[float, ...]
-    placement: Transform = IDENTITY
-    file: str = ""
-    mesh: tuple[NDArray[np.float64], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
-
-
-Shapes = dict[str, dict[Element, list[Shape]]]
+from rbd_dynamics.model.shapes import Shapes, shapes_of_links
 
 
 def shapes_of(description: str | Source, findings: Findings) -> Shapes:
@@ -57,9 +16,7 @@ def shapes_of(description: str | Source, findings: Findings) -> Shapes:
     something wrong about it is left out and a finding: no robot is refused for its looks.
     """
     source = Source(description, "robot description") if isinstance(description, str) else description
-    if not source.is_xml:
-        return {}
-    root = parse_xml(source.content, source.where, findings)
+    root = parse_xml(source.content, source.where, findings) if source.is_xml else None
     if root is None:
         return {}
     if local_tag(root) == "sdf":
@@ -70,41 +27,4 @@ def shapes_of(description: str | Source, findings: Findings) -> Shapes:
         from rbd_dynamics.formats.mjcf_shapes import mjcf_shapes
 
         return mjcf_shapes(source, findings)
-    return _of_urdf(root, findings)
-
-
-def _of_urdf(root: ET.Element, findings: Findings) -> Shapes:
-    found: Shapes = {}
-    version = version_of(root, Findings())
-    for link in root:
-        name = link.get("name")
-        if local_tag(link) != "link" or not name:
-            continue
-        parts: dict[Element, list[Shape]] = {"visual": [], "collision": []}
-        for element in link:
-            for kind in parts:
-                if local_tag(element) == kind:
-                    parts[kind] += _shapes(element, version, f"link {name!r}", findings)
-        if any(parts.values()):
-            found[name] = parts
-    return found
-
-
-def _shapes(element: ET.Element, version: str, where: str, findings: Findings) -> Iterator[Shape]:
-    geometry, origin = first_child(element, "geometry"), first_child(element, "origin")
-    for kind, attributes in _SIZES.items():
-        child = None if geometry is None else first_child(geometry, kind)
-        if child is None:
-            continue
-        before = len(findings)
-        size = _numbers(child, attributes, where, findings)
-        pose = _numbers(ET.Element("origin") if origin is None else origin, _ORIGIN, where, findings)
-        turned = quaternion_rotation(origin, version, where, findings) or rotation_from_rpy(*pose[3:])
-        file = Reader(child, where, findings).name("filename") if kind == "mesh" else ""
-        if len(findings) == before:
-            yield Shape(kind, size, Transform.of(turned, (pose[0], pose[1], pose[2])), file)
-
-
-def _numbers(element: ET.Element, attributes: dict[str, Number], where: str, findings: Findings) -> tuple[float, ...]:
-    reader = Reader(element, where, findings)
-    return tuple(float(word) for key, number in attributes.items() for word in reader.words(key, number).split())
+    return shapes_of_links(root, findings)

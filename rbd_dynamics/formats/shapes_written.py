@@ -13,12 +13,13 @@ from typing import get_args
 from rbd_dynamics.common.example_robots import shares
 from rbd_dynamics.formats.load import urdf_text
 from rbd_dynamics.formats.packages import folders_of, resolved
-from rbd_dynamics.formats.shapes import Element, Shape, Shapes, shapes_of
+from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.formats.source import read_source
 from rbd_dynamics.formats.writing import SHOWN, angles_of
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.errors import Findings, ModelError, ModelWarning
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.shapes import Element, Shape, Shapes
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 

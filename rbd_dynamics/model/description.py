@@ -23,8 +23,7 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
-from rbd_dynamics.model.transmissions import GearedRotor, geared_rotors
-from rbd_dynamics.model.urdf_drives import read_drive
+from rbd_dynamics.model.urdf_drives import GearedRotor, geared_rotors, read_drive
 from rbd_dynamics.model.urdf_loops import read_loop
 from rbd_dynamics.model.urdf_parser import (
     Origin,

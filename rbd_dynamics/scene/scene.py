@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.formats.shapes import Element, Shape, shapes_of
-from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, JointKind, Prismatic, Revolute, Screw
 from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.shapes import Element, Shape, Shapes, urdf_shapes
 from rbd_dynamics.scene.mesh_files import mesh_of
 from rbd_dynamics.scene.stand_ins import capsules
 from rbd_dynamics.scene.triangles import Mesh, packed, simplified
@@ -43,7 +42,7 @@ class Scene:
 
 def scene_of(
     model: Model,
-    description: str | Source | None,
+    description: str | Shapes | None,
     *,
     find: Callable[[str], Path | None] = lambda name: None,
     prefer: Element = "visual",
@@ -52,8 +51,8 @@ def scene_of(
     """A robot's scene.
 
     Parameters:
-        description: what the model was made of: of a URDF the text, of an SDF or MJCF what `formats.source.read_source`
-            gives; None: bodies are capsules.
+        description: the URDF's text that the model was made of, or the shapes of its links
+            (`formats.shapes.shapes_of`); None: bodies are capsules.
         find: the file of a mesh by its name in the description (`MeshFinder.find`).
         prefer: which elements of a link are drawn where it has both: "collision" is read faster and takes less room.
             The others take the place of those whose meshes cannot be had.
@@ -64,7 +63,9 @@ def scene_of(
     posture = model.start_position() if q is None else model.configuration(q)
     findings = Findings()
     drawing = _Drawing(find, MOST // max(1, len(model.bodies) + 1))
-    found = {} if description is None else shapes_of(description, findings)
+    if isinstance(description, str):  # a model in YAML says nothing of shapes
+        description = urdf_shapes(description, findings) if description.lstrip("\ufeff \t\r\n").startswith("<") else {}
+    found: Shapes = description or {}
     order: tuple[Element, Element] = ("collision", "visual") if prefer == "collision" else ("visual", "collision")
     links = {frame.name: frame for frame in reversed(model.frames) if frame.element == "link"}
     for link, parts in found.items():

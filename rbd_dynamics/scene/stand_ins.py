@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from rbd_dynamics.formats.shapes import Shape
 from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.shapes import Shape
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import Mat3, Vec3, cross, dot3, rotation_about
 

@@ -7,7 +7,7 @@ import os
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +21,9 @@ from rbd_dynamics.common.page import folded, json_text, template
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.formats import load
 from rbd_dynamics.formats.load import urdf_text
+from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.formats.source import Source, read_source
+from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shown import in_a_line
 from rbd_dynamics.robot import Robot
@@ -96,7 +98,7 @@ def show(
 
     Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
     """
-    model, text, near = _read(robot, description)
+    model, described, near = _read(robot, description)
     posture, loops = _closed(model) if q is None else (model.configuration(q), LOOPS)
     if posture.shape != (model.nq,):
         raise ValueError(f"q has shape {posture.shape}, expected {(model.nq,)}")
@@ -107,7 +109,10 @@ def show(
     if played is not None:
         posture = played.q[0]
     finder = MeshFinder(folders=meshes, near=near, packages=shares())
-    scene = scene_of(model, text, find=finder.find, q=posture.tolist())
+    findings = Findings()
+    shapes = None if described is None else shapes_of(described, findings)
+    scene = scene_of(model, shapes, find=finder.find, q=posture.tolist())
+    scene = replace(scene, left_out=(*scene.left_out, *map(str, findings.errors)))
     bodies = scene.content["bodies"]
     moved = {body["joint"] for body in bodies if body["twist"] is not None}
     still = [k for k, body in enumerate(bodies) if body["twist"] is None]
@@ -158,7 +163,7 @@ def _frames(model: Model) -> list[dict[str, Any]]:
 
 
 def _closed(model: Model) -> tuple[Array, str]:
-    """Where the model starts, with its loops closed if that is near; and what is to be known of them."""
+    """The start position, with the loops closed if that is near, and what is to be known of them."""
     start = model.start_position()
     if not model.loops:
         return start, ""

@@ -11,9 +11,9 @@ import pytest
 
 from rbd_dynamics import ModelBuilder, load_urdf
 from rbd_dynamics.common.example_robots import robots, shares
-from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import Helical, Spherical
+from rbd_dynamics.model.shapes import urdf_shapes
 from rbd_dynamics.scene import MeshFinder, scene_of, scene_scripts
 from rbd_dynamics.scene.mesh_files import mesh_of
 from rbd_dynamics.scene.scene import MOST
@@ -75,7 +75,7 @@ def test_shapes_of_a_description_with_their_places():
         )
     )  # fmt: skip
     findings = Findings()
-    found = shapes_of(urdf(upper=parts), findings)
+    found = urdf_shapes(urdf(upper=parts), findings)
     assert not findings and list(found) == ["upper"] and not found["upper"]["collision"]
     shapes = found["upper"]["visual"]
     assert [shape.kind for shape in shapes] == ["box", "cylinder", "sphere", "capsule", "mesh"]

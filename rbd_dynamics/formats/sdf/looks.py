@@ -11,10 +11,10 @@ from rbd_dynamics.formats.packages import folders_of
 from rbd_dynamics.formats.sdf.frames import FrameGraph, Scope
 from rbd_dynamics.formats.sdf.reader import read_links
 from rbd_dynamics.formats.sdf.values import Values
-from rbd_dynamics.formats.shapes import Element, Kind, Shape, Shapes
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import Number
 from rbd_dynamics.model.errors import Findings, ModelError
+from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes
 from rbd_dynamics.spatial.se3 import Transform
 
 #: of each kind, what is in `Shape.size`
