@@ -101,7 +101,7 @@ def _run_other_format(text: str) -> None:
 
 def _run_xml(data: bytes) -> None:
     """What only tinyxml2 reads."""
-    from rbd_dynamics.common.xml_text import HasDoctype, parsed
+    from rbd_dynamics.common.markup.xml_text import HasDoctype, parsed
     from rbd_dynamics.formats import check, load
 
     if not data.lstrip().startswith(b"<"):

@@ -185,9 +185,9 @@ def reachable_rows_step(
     bounds: JointBounds,
     dt: Scalar,
 ) -> ReachedRows:
-    """As `reachable_step`, of the rows of constraints and of a task, whose values, matrix and Adot v rows_at gives.
+    """Step of a joint motion along which rows of constraints and of a task follow their targets.
 
-    The task stays on its way: where a joint would be too fast, all of it is slower. In front of joints' limits and of
+    rows_at: gives the rows at a state. The task stays on its way: where a joint would be too fast, all of it is slower. In front of joints' limits and of
     singular postures it stops.
     """
     m = len(targets.given)

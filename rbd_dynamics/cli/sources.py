@@ -128,7 +128,7 @@ def _standard_input() -> str:
     if not isinstance(content, bytes):
         return str(content)
     if content.lstrip()[:1] == b"<":
-        from rbd_dynamics.common.xml_text import decoded
+        from rbd_dynamics.common.markup.xml_text import decoded
 
         return decoded(content)[0]
     try:  # as files are read, whatever the terminal's encoding

@@ -30,7 +30,7 @@ def _zeros() -> NDArray[np.float64]:
 
 @dataclass
 class Actuation:
-    """By number of the joint: the largest effort, rotor inertia, and damping (its linear part and the higher ones)."""
+    """Largest effort, by number of the joint, rotor inertia, and damping (its linear part and the higher ones)."""
 
     efforts: dict[int, float] = field(default_factory=dict)
     rotors: dict[int, float] = field(default_factory=lambda: defaultdict(float))

@@ -7,7 +7,7 @@ and in what is read from there; without a version, all of them have it.
 
 from __future__ import annotations
 
-from rbd_dynamics.common.vocabulary import Row, Vocabulary
+from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary
 
 _ZERO = ("0", "0 0 0")
 _POSE = "pos|quat|axisangle|euler|xyaxes|zaxis"

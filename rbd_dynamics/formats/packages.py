@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.common.xml_text import HasDoctype, parsed
+from rbd_dynamics.common.markup.xml_text import HasDoctype, parsed
 from rbd_dynamics.model.errors import ModelError
 
 #: {package: its folder}, or folders with packages in them, at any depth

@@ -6,7 +6,7 @@ Those without a version are in all of them.
 
 from __future__ import annotations
 
-from rbd_dynamics.common.vocabulary import Row, Vocabulary
+from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary
 
 #: names of the root element, the second one up to version 1.3
 ROOTS = ("sdf", "gazebo")

@@ -10,7 +10,7 @@ from typing import Any
 
 from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
-from rbd_dynamics.common.xml_text import decoded
+from rbd_dynamics.common.markup.xml_text import decoded
 from rbd_dynamics.model.errors import ModelError
 
 #: bytes of a description; the largest published ones have 2 MB

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt, listed
-from rbd_dynamics.common.vocabulary import Remark
-from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
+from rbd_dynamics.common.markup.vocabulary import Remark
+from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)

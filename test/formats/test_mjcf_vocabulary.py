@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rbd_dynamics.common.vocabulary import markdown
+from rbd_dynamics.common.markup.vocabulary import markdown
 from rbd_dynamics.formats.mjcf_vocabulary import MJCF
 
 mujoco = pytest.importorskip("mujoco", reason="the schema is MuJoCo's")

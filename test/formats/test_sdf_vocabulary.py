@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rbd_dynamics.common.vocabulary import markdown
+from rbd_dynamics.common.markup.vocabulary import markdown
 from rbd_dynamics.formats.sdf_vocabulary import SDF
 
 #: the folders of Debian's package sdformat-sdf and of Gazebo's, each with a folder for each version

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rbd_dynamics.common.vocabulary import Row, Vocabulary, markdown, remarks
+from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary, markdown, remarks
 from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 

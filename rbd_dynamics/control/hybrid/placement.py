@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tool, task frame and surface are, and how they get somewhere else without a jump of what is wanted."""
+"""Placements of tool, task frame and surface, and the way from one to another without a jump of what is wanted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Placement(NamedTuple):
 
     @classmethod
     def at(cls, task: ConstraintSet, other: Placement, constraints: ConstraintSet) -> Placement:
-        """Where the rows of a `HybridTask` are now; radius and offset are of `other` where there is no surface."""
+        """The numbers of the rows of a `HybridTask`; radius and offset as in `other` where there is no surface."""
         moved = task.constraints[0]
         assert isinstance(moved, PairConstraint)
         radius, offset = other.radius, other.offset
@@ -110,7 +110,7 @@ class PlacementPath:
         return max(PEAK_SPEED * way / speed, math.sqrt(PEAK_ACCELERATION * way / acceleration))
 
     def after(self, dt: float) -> Placement:
-        """Where it has come to dt seconds later."""
+        """The placement dt (s) later than the last that was asked for."""
         self._time += dt
         x = min(1.0, self._time / self.seconds) if self.seconds > 0.0 else 1.0
         return self.start.towards(self.goal, x * x * x * (10.0 - 15.0 * x + 6.0 * x * x))

@@ -81,7 +81,7 @@ class HybridTask:
         return ConstraintSet(model, held), ConstraintSet(model, [moved])
 
     def placements(self) -> tuple[Transform, Transform]:
-        """Of the tool's point in its frame, and of the task frame. Raises ValueError for what has not three numbers."""
+        """Placements of the tool's point in its frame and of the task frame. Raises ValueError."""
         return (
             _placement("tool", self.tool_position, self.tool_orientation),
             _placement("task", self.task_position, self.task_orientation),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rbd_dynamics.common.excerpt import excerpt, shortened
-from rbd_dynamics.common.xml_text import HasDoctype, is_strict, parsed
+from rbd_dynamics.common.markup.xml_text import HasDoctype, is_strict, parsed
 from rbd_dynamics.compiler.cached_only import NotCached
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.urdf import load_urdf

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
-from rbd_dynamics.common.xml_text import BEFORE_XML, HasDoctype, parsed
+from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, parsed
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
