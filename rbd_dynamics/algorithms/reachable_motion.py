@@ -187,8 +187,8 @@ def reachable_rows_step(
 ) -> ReachedRows:
     """Step of a joint motion along which rows of constraints and of a task follow their targets.
 
-    rows_at: gives the rows at a state. The task stays on its way: where a joint would be too fast, all of it is slower. In front of joints' limits and of
-    singular postures it stops.
+    rows_at: gives the rows at a state. The task stays on its way: where a joint would be too fast, all of it is slower.
+    In front of joints' limits and of singular postures it stops.
     """
     m = len(targets.given)
     here = rows_at(q, v)
