@@ -23,6 +23,9 @@ SURVEYED = 2000  # messages
 LONG_AGO = 10**15  # ns: a later time is that of the day, an earlier one may be a simulation's
 SHORTEST_MAX_GAP = 0.05  # s
 FEWEST = 3.0  # periods: of the window in which stamps are sorted
+FEW = 20  # messages: fewer tell nothing of where they come from
+#: rad or m from one message to the next, and back to within a share of that, so often: no joint moves like that
+APART, RETURNS, OFTEN = 0.02, 0.2, 0.05
 SECOND = 1e-9  # of a ns
 
 
@@ -76,9 +79,11 @@ def survey(
     if not sampled.any():
         raise RecordingError(f"no position of {', '.join(joints)} in the first {len(states)} messages")
     rows = finite[:, 0, sampled].all(axis=1)
-    count = len(np.unique(stamps[rows]))
+    _, order = np.unique(stamps[rows], return_index=True)  # of equal stamps the first counts
+    count = len(order)
     if count < 2:
         raise RecordingError(f"{count} sample with all of {', '.join(_named(joints, sampled))}: too few")
+    _check_one_source(states.numbers[rows][order, 0], joints, sampled)
     first, steps = _times(stamps[rows], states.received[rows], int(settings.reorder_window / SECOND))
     period = _period(steps.astype(float) * SECOND, log)
     velocity = sampled & (settings.velocity != "differentiated") & finite[rows, 1].any(axis=0)
@@ -151,6 +156,21 @@ def _stuck(numbers: Array) -> Mask:
     """Joints that move although their velocity is always zero."""
     position, velocity = numbers[:, 0], np.nan_to_num(numbers[:, 1])
     return (velocity == 0.0).all(axis=0) & (np.ptp(position, axis=0) > 1e-3)
+
+
+def _check_one_source(positions: Array, joints: Sequence[str], sampled: Mask) -> None:
+    """Raises RecordingError where positions (N, joints) go back and forth as those of two robots on one topic do."""
+    if len(positions) < FEW:
+        return
+    step, back = np.abs(positions[1:-1] - positions[:-2]), np.abs(positions[2:] - positions[:-2])
+    there = (step > APART) & (back < RETURNS * step)
+    for k in np.flatnonzero(sampled & (there.mean(axis=0) > OFTEN)).tolist():
+        at = int(np.flatnonzero(there[:, k])[0])
+        one, other = positions[at, k], positions[at + 1, k]
+        raise RecordingError(
+            f"the position of {joints[k]} goes back and forth, as from {one:.3g} to {other:.3g}, in "
+            f"{100 * there[:, k].mean():.0f} % of the messages: two robots publish on one topic; record each on its own"
+        )
 
 
 def _named(joints: Sequence[str], mask: Mask) -> list[str]:

@@ -9,12 +9,15 @@ import functools
 import numpy as np
 import pytest
 from helpers.models.robots import FILES, shared_robot
+from helpers.recorded.bags import Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.described import ARMS, described, recorded, without_centres
 from helpers.recorded.exciting import LOW_PASS, segments_of
+from helpers.recorded.recordings import URDF, messages
 from helpers.wide import table
 
+from rbd_dynamics import load_urdf
 from rbd_dynamics.model import Model
-from rbd_dynamics.replay import Settings
+from rbd_dynamics.replay import RecordingError, Settings, compare
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
 from rbd_dynamics.replay.diagnosis.consequences import doubted_inertias, reason
@@ -228,3 +231,17 @@ def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses():
     given = np.array([3.0, 2.0, 1.0])
     assert not implausible_masses(given, given * [1.5, 0.6, 0.1])  # one small body by much, others by little
     assert implausible_masses(given, given * [1.0, 0.1, 0.1])
+
+
+# --- two robots on one topic ------------------------------------------------------------------------------------------
+
+
+@needs_rosbags
+def test_two_robots_on_one_topic_are_refused(tmp_path):
+    """Seen: exit code 0, half of the friction, contacts that never were, and a corrected description."""
+    own = messages(count=400)
+    parked = [Message(m.stamp + 4_000_000, m.names, (0.3, -0.4), (0.0, 0.0), (1.0, 0.5)) for m in own]
+    both = sorted([*own, *parked], key=lambda message: message.stamp)
+    path = write_ros2(tmp_path / "run", Content({"/joint_states": both}, {"/robot_description": URDF}))
+    with pytest.raises(RecordingError, match="shoulder goes back and forth.*two robots publish on one topic"):
+        compare(path, shared_robot(load_urdf(URDF)))
