@@ -23,6 +23,8 @@ from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, parsed
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
 Use = Literal["used", "converted", "left out", "aside"]
 Path = tuple[str, ...]
+#: paths of elements that are remembered from one file to the next
+MOST_SORTS = 5_000
 
 
 class Row(NamedTuple):
@@ -93,6 +95,21 @@ class Vocabulary:
         if not uri:
             return local
         return f"{next((prefix for prefix, part in self.prefixes.items() if part in uri), 'other')}:{local}"
+
+    def sort(self, version: str, name: str) -> _Sort:
+        """What files of that version, whose root has that name, have told so far of their elements."""
+        if len(self._seen) > MOST_SORTS:  # a file may have any elements
+            self._sorts.clear()
+            self._seen.clear()
+        return self._sorts.setdefault((version, name), _Sort((name,), self._seen))
+
+    @cached_property
+    def _sorts(self) -> dict[tuple[str, str], _Sort]:
+        return {}
+
+    @cached_property
+    def _seen(self) -> list[None]:
+        return []  # one for each path, and each set of attributes, that is remembered
 
     @cached_property
     def _index(self) -> dict[tuple[Path, str], Row]:
@@ -166,21 +183,32 @@ def remarks(
         return kind
 
     found: dict[_Kind, list[_Place]] = {}
-    numbers = {element: k for k, element in enumerate(root.iter())}
-    waiting = [_Place(root, None, (vocabulary.name(root.tag.removeprefix(own)),))]
+    first = vocabulary.name(root.tag.removeprefix(own))
+    waiting = [(_Place(root, None, (first,)), vocabulary.sort(version, first))]
     while waiting:
-        place = waiting.pop()
+        place, sort = waiting.pop()
         element, _, path = place
-        kind = kind_of(path, "", element.text or "")
+        kind = sort.kind or kind_of(path, "", element.text or "")
+        if sort.kind is None and (kind.row is None or not kind.row.neutral):
+            sort.kind = kind
         if kind.use != "used":
             found.setdefault(kind, []).append(place)
             continue
-        for key, value in element.items():
-            kind = kind_of(path, vocabulary.name(key), value)
-            if kind.use != "used":
-                found.setdefault(kind, []).append(place)
-        inside = [child for child in reversed(element) if child not in but]
-        waiting += [_Place(child, place, (*path, vocabulary.name(child.tag.removeprefix(own)))) for child in inside]
+        keys = tuple(element.keys())
+        if keys not in sort.used:
+            always = True
+            for key, value in element.items():
+                kind = kind_of(path, vocabulary.name(key), value)
+                always = always and kind.use == "used" and kind.row is not None and not kind.row.neutral
+                if kind.use != "used":
+                    found.setdefault(kind, []).append(place)
+            if always:
+                sort.add_used(keys)
+        for child in reversed(element):
+            if not but or child not in but:
+                inner = sort.inner(child.tag, vocabulary, own)
+                waiting.append((_Place(child, place, inner.path), inner))
+    numbers = {element: k for k, element in enumerate(root.iter())} if found and content is not None else {}
     lines = _lines(content) if found and content is not None else []
     return [
         Remark(
@@ -193,6 +221,33 @@ def remarks(
         for kind, places in found.items()
         if kind.use != "used"
     ]
+
+
+class _Sort:
+    """Elements at one path: what they are, where that does not depend on their text, and what may be in them.
+
+    used: names of attributes, together, that are all used whatever their values are.
+    """
+
+    def __init__(self, path: Path, seen: list[None]) -> None:
+        self.path = path
+        self.kind: _Kind | None = None
+        self.used: set[tuple[str, ...]] = set()
+        self._inside: dict[tuple[str, str], _Sort] = {}
+        self._seen = seen
+        seen.append(None)
+
+    def add_used(self, keys: tuple[str, ...]) -> None:
+        self.used.add(keys)
+        self._seen.append(None)
+
+    def inner(self, tag: str, vocabulary: Vocabulary, own: str) -> _Sort:
+        """The sort of an element in one of this sort. own: the namespace of the file."""
+        found = self._inside.get((own, tag))
+        if found is None:
+            path = (*self.path, vocabulary.name(tag.removeprefix(own)))
+            found = self._inside[own, tag] = _Sort(path, self._seen)
+        return found
 
 
 class _Place(NamedTuple):
