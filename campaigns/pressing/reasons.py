@@ -54,7 +54,11 @@ class Truth:
 
     @property
     def too_much_force(self) -> bool:
-        most = NEARLY * self.params.largest_force - self.wrong - abs(self.case.imperfect.drift) * 10.0
+        largest = self.params.largest_force
+        for event in self.case.events:
+            if event.what == "set" and event.time <= self.time:
+                largest = event.value.get("largest_force", largest)
+        most = NEARLY * largest - self.wrong - abs(self.case.imperfect.drift) * 10.0
         return bool(self.forces(4 * LATE).sum(axis=1).max(initial=0.0) >= most)
 
     @property

@@ -148,6 +148,7 @@ def test_the_judge_sees_what_is_wrong_and_nothing_else():
         ("contact lost", lambda r: r, False),
         ("force of surface.normal is 51, more than 50", lambda r: changed(r, "forces", 51.0, 480, 500), True),
         ("force of surface.normal is 51, more than 50", lambda r: r, False),
+        ("force of surface.normal is 10, more than 9", lambda r: lowered(r), True),
         ("surface.normal is off by 0.04 at 3 N: the surface is not where it should be", lambda r: r, False),
         ("surface.normal is off by 0.04 at 3 N: the surface is not where it should be",
          lambda r: r._replace(position=r.position + 0.04 * r.scene.axes[:, 2]), True),
@@ -164,6 +165,10 @@ def test_the_judge_sees_what_is_wrong_and_nothing_else():
 def test_a_reason_is_true_or_false_by_what_happened(reason, happened, true):
     found = verdict(stopped(happened(standing()), reason))
     assert [judged for _, judged in found.reasons] == [true]
+
+
+def lowered(record: Record) -> Record:
+    return record._replace(case=replace(record.case, events=(Event(0.2, "set", {"largest_force": 9.0}),)))
 
 
 def stretched(record: Record) -> Record:
