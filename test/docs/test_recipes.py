@@ -241,7 +241,7 @@ def test_a_cause_in_the_diagnosis_is_a_file_and_its_place_in_the_list(copy, tmp_
     causes = copy / "replay" / "diagnosis" / "causes"
     (causes / "spring.py").write_text(cause)
     imported = "from rbd_dynamics.replay.diagnosis.causes.spring import Spring\n"
-    put_before(causes / "__init__.py", {"    Delay(),\n": entry, "\n__all__": imported})
+    put_before(causes / "__init__.py", {"    DELAY,\n": entry, "\n__all__": imported})
     sprung = [replace(one, effort=one.effort + one.position * (0.0, 4.0)) for one in recordings.messages()]
     content = Content({"/joint_states": sprung}, {"/robot_description": recordings.URDF})
     summary, said = replayed(copy, write_ros2(tmp_path / "run", content))
