@@ -82,7 +82,7 @@ def claimed_delays(regression: Regression, scales: Array, tried: Array) -> Delay
 
 
 def _least(left: Array, here: int) -> int:
-    """The place at which least is left; none where that is early, or beyond the longest that is tried."""
+    """Number of the delay that leaves least; of no delay where that is early, or the longest that is tried."""
     place = int(np.argmin(left))
     return here if place < here or place == len(left) - 1 else place
 

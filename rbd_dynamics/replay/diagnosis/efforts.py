@@ -153,7 +153,7 @@ class EffortCheck:
         return found
 
     def _regression(self, cases: Mapping[str, Case]) -> Regression:
-        """The regression of all joints together, with the same stretches, without what touched the robot."""
+        """Regression of all joints together over the same stretches, without blocks in which something touched it."""
         folds = self._free_folds(cases)
         joints = []
         for place, (dof, name) in enumerate(self._names.items()):

@@ -165,7 +165,7 @@ class Regression:
         return np.array(found)
 
     def rigid(self, fit: FreeFit) -> list[Array]:
-        """Coefficients of each joint that make its rigid torque, model + Y E x, of its columns."""
+        """Factors (columns,) of each joint that make its rigid torque, model + Y E x, of its columns."""
         found = []
         for joint in self.joints:
             row = np.zeros(joint.sums.shape[-1])

@@ -138,7 +138,7 @@ def _intervals(regression: Regression, found: FreeFit, kept: Sequence[int]) -> d
 
 
 def _fitted(regression: Regression, suspected: Mapping[int, float]) -> FreeFit:
-    """The better of two searches for the scales of these joints: from there, and from their median."""
+    """Fit with the scales of these joints looked for, from there and from their median; the better of the two."""
     places, starts = list(suspected), np.array(list(suspected.values()))
     found = []
     for start in (starts, np.sign(starts) * float(np.median(np.abs(starts)))):

@@ -36,7 +36,7 @@ def silent_findings(names: Sequence[str]) -> list[Finding]:
 
 
 def scale_findings(names: Sequence[str], found: Scales, unit: Mapping[str, str]) -> list[Finding]:
-    """Findings about scales: one for each joint, or one for all that have the same scale."""
+    """Findings about scales and signs: one a joint, or one of all joints that have the same scale."""
     estimates = {
         names[j]: Estimate("scale", value, (high - low) / 4.0, low, high, "", True)
         for j, (value, low, high) in found.claimed.items()
