@@ -27,8 +27,9 @@ CATCH_UP = 0.25  # m/s: and no faster than so
 LEAST = 0.06  # m/rad, m/m: singular values below twice of which are damped
 LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
+CHANGE = 5.0  # m/s^2: of the speed with which a task makes up for what is left of its way
 TAKEN = 20.0  # 1/s: with which values of constraints are taken over
-SLOWED, STOPPED = 0.12, 0.05  # m/rad, m/m: singular values at which a motion towards singular postures slows, and ends
+SLOWED, STOPPED = 0.08, 0.04  # m/rad, m/m: singular values at which a motion towards singular postures slows, and ends
 RESERVE = 0.02  # those that are damped, where it has come nevertheless
 ITERATIONS = 4
 TINY = 1e-300
@@ -195,9 +196,12 @@ def reachable_rows_step(
     matrix = weighted_rows(targets.weights, here)
     left = [w * (b - x) for w, b, x in zip(targets.weights[m:], targets.before, here.position[m:])]
     late = sqrt(dot(left, left) + TINY)
-    rate = smaller(smaller(RATE, SHARE * reciprocal(dt)), CATCH_UP * reciprocal(late))
-    moved = [w * (b - a) for w, a, b in zip(targets.weights[m:], targets.before, targets.after)]
-    wanted = [x * reciprocal(dt) + rate * more for x, more in zip(moved, left)]
+    moved = [w * (b - a) * reciprocal(dt) for w, a, b in zip(targets.weights[m:], targets.before, targets.after)]
+    # what is left is made up for no faster than it can end, and that grows no faster either
+    before = [dot(row, v) - x for row, x in zip(matrix[m:], moved)]
+    speed = smaller(smaller(CATCH_UP, smaller(RATE, SHARE * reciprocal(dt)) * late), sqrt(2.0 * CHANGE * late))
+    speed = smaller(speed, sqrt(dot(before, before) + TINY) + CHANGE * dt)
+    wanted = [x + speed * reciprocal(late) * more for x, more in zip(moved, left)]
     taken = smaller(TAKEN, SHARE * reciprocal(dt))
     followed = [taken * w * (g - h) for w, g, h in zip(targets.weights, targets.given, here.position[:m])]
     lacking = [w - dot(row, drift) for w, row in zip([*followed, *([0.0] * len(wanted))], matrix)]
@@ -205,7 +209,7 @@ def reachable_rows_step(
     damped = DampedRows.of(metric, matrix, [RESERVE * RESERVE] * len(matrix), targets.priority)
     base = [d + x for d, x in zip(drift, damped.quasi(lacking))]
     move = damped.quasi([*([0.0] * m), *wanted])
-    share = share_within(base, move, bounds.velocities(q, v, dt))
+    share = share_within(base, move, bounds.extremes(q))
     # a law that inverts the rows needs them apart: towards singular postures the motion slows down and stops
     ahead = rows_at([at + dt * (b + share * x) for at, b, x in zip(q, base, move)], v)
     regular = [TINY] * len(matrix)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
-from rbd_dynamics.control.hybrid.supervisor import one_sided
+from rbd_dynamics.control.hybrid.checks import one_sided
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder

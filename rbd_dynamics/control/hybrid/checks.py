@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
@@ -18,6 +19,15 @@ LARGEST_ANGLE = math.pi - 0.1  # rad, of a tool beside the task frame
 ANGLE_SLACK = 0.05  # rad, beyond it that control may need
 NEARLY_SINGULAR = 0.01  # smallest singular value of the rows, rad or m a rad or m
 SINGULAR = "singular: the arm is where constraints and task cannot all be controlled"
+
+
+def one_sided(constraints: ConstraintSet) -> NDArray[np.bool_]:
+    """(m) which rows can only push."""
+    found = np.zeros(len(constraints), dtype=bool)
+    for constraint in constraints.constraints:
+        if constraint.one_sided:
+            found[constraints.slice_of(constraint.name).start] = True
+    return found
 
 
 def force_problem(force: ArrayLike, names: Sequence[str], unilateral: NDArray[np.bool_], most: float) -> str:

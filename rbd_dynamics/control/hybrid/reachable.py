@@ -27,6 +27,7 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
+FASTEST = 1.5  # m/s: a target that is faster jumps
 BEHIND = 0.01  # m: a target that is so far ahead is not reached; a turn by 1 rad counts as 0.5 m
 
 
@@ -61,6 +62,9 @@ class ReachableTask:
         self.room = JointRoom(model)
         self.rows = rows
         self._dt = np.ones(1)
+        self._weights = np.array(
+            [LENGTH if name.rsplit(".")[-1].startswith("r") else 1.0 for name in rows.row_names[m:]]
+        )
         self._kernel = self._build()
         self._call = self._kernel.fast
         self._out, self._spare = ([np.zeros(size) for size in self._sizes()] for _ in range(2))
@@ -91,6 +95,8 @@ class ReachableTask:
         ArithmeticError where the result is not finite; nothing has changed then.
         """
         self._dt[0] = max(dt, 1e-6)
+        if np.abs(self._weights * (target - self._before)).max() > FASTEST * self._dt[0]:
+            self._before = target.copy()  # it has jumped: that is a way to be made up for
         drift = self.room.drift(self.q, posture, self.pace)
         inputs = (
             self.q, self.v, self._before, target, h, drift, self._dt,

@@ -17,17 +17,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.approach import Approach
-from rbd_dynamics.control.hybrid.checks import SINGULAR, HybridChecks
+from rbd_dynamics.control.hybrid.checks import SINGULAR, HybridChecks, one_sided
 from rbd_dynamics.control.hybrid.contact_watch import ContactWatch
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import PlacementLimits, TaskGovernor
 from rbd_dynamics.control.hybrid.hold import HybridHold, inertia_of
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
-from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 from rbd_dynamics.control.hybrid.placement import Placement
+from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.spatial.rank import inverse_response
 
@@ -37,15 +36,6 @@ LONGEST_STEP = 0.05  # s, for integrals
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
 STOPPING = 200_000_000  # ns, after which what is held is held
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
-
-
-def one_sided(constraints: ConstraintSet) -> NDArray[np.bool_]:
-    """(m) which rows can only push."""
-    found = np.zeros(len(constraints), dtype=bool)
-    for constraint in constraints.constraints:
-        if constraint.one_sided:
-            found[constraints.slice_of(constraint.name).start] = True
-    return found
 
 
 class HybridSupervisor:
@@ -75,12 +65,10 @@ class HybridSupervisor:
         self._checks = HybridChecks(controller, self.unilateral)
         self._hold = HybridHold(controller)
         self.governor = TaskGovernor(controller, motion)
-        self._speed = NormalSpeed(self.unilateral)
+        self._push = Push(self.unilateral)
         self._contact = ContactWatch(self.unilateral)
         self._again = False  # the approach is one back to a contact that was lost
         self._felt: Array | None = None  # multipliers (m); None: the sensor is silent
-        self._commanded = np.zeros(controller.m)  # of the force, without its integral
-        self._lacking = np.zeros(controller.m)  # what free motion needed along the normal beside the model
         self._stopped = -STOPPING  # when it went to hold, ns
         self.last = 0  # time of the last state, ns
 
@@ -93,7 +81,7 @@ class HybridSupervisor:
         """The push has to fall: contact is lost, or it has just stopped."""
         if self.mode == "hold":
             return 0 < self.last - self._stopped < STOPPING
-        return self._again or self._speed.share < 1.0
+        return self._again or self._push.share < 1.0
 
     @property
     def touching_wanted(self) -> bool:
@@ -139,10 +127,9 @@ class HybridSupervisor:
         gains = controller.gains
         self._approach = Approach(self.unilateral, inertia, push, out.h, measured, gains.normal_damping, limits)
         self.output, self._again = None, False
-        self._lacking[:] = 0.0
         self._checks.at_contact = out.theta.copy(), out.h.copy()
         self._contact.begin(out.h)
-        self._speed.forget()
+        self._push.begin()
         self.mode, self.reason = ("press" if presses else "approach"), ""
 
     def may_continue(self, now: int, measured: Array | None, sensed: int) -> None:
@@ -186,7 +173,7 @@ class HybridSupervisor:
         self._approach, self.output, self._again = None, None, False
         self._checks.at_contact = theta, h
         self._contact.begin(h)
-        self._speed.forget()
+        self._push.begin()
         self.last = now
         self.mode, self.reason = "press", ""
         return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
@@ -295,7 +282,7 @@ class HybridSupervisor:
         felt = measured - self.offset
         if self.output is not None and approach is None:
             self._contact.update(self._touches(felt) or not self.touching_wanted, self.output.h, dt)
-            self._speed.update(self.output.drift, dt, limits.normal_speed, controller.reaction_time)
+            self._push.update(self.output, dt, limits, controller.reaction_time)
             approach = self._approach_again(q, v, measured)
         elif self._again and self.output is not None:
             self._contact.update(False, self.output.h, dt)
@@ -312,18 +299,23 @@ class HybridSupervisor:
                 self.stop(self.governor.problem)
                 return None
             self.governor.give_up(step.theta)
-        force, aim = self._pushed(before, approach)
+        push = self._push
+        wanted = (
+            push.pressing(self.force, before)
+            if approach is None
+            else push.approaching(approach, before, again=self._again)
+        )
         self.output = out = controller.step(
             q,
             v,
             step.theta,
             rate=step.rate,
             acceleration=step.acceleration,
-            force=force,
-            measured=felt if approach is None and self._speed.share == 1.0 else None,
+            force=wanted.force,
+            measured=felt if wanted.felt else None,
             dt=dt,
             posture=self.governor.wanted_posture,
-            approach=aim,
+            approach=wanted.aim,
         )
         problem = self._problem(out, felt, approaching=approach is not None and not self._again)
         if not problem and approach is not None:
@@ -333,25 +325,11 @@ class HybridSupervisor:
             return None
         return out.tau
 
-    def _pushed(self, before: HybridOutput, approach: Approach | None) -> tuple[Array, Array | None]:
-        """Multipliers (m) that are wanted now, and the velocity (m) of the constraints that is aimed at."""
-        if approach is not None:
-            self._speed.share = 0.0 if self._again else 1.0  # what comes back from a lost contact is fast
-            return approach.push, self._speed.aim(before.drift, approach.velocity)
-        share = self._speed.share
-        if share == 1.0:
-            self._commanded[:] = self.force
-            return self._commanded, None
-        integral = before.force - self._commanded
-        pushed = share * (self.force + integral) + (1.0 - share) * self._lacking
-        self._commanded[:] = np.where(self.unilateral, pushed - integral, self.force)
-        return self._commanded, self._speed.aim(before.drift, np.zeros(self.controller.m))
-
     def _approach_again(self, q: Array, v: Array, measured: Array) -> Approach | None:
         """Back to a contact that was lost a moment ago, slowly; None where it was not."""
         limits, controller, out = self.limits, self.controller, self.output
         assert out is not None
-        sudden = self._speed.share < 0.5
+        sudden = self._push.share < 0.5
         patience = max(limits.contact_debounce, SUDDEN) if sudden else PATIENCE * limits.contact_timeout
         if self._contact.without < patience or not (limits.approach_speed and controller.gains.normal_damping):
             return None
@@ -359,7 +337,7 @@ class HybridSupervisor:
         inertia = np.where(self.unilateral, inertia_of(controller.robot, q, A)[0], 0.0)
         slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
         self._approach = Approach(
-            self.unilateral, inertia, self._lacking, out.h, measured, controller.gains.normal_damping,
+            self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
             replace(limits, approach_speed=slow), ramp=0.0,
         )  # fmt: skip
         self.mode, self._again = "approach", True
@@ -378,7 +356,7 @@ class HybridSupervisor:
         # a blow is no wish: what came in free motion begins with the force that counts as contact
         most, came = np.maximum(self.desired, 0.0), approach.free or again
         if came:
-            self._lacking[:] = approach.push
+            self._push.lacking[:] = approach.push
             most = np.minimum(most, self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         # in contact from the begin, part of the push was this force already

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is commanded along the normal: the wanted force, less where the tool runs away, or the push of an approach."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.hybrid.approach import Approach
+from rbd_dynamics.control.hybrid.controller import HybridOutput
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Wanted(NamedTuple):
+    """force (m): multipliers. aim (m): rates of the constraints that the normal damping aims at; None: zero.
+
+    felt: whether the force error may be integrated.
+    """
+
+    force: Array
+    aim: Array | None
+    felt: bool
+
+
+class Push:
+    """The push against the constraints.
+
+    Parameters:
+        rows (m): which of them can only push.
+
+    Attributes:
+        lacking (m): what free motion needed beside the model.
+    """
+
+    def __init__(self, rows: Mask) -> None:
+        self._rows, self._speed = rows, NormalSpeed(rows)
+        self.lacking = np.zeros(len(rows))
+        self._commanded = np.zeros(len(rows))  # of the force, without its integral
+        self._none = np.zeros(len(rows))
+
+    def begin(self) -> None:
+        """Nothing is known of the speed, nor of what the model lacks."""
+        self._speed.forget()
+        self.lacking[:] = 0.0
+
+    @property
+    def share(self) -> float:
+        """What of the wanted force pushes, 0 to 1."""
+        return self._speed.share
+
+    def update(self, before: HybridOutput, dt: float, limits: HybridLimits, ahead: float) -> None:
+        """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
+        self._speed.update(before.drift, dt, limits.normal_speed, ahead)
+
+    def pressing(self, force: Array, before: HybridOutput) -> Wanted:
+        """While the tool presses with a force (m); before: what the last step found."""
+        share = self.share
+        if share == 1.0:
+            self._commanded[:] = force
+            return Wanted(self._commanded, None, True)
+        integral = before.force - self._commanded
+        pushed = share * (force + integral) + (1.0 - share) * self.lacking
+        self._commanded[:] = np.where(self._rows, pushed - integral, force)
+        return Wanted(self._commanded, self._speed.aim(before.drift, self._none), False)
+
+    def approaching(self, approach: Approach, before: HybridOutput, *, again: bool) -> Wanted:
+        """On the way to a surface. again: to one that was lost a moment ago, as fast as the tool then is."""
+        self._speed.share = 0.0 if again else 1.0
+        return Wanted(approach.push, self._speed.aim(before.drift, approach.velocity), False)
