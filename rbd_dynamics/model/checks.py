@@ -160,7 +160,7 @@ def _about_coms(inertias: Sequence[RigidInertia]) -> Array:
     with np.errstate(all="ignore"):
         x, y, z = np.where(mass != 0.0, moment.T / mass, 0.0)
         shift = mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
-    return np.column_stack([numbers[:, 4:] - shift.T, mass])
+        return np.column_stack([numbers[:, 4:] - shift.T, mass])
 
 
 # --- the mass matrix -----------------------------------------------------------------------------
