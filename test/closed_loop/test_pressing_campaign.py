@@ -29,7 +29,7 @@ from campaigns.pressing.runs import Record, Stop, run
 from campaigns.pressing.scene import scene_of
 from campaigns.pressing.surfaces import Surface
 
-EXACT = Imperfections(force_noise=0.0, encoder=0.0, speed_noise=0.0)
+EXACT = Imperfections(rotors=0.0, force_noise=0.0, encoder=0.0, speed_noise=0.0)
 STANDING = Case("test", 0, 0, q=ARMS["panda"].q, force=10.0, stiffness=1e5)
 
 

@@ -51,6 +51,11 @@ def world():
     }  # fmt: skip
 
 
+def same(value):
+    """What is given."""
+    return value
+
+
 def state(seed):
     """One value of each name that arguments have, on the ground, where every contact acts."""
     rng = np.random.default_rng(seed)
@@ -71,7 +76,7 @@ def state(seed):
         "iterations": 20, "rows": [3, 4], "point": 0.1 * rng.normal(size=3), "world_axes": True,
         "weight": np.diag(rng.uniform(1.0, 2.0, 6)), "torque_limits": rng.uniform(1.0, 2.0, 6), "samples": 12,
         "rng": 3, "margin": 9.0, "duration": 0.01, "inertia": 0.01 * np.eye(3),
-        "name": "held", "reference": IDENTITY, "sensor": None,
+        "name": "held", "reference": IDENTITY, "sensor": None, "change": same,
     }  # fmt: skip
 
 
