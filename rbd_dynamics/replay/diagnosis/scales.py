@@ -63,7 +63,8 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     """suspected: {place of a joint: times the given model's torque that its effort seems to be}."""
     usual = settled(regression, np.ones(len(regression.joints)))
     ratio, _ = _masses(regression, usual)
-    implausible = bool(abs(np.log(max(ratio, 1e-12))) > np.log(HEAVY))  # not of NaN
+    explained = float(np.median(regression.shares(usual))) < POOR  # else it says nothing of masses
+    implausible = explained and bool(abs(np.log(max(ratio, 1e-12))) > np.log(HEAVY))  # not of NaN
     if not suspected:
         return Scales(usual, {}, {}, ratio if implausible else np.nan)
     whole = _fitted(regression, suspected)

@@ -15,7 +15,7 @@ from rbd_dynamics.replay.diagnosis.scales import ALIKE, Scales, is_far
 from rbd_dynamics.replay.diagnosis.velocities import DEGREE
 from rbd_dynamics.replay.identification.estimates import Estimate
 
-TAKEN_OUT = 0.3  # of the described gravity: less is none
+TAKEN_OUT = 0.25  # of the described gravity: no bodies have less
 KNOWN_LOAD = (
     "drive gains follow from a known load: rbd_dynamics replay LOADED --unloaded UNLOADED --known-load FRAME=MASS,X,Y,Z"
 )
@@ -94,14 +94,13 @@ def gravity_findings(names: Sequence[str], found: Scales, without: Sequence[str]
 
     without: the model's terms less gravity.
     """
-    if found.claimed or not np.isfinite(found.masses):
+    if found.claimed or not abs(found.masses) < TAKEN_OUT:
         return []
     text = (
         f"the efforts have {found.masses:.2g} times the gravity of the described bodies in them: no such masses, but "
         "another unit, or efforts out of which the robot takes gravity"
     )
-    taken_out = f"where the robot does, --terms {','.join(without)}; else " if abs(found.masses) < TAKEN_OUT else ""
-    remedy = f"{taken_out}{KNOWN_LOAD}"
+    remedy = f"where the robot does, --terms {','.join(without)}; else {KNOWN_LOAD}"
     return [Finding("gravity", tuple(names), text, remedy=remedy)]
 
 
