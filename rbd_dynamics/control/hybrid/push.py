@@ -59,7 +59,7 @@ class Push:
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
 
     def pressing(self, force: Array, before: HybridOutput) -> Wanted:
-        """While the tool presses with a force (m); before: what the last step found."""
+        """What is wanted while the tool presses with a force (m). before: what the last step found."""
         share = self.share
         if share == 1.0:
             self._commanded[:] = force
@@ -70,6 +70,6 @@ class Push:
         return Wanted(self._commanded, self._speed.aim(before.drift, self._none), False)
 
     def approaching(self, approach: Approach, before: HybridOutput, *, again: bool) -> Wanted:
-        """On the way to a surface. again: to one that was lost a moment ago, as fast as the tool then is."""
+        """What is wanted on the way to a surface. again: one that was lost a moment ago, when the tool is fast."""
         self._speed.share = 0.0 if again else 1.0
         return Wanted(approach.push, self._speed.aim(before.drift, approach.velocity), False)
