@@ -23,6 +23,7 @@ from campaigns.pressing import tables
 from campaigns.pressing.campaign import LAWS, many
 from campaigns.pressing.classes import CLASSES, LETTERS, case_of
 from campaigns.pressing.judge import UNITS, impacts, verdict
+from campaigns.pressing.picture import draw
 from campaigns.pressing.runs import Record, run
 
 
@@ -33,6 +34,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", metavar="CLASS", help=f"of {', '.join(CLASSES)}; may be repeated")
     parser.add_argument("--run", type=int, help="only this run, in full")
+    parser.add_argument("--picture", type=Path, help="with --run: file for a picture of its first stop")
     parser.add_argument("--law", choices=sorted(LAWS), default="hybrid")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--report", type=Path, help="file for what was found, JSON; goes on where it ends")
@@ -42,7 +44,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no class {unknown[0]!r}: there are {', '.join(CLASSES)}")
     if options.run is not None:
-        return max(one(name, options.seed, options.run, options.law) for name in chosen)
+        return max(one(name, options.seed, options.run, options.law, options.picture) for name in chosen)
     report: dict[str, Any] = {}
     if options.report and options.report.exists():
         report = json.loads(options.report.read_text())
@@ -64,10 +66,12 @@ def main() -> int:
     return int(any(tally["bad"] for tally in of_chosen.values()))
 
 
-def one(name: str, seed: int, number: int, law: str) -> int:
+def one(name: str, seed: int, number: int, law: str, picture: Path | None = None) -> int:
     """Repeat a run."""
     case = case_of(name, seed, number)
     record = run(case, LAWS[law])
+    if picture is not None:
+        draw(record, picture)
     found = verdict(record)
     print(f"{name} {number}: {json.dumps(case.told(), default=str)}")
     blow, wall = impacts(case, record.scene)
