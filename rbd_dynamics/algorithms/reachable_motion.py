@@ -29,10 +29,7 @@ LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
 CHANGE = 5.0  # m/s^2: of the speed with which a task makes up for what is left of its way
 TAKEN = 20.0  # 1/s: with which values of constraints are taken over
-SLOWED, STOPPED = (
-    0.055,
-    0.042,
-)  # m/rad, m/m: singular values at which a motion towards singular postures slows, and ends
+SLOWED, STOPPED = 0.055, 0.042  # singular values, m/rad: where a motion towards singular postures slows, and ends
 RESERVE = 0.01  # those that are damped, where it has come nevertheless
 ITERATIONS = 4
 TINY = 1e-300
