@@ -28,6 +28,7 @@ from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
 FASTEST = 1.5  # m/s: a target that is faster jumps
+LEAST_STEP = 1e-5  # s
 BEHIND = 0.01  # m: a target that is so far ahead is not reached; a turn by 1 rad counts as 0.5 m
 
 
@@ -73,11 +74,13 @@ class ReachableTask:
         self.behind = 0.0
         self._before: Array = np.zeros(self.k)
         self.theta: Array = np.zeros(self.k)
+        self._step = TaskStep(self.theta, np.zeros(self.k), np.zeros(self.k))
 
     def reset(self, q: Array, theta: Array) -> None:
         """Stand at q (nv), where the task rows are theta (k)."""
         self.q, self.v, self.behind = q.copy(), np.zeros_like(q), 0.0
         self._before, self.theta = theta.copy(), theta.copy()
+        self._step = TaskStep(self.theta, np.zeros(self.k), np.zeros(self.k))
 
     @property
     def pace(self) -> float:
@@ -94,7 +97,9 @@ class ReachableTask:
         h (m): of the constraints, as they are. posture (nv): where what the rows leave free goes. Raises
         ArithmeticError where the result is not finite; nothing has changed then.
         """
-        self._dt[0] = max(dt, 1e-6)
+        if dt < LEAST_STEP:  # the same state again: nothing moves, and no speed is told by that
+            return self._step
+        self._dt[0] = dt
         if np.abs(self._weights * (target - self._before)).max() > FASTEST * self._dt[0]:
             self._before = target.copy()  # it has jumped: that is a way to be made up for
         drift = self.room.drift(self.q, posture, self.pace)
@@ -108,7 +113,8 @@ class ReachableTask:
         self.q, self.v, self.theta, rate, acceleration, behind = self._out
         self.behind = float(behind[0])
         self._before = target.copy()
-        return TaskStep(self.theta, rate, acceleration)
+        self._step = TaskStep(self.theta, rate, acceleration)
+        return self._step
 
     def _sizes(self) -> list[tuple[int, ...]]:
         nv, k = (self.robot.model.nv,), (self.k,)

@@ -154,3 +154,14 @@ def test_a_placement_goes_straight_from_rest_to_rest_within_its_limits():
     assert speed.max() <= 0.1 + 1e-6 and speed[0] < 1e-3 and speed[-1] < 1e-3
     assert np.abs(np.diff(speed)).max() / 1e-3 <= 1.0 + 1e-6
     assert np.abs(p[:, 1:] - [0.2, 0.3]).max() < 1e-12
+
+
+def test_a_state_that_comes_twice_asks_for_nothing_new():
+    reach = at_start()
+    for k in range(100):
+        step = reach.follow(np.array([0.0, 0.0, 0.0, 1e-4 * k, 0.0]), np.zeros(1), DT, POSTURE)
+    again = reach.follow(np.array([0.0, 0.0, 0.0, 1e-4 * 99, 0.0]), np.zeros(1), 0.0, POSTURE)
+    for one, other in zip(step, again):
+        np.testing.assert_array_equal(one, other)
+    after = reach.follow(np.array([0.0, 0.0, 0.0, 1e-2, 0.0]), np.zeros(1), DT, POSTURE)
+    assert np.abs(after.acceleration).max() < 1.0
