@@ -143,7 +143,9 @@ class HybridController:
 
     def renumber(self, change: Callable[[ConstraintSet], ConstraintSet]) -> None:
         """Other numbers of the constraints and task rows; `change` makes one set of another, as `renumbered` does."""
-        constraints, task, rows = (change(each) for each in (self.constraints, self.task, self._rows))
+        constraints, task = change(self.constraints), change(self.task)
+        moved = {each.name: each for each in (*constraints.constraints, *task.constraints)}
+        rows = self._rows.renumbered(lambda each: moved[each.name])
         self.constraints, self.task, self._rows = constraints, task, rows
 
     @property

@@ -17,7 +17,6 @@ Array = NDArray[np.float64]
 STALLED = 0.05  # pace: a target is not reached where the arm is slower than this for
 STALL_TIME = 1.0  # s
 FAR = 0.05  # m: a hold that is farther away is where the tool was pushed to
-PERIOD = 0.005  # s between two places of a frame on its way
 USUAL_SPEEDS = 0.25, 0.5  # m/s, rad/s: of a frame on its way, where nothing bounds the task
 LEAST_LEVER = 0.1  # m
 
@@ -58,7 +57,7 @@ class TaskGovernor:
         self._turns = np.array([name.rsplit(".")[-1].startswith("r") for name in controller.task.row_names])
         self._target = np.zeros(len(self._turns))  # that is followed: the motion's, which it does not run away from
         self._path: PlacementPath | None = None
-        self._waited = self._stalled = 0.0
+        self._stalled = 0.0
 
     # --- the wanted motion ------------------------------------------------------------------------
 
@@ -134,19 +133,16 @@ class TaskGovernor:
                 speed = min(speed, limits.force_rate / limits.force)
             acceleration = min([speed / PlacementPath.RAMP, *limits.acceleration[rows]])
             seconds = max(seconds, PlacementPath.least_time(way, speed, acceleration))
-        self._path, self._waited = PlacementPath(start, goal, seconds), 0.0
+        self._path = PlacementPath(start, goal, seconds)
 
     def advance(self, dt: float) -> None:
         """Move the task frame on its way, if it has one, by dt seconds."""
         path = self._path
         if path is None:
             return
-        self._waited += dt
-        if self._waited >= PERIOD:
-            self._put(path.after(self._waited))
-            self._waited = 0.0
-            if path.over:
-                self._path = None
+        self._put(path.after(dt))
+        if path.over:
+            self._path = None
 
     def _put(self, placement: Placement) -> None:
         self.controller.renumber(placement.put)
