@@ -192,5 +192,8 @@ class ConstraintSet:
         return f"ConstraintSet({', '.join(self.row_names)})"
 
 
-def _numbers(constraint: Constraint) -> list[float]:
-    return [number(x, f"constraint {excerpt(constraint.name)}: one of its numbers") for x in constraint.parameters]
+def _numbers(constraint: Constraint) -> Sequence[float]:
+    numbers = constraint.parameters
+    if all(type(x) is float and math.isfinite(x) for x in numbers):  # the words for the others take long to make
+        return numbers
+    return [number(x, f"constraint {excerpt(constraint.name)}: one of its numbers") for x in numbers]

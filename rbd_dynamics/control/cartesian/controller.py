@@ -16,6 +16,7 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, st
 from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
 from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
+from rbd_dynamics.control.motion.joint_room import usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
@@ -26,7 +27,6 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
-FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
 
 
@@ -198,7 +198,7 @@ class CartesianController:
         vectors = (gains.numbers(), gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
         stiffness = gains.stiffness_of(self.law).reshape(-1)
         speeds = [joint.limits.velocity for joint in joints]
-        velocities = np.minimum(per_joint("velocity_limits", velocity_limits, self.joints, speeds), FASTEST)
+        velocities = usable_speeds(per_joint("velocity_limits", velocity_limits, self.joints, speeds))
         return Tuning(gains, chosen, compliance, stiffness, vectors, velocities, limits)
 
     def use(self, tuning: Tuning) -> None:

@@ -13,6 +13,7 @@ from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
 from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
+from rbd_dynamics.control.motion.joint_room import usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -66,7 +67,7 @@ class HybridController:
             one that makes the same motion: internal forces stay as near to lambda_d as they can.
         gains: see `HybridGains`; `tune` changes them.
         effort_limits: (nv), default the model's.
-        velocity_limits: (nv), default the model's: joints that near them are not driven faster, but braked.
+        velocity_limits: (nv), default the model's: joints that near them are not driven faster, but braked. Zero: none.
         reaction_time: s, from a velocity to the torque that answers it.
 
     Raises ValueError for gains or limits that do not fit, and for a task that repeats a constraint's name.
@@ -99,9 +100,10 @@ class HybridController:
         if self.effort_limits.shape != (nv,) or not (self.effort_limits >= 0).all():
             raise ValueError(f"effort_limits must be {nv} numbers >= 0")
         speeds = [x for joint in robot.model.joints for x in [joint.limits.velocity] * joint.kind.nv]
-        self.velocity_limits = np.array(speeds if velocity_limits is None else velocity_limits, dtype=float)
-        if self.velocity_limits.shape != (nv,) or not (self.velocity_limits > 0).all():
-            raise ValueError(f"velocity_limits must be {nv} numbers > 0")
+        given = np.array(speeds if velocity_limits is None else velocity_limits, dtype=float)
+        if given.shape != (nv,) or not (given >= 0.0).all():
+            raise ValueError(f"velocity_limits must be {nv} numbers >= 0")
+        self.velocity_limits = usable_speeds(given)
         self._numbers = np.zeros(2 * self.k + 10)
         self.reaction_time = reaction_time
         self._recent = RecentVelocities()

@@ -27,7 +27,7 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
-FASTEST = 1.5  # m/s: a target that is faster jumps
+JUMP = 1.5  # m/s: a target that is faster jumps
 LEAST_STEP = 1e-5  # s
 BEHIND = 0.01  # m: a target that is so far ahead is not reached; a turn by 1 rad counts as 0.5 m
 
@@ -100,7 +100,7 @@ class ReachableTask:
         if dt < LEAST_STEP:  # the same state again: nothing moves, and no speed is told by that
             return self._step
         self._dt[0] = dt
-        if np.abs(self._weights * (target - self._before)).max() > FASTEST * self._dt[0]:
+        if np.abs(self._weights * (target - self._before)).max() > JUMP * self._dt[0]:
             self._before = target.copy()  # it has jumped: that is a way to be made up for
         drift = self.room.drift(self.q, posture, self.pace)
         inputs = (

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.model import Model
 
@@ -17,11 +17,18 @@ NEAR = 0.01  # rad, m: of the end of what a joint may take
 DRIFT_RATE, DRIFT = 1.0, 0.5  # 1/s; rad/s, m/s: how fast what a task leaves free goes to a posture
 
 
+def usable_speeds(limits: ArrayLike) -> Array:
+    """Velocity limits (joints), rad/s or m/s, that can be reckoned with: none, or zero as many descriptions have, is
+    `FASTEST`."""
+    given = np.asarray(limits, dtype=float)
+    return np.minimum(np.where(given > 0.0, given, np.inf), FASTEST)
+
+
 class JointRoom:
     """Bounds (nv) of joints of one degree of freedom each: rad, m and seconds.
 
     Attributes:
-        velocity_limits (nv): rad/s or m/s; at first the model's.
+        velocity_limits (nv): rad/s or m/s; at first the model's. Zero is none.
         lower, upper (nv): of positions.
     """
 
@@ -33,7 +40,7 @@ class JointRoom:
 
     def rates(self) -> tuple[Array, Array]:
         """Largest velocities and accelerations (nv)."""
-        speed = SPEED_SHARE * np.minimum(self.velocity_limits, FASTEST)
+        speed = SPEED_SHARE * usable_speeds(self.velocity_limits)
         return speed, speed / FULL_TIME
 
     @staticmethod

@@ -22,6 +22,7 @@ from rbd_dynamics.control.hybrid.stability import Plant, contact_problem, hold_p
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
 from rbd_dynamics.control.hybrid.task import HybridTask
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.motion.joint_room import usable_speeds
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.control.motion.trajectory_message import TrajectoryMessage, decoded
@@ -133,7 +134,7 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     engine.safe_stop.check(params.stop_options)
     limits_of_task(engine, params)
     controller.tune(_gains(params))
-    controller.velocity_limits[engine.joints] = velocities
+    controller.velocity_limits[engine.joints] = usable_speeds(velocities)
     controller.reaction_time = params.reaction_time
     if supervisor.governor.reachable is not None:
         supervisor.governor.reachable.room.velocity_limits = controller.velocity_limits

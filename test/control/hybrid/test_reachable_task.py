@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from rbd_dynamics.algorithms.reachable_motion import STOPPED
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.cartesian.controller import CartesianController
+from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask
 from rbd_dynamics.control.hybrid.task import HybridTask
@@ -165,3 +168,23 @@ def test_a_state_that_comes_twice_asks_for_nothing_new():
         np.testing.assert_array_equal(one, other)
     after = reach.follow(np.array([0.0, 0.0, 0.0, 1e-2, 0.0]), np.zeros(1), DT, POSTURE)
     assert np.abs(after.acceleration).max() < 1.0
+
+
+def test_a_velocity_limit_of_zero_is_none():
+    """As many descriptions have it: the joint moves, and nothing brakes it."""
+    _, rows, _ = arm()
+    model = load_urdf(re.sub('velocity="[^"]*"', 'velocity="0"', robot_file("ur5_robot").read_text()))
+    robot = Robot(model)
+    constraints, moved = (ConstraintSet(model, part) for part in (rows.constraints[:1], rows.constraints[1:]))
+    controller = HybridController(robot, constraints, moved)
+    assert not any(joint.limits.velocity for joint in model.joints)
+    out = controller.step(POSTURE, np.full(6, 0.5), np.zeros(5), dt=DT)
+    assert out.braking == 0.0 and np.isfinite(out.tau).all()
+    reach = ReachableTask(robot, controller.rows, 1)
+    reach.reset(POSTURE, np.zeros(5))
+    for k in range(200):
+        step = reach.follow(np.array([0.0, 0.0, 0.0, 2e-4 * (k + 1), 0.0]), np.zeros(1), DT, POSTURE)
+    np.testing.assert_allclose(step.theta[3], 0.04, atol=1e-4)
+    tool = CartesianController(robot, "tool0")
+    found = tool.step(POSTURE, np.full(6, 0.5), np.zeros(6), dt=DT)
+    assert (tool.velocity_limits > 100.0).all() and np.isfinite(found.tau).all()
