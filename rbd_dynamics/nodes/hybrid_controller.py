@@ -146,9 +146,6 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         beside = None if measured is None else engine.sensor.beside
         tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp, beside=beside)
         efforts[:] = tau[engine.joints]
-        engine.free.update(
-            engine.supervisor.mode, engine.supervisor.tared, self.wrench.reading, 1e-9 * (reader.stamp - before)
-        )
         if engine.supervisor.mode != was:
             self._say_mode(engine)
         normal = engine.normal

@@ -119,9 +119,7 @@ class HybridController:
         """Change gains while it runs; what integrals give stays. Raises ValueError, and then changes nothing."""
         gains = gains.of_law(self.law)
         numbers = gains.numbers(self.law, self.task.row_names)
-        out = self._output
-        force = -self._numbers[2 * self.k] * out.integral
-        acceleration = -self._slope * out.task_integral
+        force, acceleration = self.force_integral, -self._slope * self._output.task_integral
         self.gains = gains
         self._numbers[: len(numbers)] = numbers
         self.preset(force=force, acceleration=acceleration)
@@ -170,6 +168,11 @@ class HybridController:
         self._output.integral[:] = quotient(-np.asarray(force, dtype=float), self._numbers[2 * self.k])
         if acceleration is not None:
             self._output.task_integral[:] = quotient(-np.asarray(acceleration, dtype=float), self._slope)
+
+    @property
+    def force_integral(self) -> Array:
+        """(m) what the force error's integral adds to the commanded multipliers."""
+        return np.asarray(-self._numbers[2 * self.k] * self._output.integral)
 
     @property
     def _slope(self) -> Array:

@@ -41,7 +41,6 @@ class Push:
     def __init__(self, rows: Mask) -> None:
         self._rows, self._speed = rows, NormalSpeed(rows)
         self.lacking = np.zeros(len(rows))
-        self._commanded = np.zeros(len(rows))  # of the force, without its integral
         self._none = np.zeros(len(rows))
 
     def begin(self) -> None:
@@ -58,16 +57,16 @@ class Push:
         """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
 
-    def pressing(self, force: Array, before: HybridOutput) -> Wanted:
-        """What is wanted while the tool presses with a force (m). before: what the last step found."""
+    def pressing(self, force: Array, integral: Array, before: HybridOutput) -> Wanted:
+        """What is wanted while the tool presses with a force (m), to which the integral of its error adds its own (m).
+
+        before: what the last step found.
+        """
         share = self.share
         if share == 1.0:
-            self._commanded[:] = force
-            return Wanted(self._commanded, None, True)
-        integral = before.force - self._commanded
+            return Wanted(force, None, True)
         pushed = share * (force + integral) + (1.0 - share) * self.lacking
-        self._commanded[:] = np.where(self._rows, pushed - integral, force)
-        return Wanted(self._commanded, self._speed.aim(before.drift, self._none), False)
+        return Wanted(np.where(self._rows, pushed - integral, force), self._speed.aim(before.drift, self._none), False)
 
     def approaching(self, approach: Approach, before: HybridOutput, *, again: bool) -> Wanted:
         """What is wanted on the way to a surface. again: one that was lost a moment ago, when the tool is fast."""

@@ -301,7 +301,7 @@ class HybridSupervisor:
             self.governor.give_up(step.theta)
         push = self._push
         wanted = (
-            push.pressing(self.force, before)
+            push.pressing(self.force, controller.force_integral, before)
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )

@@ -37,7 +37,7 @@ class WrenchInput(Part):
         self._numbers, self._reading = np.zeros(6), np.zeros(6)
         self.carried = ToolOnSensor(node, clock)
         self.bias = np.zeros(6)
-        self.stamp = 0
+        self.stamp = self._read = 0
 
     def open(self) -> None:
         entities = self._node.entities
@@ -61,6 +61,10 @@ class WrenchInput(Part):
         self._reading = self._numbers - self.bias
         if self.carried.tool is not None:
             self._reading -= self.carried.felt(engine, q)
+        supervisor = engine.supervisor
+        passed, self._read = 1e-9 * (self.stamp - self._read), self.stamp
+        tare = supervisor.limits.tare
+        engine.free.update(supervisor.mode, supervisor.tared, self._reading, max(passed, 0.0), tare=tare)
         try:
             return engine.sensor.read(q, v, self._reading, engine.free.zero)
         except ArithmeticError:

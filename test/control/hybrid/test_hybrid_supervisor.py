@@ -264,3 +264,16 @@ def test_engaging_begins_with_what_is_felt_and_needs_fresh_states():
     cell = Cell(0.1, replace(LIMITS, tare=False)).run(0.01)
     with pytest.raises(ValueError, match="surface.normal is off by"):  # what is felt there is not that surface
         cell.supervisor.engage(cell.now, np.array([3.0]), cell.now)
+
+
+def test_a_contact_that_is_lost_for_a_moment_comes_back_without_a_blow():
+    """The table has a step of 2 mm downwards; the force begins anew there and grows to what is wanted."""
+    cell = Cell(height=0.005).run(0.1).engage().run(3.0)
+    np.testing.assert_allclose(cell.forces[-50:], 10.0, rtol=0.02)
+    table = cell.plant.model.geom("surface")
+    table.pos[2] -= 0.002  # a step down
+    before = len(cell.forces)
+    cell.run(3.0)
+    assert cell.supervisor.mode == "press"
+    assert max(cell.forces[before + 5 :]) < 14.0
+    np.testing.assert_allclose(cell.forces[-50:], 10.0, rtol=0.02)

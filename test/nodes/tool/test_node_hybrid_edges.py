@@ -156,3 +156,15 @@ def test_turns_are_radians_and_what_no_angle_is_is_refused(rig):
     shares, _ = watched(rig, 0.5)
     assert shares.max() < 0.05
     wait_until(lambda: "near half a turn" in rig.node.log, "the refusal in the log")
+
+
+def test_an_offset_of_the_sensor_to_the_side_is_nothing_in_the_way(rig):
+    """As of a tool whose weight is not known: what is read on the way to the surface is its zero."""
+    rig.engage(False)
+    rig.bias = np.array([0.0, 60.0, 0.0])
+    rig.plant.reset(start(0.003))
+    rig.run(0.1)
+    rig.pressed()
+    rig.bias = np.array([0.0, 0.0, 0.0])  # 60 N the other way
+    rig.run(0.1)
+    rig.diagnosed("force beside the constraints is 60")
