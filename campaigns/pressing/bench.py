@@ -78,11 +78,8 @@ class Bench:
             self.transition.use(len(joints))
         else:
             self.transition.changed()
-        engine.reader.plausibility = Plausibility(
-            engine.reader.names,
-            [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
-            [joint.kind.name == "continuous" for joint in engine.model.joints],
-            factor=self.params.plausible_velocity,
+        engine.reader.plausibility = Plausibility.of(
+            engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout
 

@@ -298,11 +298,8 @@ class TorqueNode(ManagedNode[P, T]):
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
         self.safeguards.use(bounds, engine.effort_limits)
-        engine.reader.plausibility = Plausibility(
-            engine.reader.names,
-            [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in engine.model.joints],
-            [joint.kind.name == "continuous" for joint in engine.model.joints],
-            factor=self.params.plausible_velocity,
+        engine.reader.plausibility = Plausibility.of(
+            engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout
         self.motions.abandon()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
 
 import numpy as np
 from rigs import pressing
@@ -190,6 +191,19 @@ class Rig(Conversation):
     def robot_height(self):
         """Of the tool, m."""
         return float(self.plant.data.body(pressing.TOOL).xpos[2])
+
+
+@contextmanager
+def pressing_node(ros, **parameters):
+    """A rig with the node, and the tool 5 mm above the table. parameters: in place of `PARAMETERS`; None: the default."""
+    _, plant, _, _, position = pressing.scene(pressing.Case())
+    given = PARAMETERS | {"task_position": list(position)} | parameters
+    given = {name: value for name, value in given.items() if value is not None}
+    with ros.start("hybrid_controller", given) as node:
+        rig = Rig(ros, node, plant, position[2])
+        plant.reset(start(0.005))
+        rig.step()
+        yield rig
 
 
 def add_to(message, numbers):

@@ -8,13 +8,16 @@ import time
 
 import numpy as np
 import pytest
+from helpers.nodes.ros_nodes import needs_ros, wait_until
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
+from helpers.nodes.pressing_rig import pressing_node, start  # noqa: E402
 
-from helpers.nodes.pressing_rig import PARAMETERS, Rig, start  # noqa: E402
-from helpers.nodes.ros_nodes import wait_until  # noqa: E402
+pytestmark = [
+    *needs_ros,
+    pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data"),
+]
 
 LIMITS = np.array([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61])  # rad/s
 DEFAULTS = {
@@ -25,12 +28,7 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def node_and_rig(ros):
-    _, plant, _, _, position = pressing.scene(pressing.Case())
-    parameters = PARAMETERS | {"task_position": list(position), "velocity_limits": [0.2], "effort_rate_limits": []}
-    with ros.start("hybrid_controller", parameters) as node:
-        rig = Rig(ros, node, plant, position[2])
-        plant.reset(start(0.005))
-        rig.step()
+    with pressing_node(ros, velocity_limits=[0.2], effort_rate_limits=None) as rig:
         yield rig
 
 

@@ -16,7 +16,7 @@ from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_u
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.nodes.pressing_rig import PARAMETERS, Rig, circle, start  # noqa: E402
+from helpers.nodes.pressing_rig import circle, pressing_node, start  # noqa: E402
 from rigs.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
 
 pytestmark = [
@@ -32,13 +32,7 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def node_and_rig(ros):
-    _, plant, _, _, position = pressing.scene(pressing.Case())
-    parameters = PARAMETERS | {"task_position": list(position)}
-    del parameters["kp"], parameters["kd"]  # the defaults
-    with ros.start("hybrid_controller", parameters) as node:
-        rig = Rig(ros, node, plant, position[2])
-        plant.reset(start(0.005))
-        rig.step()
+    with pressing_node(ros, kp=None, kd=None) as rig:
         yield rig
 
 
