@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints
-from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.nodes.hybrid_controller import HybridControllerNode
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
 from rbd_dynamics.nodes.tool.hybrid_engine import Engine, build_engine
 from rbd_dynamics.nodes.tool.wrench_input import WrenchInput, desired_force
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
+from rbd_dynamics.nodes.torque.state_input import plausibility_of
 from rbd_dynamics.nodes.torque.transition import Transition
 
 Array = NDArray[np.float64]
@@ -78,7 +78,7 @@ class Bench:
             self.transition.use(len(joints))
         else:
             self.transition.changed()
-        engine.reader.plausibility = Plausibility.of(
+        engine.reader.plausibility = plausibility_of(
             engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout

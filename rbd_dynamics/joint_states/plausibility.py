@@ -9,8 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.model.model import Joint
-
 Array = NDArray[np.float64]
 JITTER = 0.005  # s by which stamps may be wrong against each other
 UNLIMITED = 1000.0  # rad/s, m/s: of a joint without a velocity limit; none is as fast
@@ -50,12 +48,6 @@ class Plausibility:
         self._middle, self._farthest = 0.5 * (lower + upper), 1.5 * (upper - lower)
         self._turning = [bool(turns) for turns in continuous]
         self.factor = factor
-
-    @classmethod
-    def of(cls, joints: Sequence[Joint], names: Sequence[str], factor: float) -> Plausibility:
-        """Bounds by the limits of a model's joints, which messages call by these names."""
-        limits = [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in joints]
-        return cls(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
 
     @property
     def factor(self) -> float:

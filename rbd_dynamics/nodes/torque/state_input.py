@@ -8,7 +8,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.model.model import Joint
 from rbd_dynamics.nodes.commanding.heartbeat import PERIOD, Heartbeat
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -20,6 +22,12 @@ LOOKED_BACK, CONTRADICTING = 100, 20  # states: of the last so many, so many tha
 QUEUE = SECOND // 10  # ns: after a standstill, states without a stamp may be old for so long
 #: a state: stamp (ns), names, positions, velocities, efforts
 State = tuple[int, list[str], Sequence[float], Sequence[float], Sequence[float]]
+
+
+def plausibility_of(joints: Sequence[Joint], names: Sequence[str], factor: float) -> Plausibility:
+    """Bounds on measured states by the limits of a model's joints, which messages call by these names."""
+    limits = [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in joints]
+    return Plausibility(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
 
 
 class StateInput(Part):

@@ -15,7 +15,6 @@ from trajectory_msgs.msg import JointTrajectory
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder, decoded
-from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
@@ -32,7 +31,7 @@ from rbd_dynamics.nodes.torque.hand_over import HandOver
 from rbd_dynamics.nodes.torque.in_command import InCommand
 from rbd_dynamics.nodes.torque.motions import Motions
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
-from rbd_dynamics.nodes.torque.state_input import StateInput
+from rbd_dynamics.nodes.torque.state_input import StateInput, plausibility_of
 from rbd_dynamics.nodes.torque.transition import Transition
 from rbd_dynamics.nodes.torque.trial import Feedback, Trial
 from rbd_dynamics.nodes.torque.watching import Watching
@@ -298,7 +297,7 @@ class TorqueNode(ManagedNode[P, T]):
         else:  # nothing is known of what the limits are worth
             check_holding(joints, np.zeros(len(joints)), efforts, np.full(len(joints), np.inf))
         self.safeguards.use(bounds, engine.effort_limits)
-        engine.reader.plausibility = Plausibility.of(
+        engine.reader.plausibility = plausibility_of(
             engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout

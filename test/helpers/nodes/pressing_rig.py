@@ -195,7 +195,7 @@ class Rig(Conversation):
 
 @contextmanager
 def pressing_node(ros, **parameters):
-    """A rig with the node, and the tool 5 mm above the table. parameters: in place of `PARAMETERS`; None: the default."""
+    """A rig with the node, the tool 5 mm above the table. parameters: in place of `PARAMETERS`; None: the default."""
     _, plant, _, _, position = pressing.scene(pressing.Case())
     given = PARAMETERS | {"task_position": list(position)} | parameters
     given = {name: value for name, value in given.items() if value is not None}

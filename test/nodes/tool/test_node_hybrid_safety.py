@@ -16,7 +16,7 @@ from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_u
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.nodes.pressing_rig import circle, pressing_node, start  # noqa: E402
+from helpers.nodes.pressing_rig import Rig, circle, pressing_node, start  # noqa: E402
 from rigs.compliant_plant import CompliantPlant, Surroundings  # noqa: E402
 
 pytestmark = [
