@@ -18,18 +18,19 @@ class ContactWatch:
         rows (m): which of the constraints can be left.
 
     Attributes:
+        touched (m): values of the constraints where contact was felt last.
         without: s, since contact was felt last. lost: s, of these, in which the tool was where it had touched, or
             inside; a tool that has bounced is to come back. beyond: s, of these, in which it was inside.
     """
 
     def __init__(self, rows: Mask) -> None:
         self._rows = rows
-        self._touched = np.zeros(len(rows))
+        self.touched = np.zeros(len(rows))
         self.without = self.lost = self.beyond = 0.0
 
     def begin(self, h: Array) -> None:
         """It touches, at values h (m) of the constraints."""
-        self._touched[:] = h
+        self.touched[:] = h
         self.without = self.lost = self.beyond = 0.0
 
     def update(self, touches: bool, h: Array, dt: float) -> None:
@@ -38,7 +39,7 @@ class ContactWatch:
             self.begin(h)
             return
         self.without += dt
-        outside = (h - self._touched)[self._rows]
+        outside = (h - self.touched)[self._rows]
         if not (outside > ROUGHNESS).any():
             self.lost += dt
         if (outside < -ROUGHNESS).any():

@@ -179,21 +179,25 @@ class HybridSupervisor:
         return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
 
     def stop(self, reason: str) -> None:
-        """Hold from the next state on. What still presses fades away, but no more than is felt of it."""
+        """Hold from the next state on. What still presses fades away, unless nothing pushes back."""
         if self.mode != "hold":
             if self.output is not None:
                 self.force[:] = self.output.force  # with what the integral added
-            self._press_no_more_than_felt()
+            if self._contact.without > SUDDEN:
+                self.force[self.unilateral] = 0.0
+            self._contact.begin(self._contact.touched)
             self.mode, self.reason = "hold", reason
             self._stopped = self.last
             self.output, self._hold.at = None, None
             self.motion.release()
 
-    def _press_no_more_than_felt(self) -> None:
-        if self._felt is None:  # the sensor is silent: it presses as it did
+    def _press_on_what_is_felt(self, dt: float) -> None:
+        """What fades away in hold ends at once where nothing pushes back. A silent sensor tells nothing of that."""
+        if self._felt is None or not self.force.any():
             return
-        most = np.maximum(self._felt, 0.0) + self.limits.contact_force
-        self.force[:] = np.where(self.unilateral, np.clip(self.force, 0.0, most), self.force)
+        self._contact.update(self._touches(self._felt), self._contact.touched, dt)
+        if self._contact.without > max(self.limits.contact_debounce, SUDDEN):
+            self.force[self.unilateral] = 0.0
 
     def fade_from(self, other: HybridSupervisor) -> None:
         """Hold in place of another supervisor of the same constraints: what it presses with fades away here."""
@@ -264,7 +268,7 @@ class HybridSupervisor:
             else:
                 if found is not None:
                     return found
-        self._press_no_more_than_felt()
+        self._press_on_what_is_felt(dt)
         return self._hold.torque(q, v, self.limits, self.force, elapsed)
 
     # --- the modes --------------------------------------------------------------------------------

@@ -14,10 +14,12 @@ pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
 from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
+from rbd_dynamics.control.hybrid.controller import HybridController  # noqa: E402
 from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints  # noqa: E402
+from rbd_dynamics.robot import Robot  # noqa: E402
 
 MS = 1_000_000  # ns
 LIMITS = HybridLimits(contact_force=0.5)
@@ -277,3 +279,40 @@ def test_a_contact_that_is_lost_for_a_moment_comes_back_without_a_blow():
     assert cell.supervisor.mode == "press"
     assert max(cell.forces[before + 5 :]) < 14.0
     np.testing.assert_allclose(cell.forces[-50:], 10.0, rtol=0.02)
+
+
+def pressing_cell():
+    cell = Cell(height=0.005).run(0.1).engage().run(2.0)
+    np.testing.assert_allclose(cell.forces[-50:], 10.0, rtol=0.02)
+    return cell
+
+
+def test_another_robot_takes_the_force_over_and_lets_it_fade():
+    """As of a description with 0.1 kg more at the tool: 20 N/s, and the tool stays where it is."""
+    cell = pressing_cell()
+    old, height = cell.supervisor, cell.plant.data.body(pressing.TOOL).xpos[2]
+    heavier = Robot(cell.robot.model)
+    heavier.set_payload(pressing.TOOL, 0.1)
+    controller = HybridController(heavier, old.controller.constraints, old.controller.task, gains=old.controller.gains)
+    cell.supervisor = HybridSupervisor(controller, DesiredMotion(cell.tasks), LIMITS)
+    cell.supervisor.fade_from(old)
+    begin = len(cell.forces)
+    cell.run(0.1)
+    assert min(cell.forces[begin:]) > 10.0 - 2.0 - 1.5  # 0.1 kg weighs 1 N
+    cell.run(1.0)
+    assert cell.forces[-1] < 2.0
+    assert abs(cell.plant.data.body(pressing.TOOL).xpos[2] - height) < 2e-3
+
+
+def test_other_gains_keep_what_the_integrals_give():
+    cell = pressing_cell()
+    controller, (q, v) = cell.supervisor.controller, cell.plant.state
+    theta = cell.supervisor.output.theta.copy()
+    wanted = {"force": np.array([10.0]), "measured": np.array([10.0])}
+    before = controller.step(q, v, theta, **wanted).wanted.copy()
+    integral = controller.force_integral.copy()
+    assert np.abs(integral).max() > 0.0
+    gains = controller.gains
+    controller.tune(replace(gains, ki=2.0 * gains.ki))
+    np.testing.assert_allclose(controller.force_integral, integral, rtol=1e-12)
+    np.testing.assert_allclose(controller.step(q, v, theta, **wanted).wanted, before, atol=1e-9)
