@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rbd_dynamics.algorithms.reachable_motion import STOPPED
+from rbd_dynamics.algorithms.reachable_motion import STOPPED, STOPPING
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.hybrid.controller import HybridController
@@ -89,19 +89,23 @@ def test_targets_that_jump_anywhere_ask_no_joint_for_more_than_it_has(numbers):
 @pytest.mark.parametrize("speed", [0.05, 0.5])
 def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
     robot, _, _ = arm()
-    reach, x, gone = at_start(), 0.0, []
+    reach, x, gone, hardest = at_start(), 0.0, [], 0.0
     outward = robot.pose(POSTURE, "tool0")[:2, 3]
     R = robot.pose(POSTURE, "tool0")[:3, :3]
     way = (R.T @ np.array([*outward / np.linalg.norm(outward), 0.0]))[:2]
     for _ in range(round(0.9 / speed / DT)):
         x += speed * DT * reach.pace  # the target waits
         target = np.concatenate([np.zeros(3), x * way])
+        before = reach.v.copy()
         step = reach.follow(target, np.zeros(1), DT, POSTURE)
+        if len(gone) > 50:  # the target sets out with a jerk
+            hardest = max(hardest, np.linalg.norm(reach.v - before) / DT)
         gone.append(step.theta)
     gone = np.array(gone)
     assert least_singular_value(reach.q) > 0.8 * STOPPED
     assert np.abs(reach.v).max() < 0.05
     assert "singular" in reach.obstacle()
+    assert hardest < 2.0 * STOPPING  # no jerk of what is wanted
     assert np.abs(gone[:, :3]).max() < 1e-4  # on its way: nothing turns, and it goes straight
     across = gone[:, 3:] @ [-way[1], way[0]]
     assert np.abs(across).max() < 1e-4

@@ -166,3 +166,16 @@ def test_an_offset_of_the_sensor_to_the_side_is_nothing_in_the_way(rig):
     rig.bias = np.array([0.0, 0.0, 0.0])  # 60 N the other way
     rig.run(0.1)
     rig.diagnosed("force beside the constraints is 60")
+
+
+def test_a_motion_beyond_the_arms_reach_stops_in_front_and_the_force_is_held(rig):
+    """0.6 m outwards, to where a stretched Panda does not get."""
+    put(rig, reach=2.0, velocity_limits=[0.3], path_tolerance=[0.05])
+    del rig.forces[:]
+    rig.move((0.5, 0.0, 0.0), (4.5, 0.6, 0.0))
+    shares, places = watched(rig, 5.5)
+    assert shares.max() < 0.95
+    assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
+    assert np.ptp(places[-500:], axis=0).max() < 1e-3  # it stands
+    assert any(text in rig.node.log for text in ("singular posture", "is at its limit"))
+    put(rig, path_tolerance=[0.1])
