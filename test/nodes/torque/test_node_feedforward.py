@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
-from helpers.nodes.torque_talk import Talk
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
+from helpers.nodes.torque_talk import Talk, answered
 
 from benchmarks.measuring.timing import processor_time
 from rbd_dynamics.model.urdf import load_urdf
@@ -338,15 +338,15 @@ def test_description_comes_by_topic_and_only_some_joints_are_controlled(ros, rob
 
         states = ros.publisher(JointState, "/left/joint_states", qos_profile_sensor_data)
         efforts = ros.collect(JointState, "/left/some_joints/effort")
+        now = ros.node.get_clock().now
         q = np.array([0.5, 0.4, 0.1])
-        names = JOINTS
         for position in ([0.0] * 3, q):  # first where these limits can hold it
-            del efforts[:]
-            states.publish(JointState(name=names, position=position, velocity=[0.0] * 3))
-            wait_until(lambda: efforts, "an effort")
+            found = answered(
+                states, lambda q=position: joint_state(JOINTS, q, [0.0] * 3, stamp=now().to_msg()), efforts
+            )
         gravity = robot.gravity(q)
-        assert list(efforts[0].name) == ["slide", "shoulder"]
-        np.testing.assert_allclose(efforts[0].effort, [np.clip(gravity[2], -1.0, 1.0), gravity[0]])
+        assert list(efforts[-1].name) == ["slide", "shoulder"]
+        np.testing.assert_allclose(found, [np.clip(gravity[2], -1.0, 1.0), gravity[0]])
         ros.destroy(lambda: ros.node.destroy_publisher(publisher))
 
 
@@ -364,16 +364,18 @@ def test_life_cycle_manager_starts_and_stops_it(ros):
         def go(transition):
             return change(transition=Transition(id=transition)).success
 
+        def at_zero():
+            return joint_state(JOINTS, [0.0] * 3, [0.0] * 3, stamp=ros.node.get_clock().now().to_msg())
+
         for _ in range(2):
             assert go(Transition.TRANSITION_CONFIGURE)
             assert go(Transition.TRANSITION_ACTIVATE)
             states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
             efforts = ros.collect(JointState, "managed/effort")
-            states.publish(JointState(name=JOINTS, position=[0.0] * 3, velocity=[0.0] * 3))
-            wait_until(lambda found=efforts: found, "an effort")
+            answered(states, at_zero, efforts)
             assert go(Transition.TRANSITION_DEACTIVATE)
             count = len(efforts)
-            states.publish(JointState(name=JOINTS, position=[0.0] * 3, velocity=[0.0] * 3))
+            states.publish(at_zero())
             time.sleep(0.3)
             assert len(efforts) == count
             assert go(Transition.TRANSITION_CLEANUP)
