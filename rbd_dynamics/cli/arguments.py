@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rbd_dynamics import __version__
+from rbd_dynamics.cli.command import add_command, later
+from rbd_dynamics.cli.gains import armature
+from rbd_dynamics.cli.ros_arguments import add_ros_commands
 from rbd_dynamics.cli.sources import (
     MODEL_HELP,
     URDF_HELP,
+    above_zero,
     add_description_options,
     add_model_options,
     add_urdf,
     complete_urdf,
     file_or_text,
+    from_zero,
     load_model,
     name_and_position,
     names,
-    positive,
 )
 from rbd_dynamics.common.help_format import HelpFormatter
 from rbd_dynamics.replay.command.arguments import add_replay
@@ -86,27 +88,11 @@ Examples:
   rbd_dynamics torques robot.urdf --q elbow=1.2 --v elbow=0.5 --friction
   rbd_dynamics torques robot.urdf --floating --json
 """
-PLAY_EXAMPLES = """\
+GAINS_EXAMPLES = """\
 Examples:
-  rbd_dynamics play excitation.yaml
-  rbd_dynamics play excitation.yaml --topic /left/feedforward/joint_trajectory
-  rbd_dynamics play motion.yaml --no-wait
-"""
-STATUS_EXAMPLES = """\
-Examples:
-  rbd_dynamics status
-  rbd_dynamics status --json
-"""
-ECHO_EXAMPLES = """\
-Examples:
-  rbd_dynamics echo
-  rbd_dynamics echo /feedforward/effort --count 1
-  rbd_dynamics echo /joint_states --rate
-"""
-DEMO_EXAMPLES = """\
-Examples:
-  rbd_dynamics demo
-  rbd_dynamics demo --short --output /tmp/demo
+  rbd_dynamics gains robot.urdf --rate 500 --delay 0.002 --lag 0.005
+  rbd_dynamics gains ur5_robot --rate 500 --armature 0.1 -o pd.yaml
+  rbd_dynamics gains robot.urdf --law computed_torque --bandwidth 3
 """
 SHOW_EXAMPLES = """\
 Examples:
@@ -146,6 +132,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_info(commands)
     _add_check(commands)
     _add_torques(commands)
+    _add_gains(commands)
     _add_show(commands)
     _add_compile(commands)
     _add_convert(commands)
@@ -159,34 +146,15 @@ def make_parser() -> argparse.ArgumentParser:
     ):
         made.completer = complete_urdf  # type: ignore[attr-defined]
     _add_sensor_tool(commands)
-    _add_play(commands)
-    _add_status(commands)
-    _add_echo(commands)
-    _add_demo(commands)
+    add_ros_commands(commands)
     for command in commands.choices.values():
         if any(action.dest == "urdf" for action in command._actions):
             add_description_options(command)
     return parser
 
 
-def _add(commands: Any, name: str, *, text: str, description: str, examples: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=text,
-        description=description,
-        epilog=examples,
-        formatter_class=HelpFormatter,
-    )
-    return parser
-
-
-def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:
-    """A function whose module is imported when it is called."""
-    return lambda options: getattr(importlib.import_module(module), function)(options)
-
-
 def _add_info(commands: Any) -> None:
-    info = _add(
+    info = add_command(
         commands,
         "info",
         text="tables of the robot: joints, bodies, totals",
@@ -197,11 +165,11 @@ def _add_info(commands: Any) -> None:
     add_model_options(info)
     info.add_argument("--kernels", action="store_true", help="also count the operations of the specialised algorithms")
     info.add_argument("--json", action="store_true", help="print JSON in place of tables")
-    info.set_defaults(run=_later("rbd_dynamics.cli.info", "run_info"))
+    info.set_defaults(run=later("rbd_dynamics.cli.info", "run_info"))
 
 
 def _add_check(commands: Any) -> None:
-    check = _add(
+    check = add_command(
         commands,
         "check",
         text="find what is wrong with a URDF before it matters",
@@ -215,11 +183,11 @@ def _add_check(commands: Any) -> None:
     check.add_argument("--strict", action="store_true",
         help="defects that leave a usable model are errors, too, as for load_urdf(strict=True)")  # fmt: skip
     check.add_argument("--json", action="store_true", help="print JSON in place of a list")
-    check.set_defaults(run=_later("rbd_dynamics.cli.check", "run_check"))
+    check.set_defaults(run=later("rbd_dynamics.cli.check", "run_check"))
 
 
 def _add_torques(commands: Any) -> None:
-    torques = _add(
+    torques = add_command(
         commands,
         "torques",
         text="inverse dynamics of one state, term by term",
@@ -235,11 +203,41 @@ def _add_torques(commands: Any) -> None:
         torques.add_argument(f"--{name}", metavar="NUMBER", nargs="+", default=[], help=what)
     torques.add_argument("--friction", action="store_true", help="add the joints' damping and Coulomb friction")
     torques.add_argument("--json", action="store_true", help="print JSON in place of a table")
-    torques.set_defaults(run=_later("rbd_dynamics.cli.torques", "run_torques"))
+    torques.set_defaults(run=later("rbd_dynamics.cli.torques", "run_torques"))
+
+
+def _add_gains(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "gains",
+        text="PD gains by joint that are stable, and what they promise",
+        description="Compute kp and kd of each joint from the mass matrix over the robot's workspace, for a rate, a "
+        "delay and a lag of the actuators, with half of the largest damping that is stable in every posture. Print "
+        "the bandwidth, how far a torque that the model lacks moves each joint, and the margin; with --output also "
+        "write the parameter file of the node feedforward.",
+        examples=GAINS_EXAMPLES,
+    )
+    add_urdf(parser)
+    add_model_options(parser)
+    add = parser.add_argument
+    add("--rate", metavar="HZ", type=above_zero, default=500.0, help="of control; default: 500")
+    add("--delay", metavar="S", type=from_zero, default=0.0,
+        help="how late joint states are, filters included, besides a period for the command; default: 0")  # fmt: skip
+    add("--lag", metavar="S", type=from_zero, default=0.0,
+        help="time constant of the actuators' torque; 0.005 is a bandwidth of 32 Hz; default: 0")  # fmt: skip
+    add("--bandwidth", metavar="HZ", type=above_zero, help="of the slowest motion; default: what leaves a margin of 2")
+    add("--damping-ratio", metavar="RATIO", type=above_zero, default=0.7, help="of the slowest motion; default: 0.7")
+    add("--law", choices=("feedforward", "computed_torque"), default="feedforward", help="default: feedforward")
+    add("--armature", metavar="[NAME=]VALUE", type=armature, action="append", default=[],
+        help="assume a rotor, kg m^2 as seen at the joint, of one joint or of all; may be repeated")  # fmt: skip
+    add("--output", "-o", metavar="FILE", type=Path, help="parameter file that is written")
+    add("--node", metavar="NAME", default="feedforward", help="whose parameters they are; default: feedforward")
+    add("--json", action="store_true", help="print JSON in place of a table")
+    parser.set_defaults(run=later("rbd_dynamics.cli.gains", "run_gains"))
 
 
 def _add_show(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "show",
         text="the robot in 3-D, with sliders and the torques of gravity",
@@ -259,11 +257,11 @@ def _add_show(commands: Any) -> None:
     add("--meshes", metavar="DIR", action="append", default=[], type=Path,
         help="where the packages are whose meshes the description names, beside those of ROS; "
         "may be repeated")  # fmt: skip
-    parser.set_defaults(run=_later("rbd_dynamics.cli.show", "run_show"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.show", "run_show"))
 
 
 def _add_compile(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "compile",
         text="make a robot's kernels ahead of time: the cache then has them",
@@ -282,11 +280,11 @@ def _add_compile(commands: Any) -> None:
         help="also the pose and the Jacobian of this frame, and its rate; may be repeated")  # fmt: skip
     add("--friction", action="store_true", help="for Robot(model, friction=True)")
     add("--json", action="store_true", help="print JSON in place of a table")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.compile", "run_compile"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.compile", "run_compile"))
 
 
 def _add_convert(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "convert",
         text="a robot in another format: URDF, SDF, MJCF, YAML",
@@ -297,11 +295,11 @@ def _add_convert(commands: Any) -> None:
     add_urdf(parser)
     add_model_options(parser)
     parser.add_argument("output", metavar="FILE", type=Path, help="the file to be written")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.convert", "run_convert"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.convert", "run_convert"))
 
 
 def _add_export(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "export",
         text="a robot's dynamics in C, for real-time loops and small processors",
@@ -324,11 +322,11 @@ def _add_export(commands: Any) -> None:
     add("--friction", action="store_true", help="with the joints' friction, as Robot(model, friction=True)")
     add("--name", metavar="NAME", help="what names in C begin with; default: the robot's name")
     add("--json", action="store_true", help="print JSON in place of a list")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.export", "run_export"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.export", "run_export"))
 
 
 def _add_layouts(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "layouts",
         text="files for PlotJuggler, Foxglove and rviz that show a robot's nodes",
@@ -347,11 +345,11 @@ def _add_layouts(commands: Any) -> None:
     add("--namespace", metavar="NAME", default="", help="name space of the nodes")
     add("--tf-prefix", metavar="PREFIX", default="", help="before joint and frame names, as of the nodes")
     add("--json", action="store_true", help="print JSON in place of a list")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.layouts.run", "run_layouts"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.layouts.run", "run_layouts"))
 
 
 def _add_doctor(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "doctor",
         text="what this machine has, whether it works, and what real time would need",
@@ -361,11 +359,11 @@ def _add_doctor(commands: Any) -> None:
         examples=DOCTOR_EXAMPLES,
     )
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.doctor.run", "run_doctor"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.doctor.run", "run_doctor"))
 
 
 def _add_sensor_tool(commands: Any) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "sensor-tool",
         text="mass and centre of mass of the tool on a force-torque sensor",
@@ -383,71 +381,4 @@ def _add_sensor_tool(commands: Any) -> None:
     add("--joint-states", metavar="TOPIC", help="default: the one that names most joints of the robot")
     add("--of-robot", action="store_true", help="the sensor reports what the robot exerts, not what acts on it")
     add("--json", action="store_true", help="print JSON in place of text")
-    parser.set_defaults(run=_later("rbd_dynamics.cli.sensor_tool", "run_sensor_tool"))
-
-
-def _add_play(commands: Any) -> None:
-    play = _add(
-        commands,
-        "play",
-        text="send a motion to a node that follows it (needs ROS 2)",
-        description="Publish a JointTrajectory of a YAML file, as `excite` writes it, once somebody subscribes, and "
-        "wait until it has ended, by what the node says in /diagnostics. The robot moves as soon as it arrives. Exit "
-        "code 1 where it is refused or ends early, with the node's reason. An interrupt ends the waiting, not the "
-        "motion.",
-        examples=PLAY_EXAMPLES,
-    )
-    play.add_argument("file", metavar="FILE", type=Path, help="trajectory_msgs/JointTrajectory as YAML")
-    play.add_argument(
-        "--topic",
-        default="/feedforward/joint_trajectory",
-        help="where to; default: that of feedforward, /feedforward/joint_trajectory",
-    )
-    play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
-    play.add_argument("--no-wait", action="store_true", help="for the end: until the node has taken it is enough")
-    play.set_defaults(run=_later("rbd_dynamics.cli.ros", "run_play"))
-
-
-def _add_status(commands: Any) -> None:
-    status = _add(
-        commands,
-        "status",
-        text="what the running nodes say of themselves (needs ROS 2)",
-        description="Listen to /diagnostics for some seconds, and print what each node says: its state, rates, what it "
-        "refuses. Exit code 1 if any reports an error, or none reports.",
-        examples=STATUS_EXAMPLES,
-    )
-    status.add_argument("--json", action="store_true", help="print JSON in place of a list")
-    status.set_defaults(run=_later("rbd_dynamics.cli.listening", "run_status"))
-
-
-def _add_echo(commands: Any) -> None:
-    echo = _add(
-        commands,
-        "echo",
-        text="print the messages of a topic, or which topics there are (needs ROS 2)",
-        description="Print each message of a topic as YAML until it is interrupted; without a topic, list all. It is "
-        "what `ros2 topic` does, for where that is not installed.",
-        examples=ECHO_EXAMPLES,
-    )
-    echo.add_argument("topic", metavar="TOPIC", nargs="?", help="default: list all topics")
-    echo.add_argument("--count", metavar="N", type=positive, help="end after so many messages, or lines of --rate")
-    echo.add_argument("--rate", action="store_true", help="print how many come in a second instead")
-    echo.add_argument("--json", action="store_true", help="print JSON, a line for each message")
-    echo.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a publisher; default: 10")
-    echo.set_defaults(run=_later("rbd_dynamics.cli.listening", "run_echo"))
-
-
-def _add_demo(commands: Any) -> None:
-    demo = _add(
-        commands,
-        "demo",
-        text="a fast motion of a simulated Franka Panda, with and without feedforward (needs ROS 2)",
-        description="Simulator, feedforward node, dynamics server and a client as processes of ROS 2. A fast motion of "
-        "a Franka Panda is played with PD alone, with gravity, and with full feedforward; the dynamics services are "
-        "checked. Exit code 1 if anything did not work.",
-        examples=DEMO_EXAMPLES,
-    )
-    demo.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_output"), help="default: demo_output")
-    demo.add_argument("--short", action="store_true", help="a shorter motion, as the tests run it")
-    demo.set_defaults(run=_later("rbd_dynamics.cli.ros", "run_demo"))
+    parser.set_defaults(run=later("rbd_dynamics.cli.sensor_tool", "run_sensor_tool"))

@@ -172,3 +172,20 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return number
+
+
+def above_zero(text: str) -> float:
+    number = from_zero(text)
+    if not number:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above zero")
+    return number
+
+
+def from_zero(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0.0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return number

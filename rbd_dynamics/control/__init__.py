@@ -6,6 +6,7 @@
 - `CartesianController`: impedance and operational-space control of a tool, which `CartesianMotion` moves;
 - `MomentumObserver`, `ContactDetector`, `ResidualMonitor`: what touches the robot, and what the model gets wrong;
 - `SafeStop`: what is commanded once nothing else is; `CommandCheck` and `CommandGate`: which commands pass to a robot;
+- `joint_gains`: PD gains of a robot that are stable for a `Timing`, and what they promise;
 - `inverse_dynamics_terms`: inverse dynamics of some of its `TERMS`.
 """
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.motion.limits import MotionLimits
     from rbd_dynamics.control.motion.options import MotionOptions
     from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+    from rbd_dynamics.control.pd_gains import JointGains, joint_gains
+    from rbd_dynamics.control.safety.closed_loop import Timing
     from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate, GateOptions
     from rbd_dynamics.control.safety.safe_stop import SafeStop, StopOptions
     from rbd_dynamics.control.terms import TERMS, inverse_dynamics_by_term, inverse_dynamics_terms
@@ -61,6 +64,7 @@ __all__ = [
     "HybridOutput",
     "HybridSupervisor",
     "HybridTask",
+    "JointGains",
     "MomentumObserver",
     "MotionLimits",
     "MotionOptions",
@@ -73,9 +77,11 @@ __all__ = [
     "SafeStop",
     "StateFilter",
     "StopOptions",
+    "Timing",
     "Trajectory",
     "TrajectoryError",
     "Waypoints",
     "inverse_dynamics_by_term",
     "inverse_dynamics_terms",
+    "joint_gains",
 ]
