@@ -37,7 +37,8 @@ def run_status(options: argparse.Namespace) -> int:
 
 def run_echo(options: argparse.Namespace) -> int:
     with needs_ros("echo"):
-        from rbd_dynamics.nodes.tools.listening import messages, plain, topics, visitor
+        from rbd_dynamics.nodes.tools.listening import messages, topics, visitor
+        from rbd_dynamics.nodes.tools.message_values import plain
 
     with visitor("echo") as (node, spin):
         if options.topic is None:
@@ -47,15 +48,16 @@ def run_echo(options: argparse.Namespace) -> int:
         if options.rate:
             return _print_rate(coming, options.count)
         for k, (_, message) in enumerate(coming, 1):
-            _print_message(plain(message), json_wanted=options.json)
+            print_message(plain(message), json_wanted=options.json)
             if k == options.count:
                 return 0
     return 0
 
 
-def _print_message(message: Any, *, json_wanted: bool) -> None:
+def print_message(message: Any, *, json_wanted: bool) -> None:
+    """A message of plain values as YAML and a line of dashes, or as a line of JSON."""
     if json_wanted:
-        print(json.dumps(_without_nan(message), allow_nan=False), flush=True)
+        print(json.dumps(without_nan(message), allow_nan=False), flush=True)
         return
     import yaml
 
@@ -63,12 +65,12 @@ def _print_message(message: Any, *, json_wanted: bool) -> None:
     print(f"{text}---", flush=True)
 
 
-def _without_nan(message: Any) -> Any:
+def without_nan(message: Any) -> Any:
     """JSON has no number that is none, nor infinite ones: null."""
     if isinstance(message, dict):
-        return {name: _without_nan(each) for name, each in message.items()}
+        return {name: without_nan(each) for name, each in message.items()}
     if isinstance(message, list):
-        return [_without_nan(each) for each in message]
+        return [without_nan(each) for each in message]
     return None if isinstance(message, float) and not math.isfinite(message) else message
 
 

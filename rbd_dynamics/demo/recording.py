@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.nodes.tools.bag_types import BagTypes
+
 Array = NDArray[np.float64]
 SECOND = 1_000_000_000  # ns
 
@@ -97,26 +99,14 @@ class JointSeries:
 def write_bag(recording: Recording, folder: Path, distro: str) -> None:
     """Write all messages as a rosbag2 folder (sqlite3, readable by every ROS 2), in place of an older one."""
     from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    stores = {store.value: store for store in Stores}
-    typestore = get_typestore(stores.get(f"ros2_{distro}", Stores.ROS2_HUMBLE))
+    types = BagTypes(distro)
     shutil.rmtree(folder, ignore_errors=True)
     with Writer(folder, version=8, storage_plugin=StoragePlugin.SQLITE3) as writer:
         entries = []
         for topic, ros_type in recording.types.items():
-            package, group, name = ros_type.__module__.split(".")[0], "msg", ros_type.__name__
-            kind = f"{package}/{group}/{name}"
-            if kind not in typestore.types:
-                typestore.register(get_types_from_msg(_definition(package, name), kind))
-            connection = writer.add_connection(topic, kind, typestore=typestore)
+            kind = f"{ros_type.__module__.split('.')[0]}/msg/{ros_type.__name__}"
+            connection = types.add(writer, topic, kind)
             entries += [(stamp, connection, data) for stamp, data in recording.messages[topic]]
         for stamp, connection, data in sorted(entries, key=lambda entry: entry[0]):
             writer.write(connection, stamp, data)
-
-
-def _definition(package: str, name: str) -> str:
-    """Definition of a message, as its package has installed it."""
-    from ament_index_python import get_package_share_path
-
-    return (get_package_share_path(package) / "msg" / f"{name}.msg").read_text()

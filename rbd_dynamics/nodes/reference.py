@@ -48,6 +48,16 @@ what it refused last. Nodes that follow trajectories count there those that they
 one ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
 topic prints its messages or, with `--rate`, how many come.
 
+`rbd_dynamics nodes`, `call`, `get`, `set`, `pub` and `record` do what `ros2 node list`, `service call`, `param get`,
+`param set`, `topic pub` and `bag record` do, also where there is no `ros2`. Types are found, values are YAML or
+`@FILE`, what is wrong is told by field or parameter, and `set` changes all that it names or nothing:
+
+```
+rbd_dynamics call /hybrid_controller/engage "{data: true}"
+rbd_dynamics set /feedforward kp "[50.0]" kd "[5.0]"
+rbd_dynamics pub /feedforward/joint_trajectory @motion.yaml
+```
+
 `rbd_dynamics layouts robot.urdf --nodes feedforward,monitor,guard -o layouts` writes what PlotJuggler, Foxglove and
 rviz2 should show of these nodes, with the robot's joints by name: efforts, tracking errors, forces, contact and the
 levels of the diagnostics; and in 3-D the robot, the actual and the desired pose of the tool, wrenches, and the surface

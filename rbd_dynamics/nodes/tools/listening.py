@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import array
-import importlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+
+from rbd_dynamics.nodes.tools.message_values import message_class
 
 Spin = Callable[[float], None]
 DISCOVERY = (1.5, 6.0)  # s without anything new, after which all is taken to be found; s at most
@@ -95,20 +94,24 @@ def messages(node: Node, spin: Spin, topic: str, patience: float) -> Iterator[tu
             )
         spin(0.05)
     came: list[tuple[float, Any]] = []
-    profiles = [info.qos_profile for info in publishers]
-    reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in profiles)
-    latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in profiles)
-    qos = QoSProfile(
-        depth=100,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-    )
     kind = message_class(publishers[0].topic_type)
-    node.create_subscription(kind, name, lambda message: came.append((time.monotonic(), message)), qos)
+    node.create_subscription(kind, name, lambda message: came.append((time.monotonic(), message)), matching(publishers))
     while True:
         spin(0.05)
         yield from came
         came.clear()
+
+
+def matching(publishers: list[Any]) -> QoSProfile:
+    """A quality of service that hears all of these publishers, by what `get_publishers_info_by_topic` tells."""
+    profiles = [info.qos_profile for info in publishers]
+    reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in profiles)
+    latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in profiles)
+    return QoSProfile(
+        depth=100,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
 
 
 def reports(node: Node, spin: Spin) -> list[Report]:
@@ -127,28 +130,6 @@ def reports(node: Node, spin: Spin) -> list[Report]:
     if found:
         spin(OTHERS)
     return [found[name] for name in sorted(found)]
-
-
-def message_class(kind: str) -> Any:
-    """The class of a message by its name, "sensor_msgs/msg/JointState". Raises ValueError where it is not installed."""
-    package, _, name = kind.rpartition("/")
-    try:
-        return getattr(importlib.import_module(package.replace("/", ".")), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"messages of type {kind} are not known here: is its package sourced?") from error
-
-
-def plain(message: Any) -> Any:
-    """Dictionaries, lists, numbers and texts, as YAML and JSON have them."""
-    if hasattr(message, "get_fields_and_field_types"):
-        return {name: plain(getattr(message, name)) for name in message.get_fields_and_field_types()}
-    if isinstance(message, (np.ndarray, array.array)):
-        return message.tolist()
-    if isinstance(message, (list, tuple)):
-        return [plain(each) for each in message]
-    if isinstance(message, bytes):
-        return list(message) if len(message) != 1 else message[0]
-    return message
 
 
 def _endpoints(node: Node) -> list[tuple[str, int, int]]:

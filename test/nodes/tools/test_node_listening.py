@@ -16,7 +16,7 @@ from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.nodes.torque_talk import Talk
 
-from rbd_dynamics.cli.listening import _print_rate, _without_nan
+from rbd_dynamics.cli.listening import _print_rate, without_nan
 
 pytestmark = needs_ros
 
@@ -124,7 +124,7 @@ def test_a_topic_that_nobody_publishes_is_told_with_those_that_somebody_does(fed
 
 
 def test_a_kind_of_message_that_is_not_installed_is_told():
-    from rbd_dynamics.nodes.tools.listening import message_class
+    from rbd_dynamics.nodes.tools.message_values import message_class
 
     with pytest.raises(ValueError, match="messages of type no_msgs/msg/Nothing are not known here"):
         message_class("no_msgs/msg/Nothing")
@@ -133,7 +133,7 @@ def test_a_kind_of_message_that_is_not_installed_is_told():
 
 
 def test_json_has_null_for_what_is_no_number():
-    assert _without_nan({"a": [1.0, math.nan, {"b": -math.inf}], "c": "nan"}) == {
+    assert without_nan({"a": [1.0, math.nan, {"b": -math.inf}], "c": "nan"}) == {
         "a": [1.0, None, {"b": None}],
         "c": "nan",
     }
@@ -143,7 +143,7 @@ def test_all_kinds_of_fields_become_plain_ones():
     from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
     from std_msgs.msg import ByteMultiArray, Float64MultiArray
 
-    from rbd_dynamics.nodes.tools.listening import plain
+    from rbd_dynamics.nodes.tools.message_values import plain
 
     status = DiagnosticStatus(level=DiagnosticStatus.WARN, name="é", values=[KeyValue(key="a", value="1")])
     found = plain(status)
