@@ -11,6 +11,7 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from numpy.typing import NDArray
 
+from rbd_dynamics.model.model import WORLD
 from rbd_dynamics.model.payload import Payload
 from rbd_dynamics.nodes.managed.description import Prefix, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
@@ -62,6 +63,8 @@ class Payloads:
         attempt: called with each robot as it would be; may raise too.
         """
         mass, com, inertia = load
+        if mass and any(robot.model.frame(frame).body == WORLD for robot in robots):
+            raise ValueError(f"payload at {frame!r}: it is fixed to the world, so a load there changes no torque")
         for robot in robots:
             attempt(robot.carrying(frame, mass, com=com, inertia=inertia))
         for robot in robots:

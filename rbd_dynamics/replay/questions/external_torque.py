@@ -56,7 +56,7 @@ class ExternalTorqueQuestion(Question):
         add("--contact-threshold", metavar="[NAME=]NM", action="append", default=[], type=threshold,
             help="external torque of a contact; may be repeated; default: by --false-alarms")  # fmt: skip
         add("--false-alarms", metavar="N", type=float, default=1.0,
-            help="an hour of motion, of thresholds that are not given; default: 1")  # fmt: skip
+            help="false contacts an hour of motion that the thresholds found here allow; default: 1")  # fmt: skip
 
     def chosen(self, options: argparse.Namespace) -> dict[str, Any]:
         threshold: float | dict[str, float] | None = None

@@ -112,7 +112,7 @@ def _warnings(warnings: Sequence[str]) -> str:
     if not warnings:
         return ""
     items = "".join(f"<li>{folded(text)}</li>" for text in warnings)
-    return f'<section class="warnings"><h2>Know first</h2><ul>{items}</ul></section>'
+    return f'<section class="warnings"><h2>Before you trust these numbers</h2><ul>{items}</ul></section>'
 
 
 def _joint_table(summary: Summary) -> str:

@@ -372,7 +372,7 @@ def test_payload_is_attached_replaced_and_detached(call, robot):
 @pytest.mark.parametrize(
     ("payload", "culprit"),
     [(("foot", 1.0), "foot"), (("", 1.0), "frame_id"), (("hand", -1.0), "negative"), (("hand", 1.0, 1.0), "inertia"),
-     (("hand", math.nan), "mass")],
+     (("hand", math.nan), "mass"), (("base", 1.0), "fixed to the world")],
 )  # fmt: skip
 def test_impossible_payload_is_refused(call, robot, payload, culprit):
     answer = call("SetPayload", payload=load(*payload))
