@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter files as rcl reads them: it takes a bare y or n for a truth value, which YAML libraries write for a name.
+"""Parameter files as rcl reads them, and what it does not say of them.
 
-`ros2 param dump` writes the direction y of `hybrid_controller` so, and rcl then refuses the file.
+It takes a bare y or n for a truth value, which YAML libraries write for a name: `ros2 param dump` writes the direction
+y of `hybrid_controller` so, and rcl then refuses the file. Of a file that has nothing for a node it says nothing.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import yaml
+
+from rbd_dynamics.common.excerpt import listed
 
 OPTION = "--params-file"
 LARGEST = 1_000_000  # characters: a larger file is left to rcl as it is
@@ -71,6 +76,43 @@ def quoted(text: str, names: Collection[str]) -> str:
     for place in reversed(places):
         text = f'{text[:place]}"{text[place]}"{text[place + 1 :]}'
     return text
+
+
+def of_others(arguments: Sequence[str], node: str) -> Iterator[str]:
+    """A sentence for each parameter file without an entry for the node of that full name, which is silent in rcl."""
+    for option, path in pairwise(arguments):
+        if option != OPTION:
+            continue
+        entries = list(_entries(_content(path)))
+        if entries and not any(_pattern(entry).fullmatch(node) for entry in entries):
+            short = node.rpartition("/")[2]
+            yield (
+                f"parameter file {path} has nothing for {node}, which runs on its defaults: its entries are for "
+                f"{listed(entries)}; /**/{short} would be this node in any namespace"
+            )
+
+
+def _entries(text: str) -> Iterator[str]:
+    """Names of nodes that a file has parameters for, with name space and wildcards, as /left/feedforward."""
+
+    def walk(value: object, path: str) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                if key == "ros__parameters":
+                    yield path
+                else:
+                    yield from walk(below, f"{path}/{str(key).strip('/')}")
+
+    try:
+        yield from walk(yaml.safe_load(text), "")
+    except (yaml.YAMLError, RecursionError):  # rcl says what is wrong with it
+        return
+
+
+def _pattern(entry: str) -> re.Pattern[str]:
+    """What rcl takes an entry for: ** is any name space, * one part of it."""
+    parts = {"**": "(?:/[^/]+)*", "*": "/[^/]+"}
+    return re.compile("".join(parts.get(each, re.escape(f"/{each}")) for each in entry.split("/")[1:]))
 
 
 def _content(path: str) -> str:

@@ -26,7 +26,7 @@ from rbd_dynamics.compiler import notice
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.managed.answering import one_line
 from rbd_dynamics.nodes.process.own_arguments import OwnArguments
-from rbd_dynamics.nodes.process.parameter_files import readable
+from rbd_dynamics.nodes.process.parameter_files import of_others, readable
 from rbd_dynamics.nodes.process.stopping import request_stop, stop_at_once, stop_requested
 from rbd_dynamics.nodes.process.usage import help_text, reads_urdf, usage
 from rbd_dynamics.nodes.wire import allocator
@@ -60,9 +60,12 @@ def run(
         code = _told(interface, given)
         if code is not None:
             return code
-        with readable(OwnArguments(given).for_ros(texts), texts) as arguments:
+        for_ros = OwnArguments(given).for_ros(texts)
+        with readable(for_ros, texts) as arguments:
             _initialise(arguments)
         node = make_node()
+        for sentence in of_others(for_ros, node.get_fully_qualified_name()):
+            node.get_logger().warning(sentence)
         executor, spin = choose_executor(node, node.params.executor)
         started = True
         node.start()

@@ -115,7 +115,7 @@ def matching(publishers: list[Any]) -> QoSProfile:
 
 
 def reports(node: Node, spin: Spin) -> list[Report]:
-    """Reports of all nodes that speak."""
+    """Reports of all nodes that speak; one that publishes diagnostics and says nothing in time is stale."""
     found: dict[str, Report] = {}
 
     def take(message: DiagnosticArray) -> None:
@@ -123,12 +123,22 @@ def reports(node: Node, spin: Spin) -> list[Report]:
             values = {each.key: each.value for each in status.values}
             found[status.name] = Report(status.name, LEVELS.get(status.level, STALE), status.message, values)
 
+    def silent() -> set[str]:
+        publishers = node.get_publishers_info_by_topic("/diagnostics")
+        names = {f"{each.node_namespace.rstrip('/')}/{each.node_name}"[1:] for each in publishers}
+        return names - {name.split(":")[0] for name in found}
+
     node.create_subscription(DiagnosticArray, "/diagnostics", take, 100)
-    end = time.monotonic() + FIRST
-    while not found and time.monotonic() < end:
+    begun = time.monotonic()
+    while time.monotonic() < begun + FIRST and not found:
         spin(0.05)
     if found:
         spin(OTHERS)
+    while silent() and time.monotonic() < begun + FIRST + OTHERS:
+        spin(0.05)
+    waited = time.monotonic() - begun
+    for name in silent():
+        found[name] = Report(name, STALE, f"has said nothing for {waited:.0f} s: busy, or stopped", {})
     return [found[name] for name in sorted(found)]
 
 

@@ -214,6 +214,45 @@ def test_a_parameter_file_beyond_all_use_is_left_as_it_is(tmp_path, monkeypatch)
         assert found == arguments
 
 
+class TestParameterFiles:
+    pytestmark = needs_ros
+
+    def test_a_parameter_file_that_has_nothing_for_a_node_is_told_where_rcl_gives_it_nothing(self, tmp_path):
+        path = tmp_path / "params.yaml"
+        arguments = ["--ros-args", parameter_files.OPTION, str(path)]
+        entries = (
+            "/**",
+            "feedforward",
+            "/left/feedforward",
+            "/**/feedforward",
+            "/*",
+            "/*/feedforward",
+            "/right/*",
+            "/**/arm/*",
+        )
+        for entry in entries:
+            path.write_text(f"{entry}:\n  ros__parameters:\n    known: 1\n")
+            context = rclpy.Context()
+            rclpy.init(args=arguments, context=context)
+            for space in ("/", "/left", "/right/arm"):
+                node = rclpy.create_node(
+                    "feedforward",
+                    namespace=space,
+                    context=context,
+                    automatically_declare_parameters_from_overrides=True,
+                )
+                told = list(parameter_files.of_others(arguments, node.get_fully_qualified_name()))
+                assert bool(told) != node.has_parameter("known"), (entry, space)
+                node.destroy_node()
+            rclpy.shutdown(context=context)
+        path.write_text("left:\n  feedforward: {ros__parameters: {known: 1}}\n")
+        assert not list(parameter_files.of_others(arguments, "/left/feedforward"))
+        (told,) = parameter_files.of_others(arguments, "/feedforward")
+        assert (
+            "has nothing for /feedforward" in told and "its entries are for /left/feedforward; /**/feedforward" in told
+        )
+
+
 class TestParameterSet:
     """What a node knows of its parameters, with their types."""
 

@@ -67,6 +67,23 @@ def test_status_tells_what_every_node_says(fed):
     assert err == "" and "feedforward: feedforward: " in out and "           state: active\n" in out
 
 
+def test_a_node_that_says_nothing_is_not_left_out(fed):
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    mute = fed.ros.node.create_publisher(DiagnosticArray, "/diagnostics", 1)
+    found = {}
+
+    def is_told():
+        code, out, _ = called("status", "--json")
+        found.update({each["node"]: each for each in json.loads(out)})
+        return code == 1 and fed.ros.node.get_name() in found
+
+    wait_until(is_told, "the silent node")
+    report = found[fed.ros.node.get_name()]
+    assert report["level"] == "stale" and report["message"].startswith("has said nothing for ")
+    fed.ros.destroy(lambda: fed.ros.node.destroy_publisher(mute))
+
+
 def test_a_message_is_told_as_yaml_that_says_the_same(fed):
     code, out, err = called("echo", f"{fed.node.name}/effort", "--count", 1)
     assert (code, err) == (0, "")
