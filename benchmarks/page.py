@@ -37,6 +37,7 @@ BENCHMARKS = {
     "guard_latency": "processes",
     "torque_gaps": "processes",
     "loading": "dynamics",
+    "inverse_kinematics": "dynamics",
     "library": "dynamics",
     "batches": "dynamics",
     "rollouts": "simulation",

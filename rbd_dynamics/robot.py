@@ -25,8 +25,10 @@ from rbd_dynamics.constraints.results import (
 from rbd_dynamics.contacts.dynamics import STILL, TOUCHING, ContactDynamics, Contacts
 from rbd_dynamics.contacts.found import ContactFinder, FinderDynamics
 from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, ContactTorque
+from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.kernels.derivatives import Derivatives
 from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
+from rbd_dynamics.kernels.inverse_kinematics import InverseKinematics, PoseSolver
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
@@ -68,6 +70,7 @@ class Robot(Derivatives):
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
+        self._kernels_of_poses: dict[tuple[str, bool], PoseSolver] = {}
         self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
         self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
         self._constrained_last: tuple[Any, Constrained] | None = None  # of which set, or tuple of frozen constraints
@@ -230,6 +233,38 @@ class Robot(Derivatives):
     def jacobian_dot(self, q: ArrayLike, v: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """dJ/dt (6, nv): the body twist's component-wise rate is J vdot + Jdot v."""
         return self._run(self._of_frame("jacobian_dot", frame), (q, v), out)
+
+    def inverse_kinematics(
+        self,
+        frame: str,
+        pose: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        limits: bool = True,
+        tolerance: float = 1e-6,
+        restarts: int = 50,
+        seed: int = 0,
+    ) -> InverseKinematics:
+        """Positions q that bring a frame to a pose (4, 4) in the world, or many poses (..., 4, 4) side by side.
+
+        Parameters:
+            frame: a link or joint by name. pose: as `pose` gives it.
+            q0: where the search begins (..., nq): what is found is mostly near to it. Default: zero, or within limits.
+            limits: positions stay within the joints' limits.
+            tolerance: what counts as reached, of rad and of m.
+            restarts: how often a search that has not come there begins anew, at random. seed: of these.
+
+        A pose that is out of reach is no error: `reached` is then false, and q the nearest that was found. Raises
+        KeyError for an unknown frame, ValueError for a pose that is none and for a robot with joints whose positions
+        are not angles or lengths: ball and floating joints. Source: Sugihara 2011; see
+        `algorithms.inverse_kinematics`.
+        """
+        key = self._of_frame("inverse_kinematics", frame), limits
+        solver = self._kernels_of_poses.get(key)
+        if solver is None:
+            require_double(self, "inverse_kinematics")
+            solver = self._kernels_of_poses[key] = PoseSolver(self, frame, limits=limits)
+        return solver.solve(pose, q0, tolerance, restarts, seed)
 
     # --- energy ---------------------------------------------------------------------------------
 

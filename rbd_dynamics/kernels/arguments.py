@@ -37,7 +37,7 @@ _TABLE: dict[str, _Named] = {
     **_each("fixed_inertia", 10, shared=True),
     **_each("f_ext along_f_ext reactions", "bodies", 6),
     # scalars and points
-    **_each("energy rank change"),
+    **_each("energy rank change turn distance"),
     **_each("step", shared=True),
     **_each("lower upper", "nv", shared=True),
     **_each("side side_after", "nv"),
@@ -47,7 +47,7 @@ _TABLE: dict[str, _Named] = {
     # matrices
     **_each("M dq dv da dtau", "nv", "nv"),
     **_each("a_dq a_dv a_dtau a_dinput tau_dq tau_dv tau_dinput", "nv", "nv"),
-    **_each("pose", 4, 4),
+    **_each("pose wanted", 4, 4),
     **_each("J twist_dq rate_dq rate_dv momentum_dq", 6, "nv"),
     **_each("point_J velocity_dq acceleration_dq acceleration_dv", 3, "nv"),
     **_each("reactions_dq reactions_dv reactions_da", "bodies", 6, "nv"),

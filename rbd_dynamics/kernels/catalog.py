@@ -22,6 +22,7 @@ from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics, joint_reactions
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from rbd_dynamics.algorithms.inverse_kinematics import inverse_kinematics_step
 from rbd_dynamics.algorithms.joint_reaction_derivatives import joint_reaction_derivatives
 from rbd_dynamics.algorithms.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
@@ -30,6 +31,7 @@ from rbd_dynamics.algorithms.time_step import time_step
 from rbd_dynamics.kernels.directional import directional
 from rbd_dynamics.kernels.entry import Algorithm, Entry, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.spatial.entries import transform_of
 from rbd_dynamics.spatial.row_sweeps import flat
 
 
@@ -144,6 +146,11 @@ def _pose(x: Inputs) -> Any:
     return [[*r[0:3], p[0], *r[3:6], p[1], *r[6:9], p[2], 0.0, 0.0, 0.0, 1.0]]
 
 
+def _inverse_kinematics_step(x: Inputs) -> Any:
+    found = inverse_kinematics_step(x.model, x.q, x.frame, transform_of(x.wanted), x.lower, x.upper)
+    return [found.q, [found.turn], [found.distance]]
+
+
 def _frame_derivatives(x: Inputs) -> Any:
     return map(rows_of, frame_derivatives(x.model, x.q, x.v, x.a, x.frame))
 
@@ -213,6 +220,9 @@ CATALOG: dict[str, Entry] = {
     "jacobian": Entry("q", "J", lambda x: [rows_of(frames.frame_jacobian(x.model, x.q, x.frame))], of="frame"),
     "jacobian_dot": Entry(
         "q v", "J", lambda x: [rows_of(frames.frame_jacobian_dot(x.model, x.q, x.v, x.frame))], of="frame"
+    ),
+    "inverse_kinematics_step": Entry(
+        "q wanted lower upper", "q_after turn distance", _inverse_kinematics_step, of="frame"
     ),
     "frame_derivatives": Entry("q v a", "twist_dq rate_dq rate_dv", _frame_derivatives, of="frame"),
     "inverse_effective_inertia": Entry(

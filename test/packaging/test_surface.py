@@ -153,6 +153,7 @@ POSITIONAL = {
     "placement": "xyz, rpy as in a URDF's <origin>",
     "JointCoupling": "the coefficients are what it is",
     "ModelBuilder": "its name",
+    "Robot.inverse_kinematics": "a pose and where the search for it begins",
     "Model.random": "its seed, as of numpy.random.default_rng",
     "Simulation.advance": "its number of steps",
     "DrivenSimulation.advance": "its number of steps",
