@@ -152,7 +152,7 @@ class _Search:
                 after, turn, distance = np.empty(q.shape), np.empty(len(q)), np.empty(len(q))
 
     def _keep(self, which: NDArray[np.intp], q: Array, turn: Array, distance: Array) -> None:
-        """Where they are nearer than what was found before."""
+        """Take those that are nearer than what was found before."""
         better = _cost(turn, distance) < _cost(*self.squares[:, which])
         which = which[better]
         self.q[which], self.squares[:, which] = q[better], (turn[better], distance[better])
