@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.constraints.bound import Constraints, set_of
-from rbd_dynamics.gradients.operation import Operation
 from rbd_dynamics.gradients.robot_operations import RobotOperations
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.model.model import WORLD
@@ -20,12 +17,8 @@ from rbd_dynamics.spatial.se3 import wrench_to_parent
 
 Wrenches = Mapping[str, Any]
 BODY = 10  # inertial parameters of a body
-
-
-class Constant(NamedTuple):
-    """Numbers that were not given, but are the robot's: they take the precision of what was given."""
-
-    numbers: np.ndarray
+#: functions that depend on the inertia of what is fixed to the world, too
+WITH_WHAT_IS_FIXED = ("potential_energy", "center_of_mass")
 
 
 class Library(Protocol):
@@ -33,8 +26,8 @@ class Library(Protocol):
 
     name: str
 
-    def apply(self, operation: Operation, values: Sequence[Any]) -> Sequence[Any]:
-        """The outputs of an operation for what the library takes as arrays, and each `Constant`."""
+    def apply(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
+        """The outputs of an operation for what the library takes as arrays; None: the robot's own (`own`)."""
         ...
 
     def elements(self, value: Any, what: str, size: int) -> list[Any]:
@@ -59,17 +52,23 @@ class Functions:
 
     f_ext: {frame name: wrench (m, f) (..., 6) on the robot, in that frame}. inertial_parameters: (..., bodies, 10) in
     place of the robot's own: m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each body at its frame; `with_payload` makes some.
-    Both have gradients. The robot's friction acts if it was made with friction=True; its payloads count as they are when
-    a function is called (in JAX: traced).
+    Both have gradients. The robot's friction acts if it was made with friction=True; its payloads count as they are
+    when a function is called (in JAX: traced).
 
     A sample that cannot be computed (not finite, an invalid quaternion, a singular mass matrix) is NaN in all results,
     and in no others. Wrong shapes raise ValueError, unknown frames KeyError.
     """
 
-    def __init__(self, robot: BoundModel, library: Library, *, constraints: Constraints | None = None) -> None:
+    def __init__(
+        self,
+        robot: BoundModel,
+        library: Callable[[RobotOperations], Library],
+        *,
+        constraints: Constraints | None = None,
+    ) -> None:
         self._constraints: ConstraintSet | None = None if constraints is None else set_of(robot, constraints)
         self.operations = RobotOperations(robot, self._constraints)
-        self.robot, self._library = robot, library
+        self.robot, self._library = robot, library(self.operations)
 
     def __repr__(self) -> str:
         return f"<{self._library.name} functions of {self.robot!r}>"
@@ -146,12 +145,10 @@ class Functions:
         target (..., m): what A a + Adot v has to be, zero unless given. Derivatives are those of rows that are
         independent. Raises ValueError where no constraints were given.
         """
-        name, of = "constrained_forward_dynamics", self._constraints
-        if of is None:
+        name = "constrained_forward_dynamics"
+        if self._constraints is None:
             raise ValueError(f"{name}: needs constraints: functions(robot, constraints=...)")
-        wanted = Constant(of.zeros) if target is None else target
-        inputs = (q, v, tau, Constant(of.parameters), wanted)
-        a, multipliers = self._under(name, inputs, f_ext, inertial_parameters)
+        a, multipliers = self._under(name, (q, v, tau, None, target), f_ext, inertial_parameters)
         return a, multipliers
 
     # --- kinematics -------------------------------------------------------------------------------
@@ -186,11 +183,11 @@ class Functions:
 
     def integrate(self, q: Any, dv: Any) -> Any:
         """Configuration (..., nq) that moves along the constant velocity dv (..., nv) for unit time."""
-        return self._library.apply(self.operations["integrate"], (q, dv))[0]
+        return self._library.apply("integrate", (q, dv))[0]
 
     def difference(self, q0: Any, q1: Any) -> Any:
         """The shortest dv (..., nv) with which integrate(q0, dv) is the pose of q1."""
-        return self._library.apply(self.operations["difference"], (q0, q1))[0]
+        return self._library.apply("difference", (q0, q1))[0]
 
     # --- inertia ----------------------------------------------------------------------------------
 
@@ -205,9 +202,9 @@ class Functions:
     ) -> Any:
         """`inertial_parameters` (..., bodies, 10) with a rigid load at a frame, besides what is there.
 
-        mass (...), com (..., 3) in the frame, inertia (..., 6): ixx, ixy, ixz, iyy, iyz, izz about the centre of mass in
-        the frame's axes. They may be variables, and nothing is checked of them. Raises KeyError for an unknown frame,
-        ValueError for one that is fixed to the world.
+        mass (...), com (..., 3) in the frame, inertia (..., 6): ixx, ixy, ixz, iyy, iyz, izz about the centre of mass
+        in the frame's axes. They may be variables, and nothing is checked of them. Raises KeyError for an unknown
+        frame, ValueError for one that is fixed to the world.
         """
         place, library = self.robot.model.frame(frame), self._library
         if place.body == WORLD:
@@ -228,18 +225,14 @@ class Functions:
     def _of_frame(self, kind: str, q: Any, frame: str) -> Any:
         if not isinstance(frame, str):
             raise TypeError(f"{kind}: frame: expected the name of a frame, not {excerpt(frame)}")
-        return self._library.apply(self.operations[f"{kind}:{frame}"], (q,))[0]
+        return self._library.apply(f"{kind}:{frame}", (q,))[0]
 
     def _under(
         self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, inertial_parameters: Any
     ) -> Sequence[Any]:
-        operation = self.operations[name if f_ext is None else f"{name}_f_ext"]
-        own = Constant(self.robot.inertial_parameters)
-        inertia = own if inertial_parameters is None else inertial_parameters
-        further = [inertia] if f_ext is None else [self._body_wrenches(f_ext), inertia]
-        if any(argument.name == "fixed_inertia" for argument in operation.signature.inputs):
-            further.append(Constant(np.array(self.robot.loaded_model().fixed_inertia.parameters, dtype=float)))
-        return self._library.apply(operation, (*inputs, *further))
+        further = [inertial_parameters] if f_ext is None else [self._body_wrenches(f_ext), inertial_parameters]
+        fixed = [None] * (name in WITH_WHAT_IS_FIXED)
+        return self._library.apply(name if f_ext is None else f"{name}_f_ext", (*inputs, *further, *fixed))
 
     def _body_wrenches(self, f_ext: Wrenches) -> Any:
         """One on each body, in the body's frame, (..., bodies, 6)."""

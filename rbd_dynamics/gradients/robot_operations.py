@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.gradients import motion
@@ -47,6 +49,16 @@ class RobotOperations:
             signature, function = self._made(base)
             found = self._found[base] = Operation(base, signature, function, self.robot.backend)
         return found.derivative(marks)
+
+    def own(self, argument: str) -> np.ndarray:
+        """The robot's own numbers for an input, as they are now."""
+        robot, of = self.robot, self.constraints
+        if argument == "inertia":
+            return robot.inertial_parameters
+        if argument == "fixed_inertia":
+            return np.array(robot.loaded_model().fixed_inertia.parameters, dtype=float)
+        assert of is not None, argument
+        return np.array(of.parameters if argument == "parameters" else of.zeros)
 
     def _made(self, name: str) -> tuple[Signature, Function]:
         robot, own = self.robot, name.removesuffix("_f_ext")

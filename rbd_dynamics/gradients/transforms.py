@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature
 from rbd_dynamics.spatial import scalar

@@ -73,9 +73,9 @@ def minor_version(include: str) -> int:
 def emit_handler(signature: Signature, minor: int) -> str:
     """IR of `handler(frame)`, what XLA calls, over @one, @many and @rescue, variables with the addresses of code.
 
-    It counts the samples by the buffers' leading axes. Where samples are bad all are done again, some at a time and then
-    one by one: results of a sample that cannot be computed are NaN. @rescue(pointers), a function of Python's, is asked
-    for samples whose angles are too large for machine code, or which are bad in a way that only it knows.
+    It counts the samples by the buffers' leading axes. Where samples are bad all are done again, some at a time and
+    then one by one: results of a sample that cannot be computed are NaN. @rescue(pointers), a function of Python's, is
+    asked for samples whose angles are too large for machine code.
     """
     return "\n".join(_Handler(signature, minor).emit())
 

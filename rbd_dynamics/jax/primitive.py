@@ -16,28 +16,29 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from rbd_dynamics.gradients.functions import Constant
 from rbd_dynamics.gradients.operation import Operation
+from rbd_dynamics.gradients.robot_operations import RobotOperations
 from rbd_dynamics.jax.targets import target
 
 kernel_p = Primitive("rbd_dynamics_kernel")
 kernel_p.multiple_results = True
 
 
-def apply(operation: Operation, values: Sequence[Any]) -> list[Any]:
-    """The operation for what JAX takes as arrays. Raises ValueError for shapes that do not fit.
+def apply(operations: RobotOperations, name: str, values: Sequence[Any]) -> list[Any]:
+    """An operation for what JAX takes as arrays. Raises ValueError for shapes that do not fit.
 
-    All numbers are taken in the precision of the widest, single or double.
+    All numbers are taken in the precision of the widest, single or double, those of the robot in that one.
     """
+    operation = operations[name]
     inputs = operation.signature.inputs
-    arrays = [None if isinstance(value, Constant) else jnp.asarray(value) for value in values]
+    arrays = [None if value is None else jnp.asarray(value) for value in values]
     given = [array for array, own in zip(arrays, inputs) if not own.boolean and array is not None]
     dtype = jnp.result_type(*given, jnp.float32)
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"{operation.title}: takes numbers in single or double precision, not {dtype}")
     numbers = [
-        jnp.asarray(value.numbers, dtype) if array is None else array.astype(bool if own.boolean else dtype)
-        for array, value, own in zip(arrays, values, inputs)
+        jnp.asarray(operations.own(own.name), dtype) if array is None else array.astype(bool if own.boolean else dtype)
+        for array, own in zip(arrays, inputs)
     ]
     return kernel_p.bind(*_with_one_lead(operation, numbers), operation=operation)
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from rbd_dynamics.constraints.bound import Constraints
 from rbd_dynamics.gradients.functions import Functions
-from rbd_dynamics.gradients.operation import Operation
+from rbd_dynamics.gradients.robot_operations import RobotOperations
 from rbd_dynamics.jax.primitive import apply
 from rbd_dynamics.jax.targets import PREFIX, minor, register
 from rbd_dynamics.kernels.bound_model import BoundModel
@@ -25,8 +25,11 @@ class _Jax:
 
     name = "JAX"
 
-    def apply(self, operation: Operation, values: Sequence[Any]) -> Sequence[Any]:
-        return apply(operation, values)
+    def __init__(self, operations: RobotOperations) -> None:
+        self._operations = operations
+
+    def apply(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
+        return apply(self._operations, name, values)
 
     def elements(self, value: Any, what: str, size: int) -> list[Any]:
         array = jnp.asarray(value)
@@ -45,8 +48,13 @@ class JaxFunctions(Functions):
     """`gradients.Functions` for JAX, and what `jax.export` needs."""
 
     def __init__(self, robot: BoundModel, *, constraints: Constraints | None = None) -> None:
+        if isinstance(robot, BoundModel) and robot.backend != "llvm":
+            raise RuntimeError(
+                f"functions of JAX need machine code, not backend {robot.backend!r}: "
+                "pip install 'rbd_dynamics[compiled]', or Robot(model, backend=\"llvm\")"
+            )
         minor()  # a version that is not known is an error now, and not in the first call
-        super().__init__(robot, _Jax(), constraints=constraints)
+        super().__init__(robot, _Jax, constraints=constraints)
 
     def export(self, function: Any, **options: Any) -> Callable[..., Exported]:
         """`jax.export.export(function, **options)` of a jitted function that calls these functions.

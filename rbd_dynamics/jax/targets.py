@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels as targets of XLA's foreign function interface, registered once each by a name that says what they compute."""
+"""Kernels as targets of XLA's foreign function interface, each registered once by a name that says what it is."""
 
 from __future__ import annotations
 
@@ -99,10 +99,7 @@ class _Image:
 
 
 def _registered(name: str, operation: Operation, kernel: Any, signature: Signature) -> _Image:
-    if not isinstance(kernel, NativeKernel):
-        raise RuntimeError(
-            f"functions of JAX need machine code, not backend {operation.backend!r}: pip install 'rbd_dynamics[compiled]'"
-        )
+    assert isinstance(kernel, NativeKernel)
     text = emit_handler(signature, minor())
     key = f"{target_name()} {compiler_digest()} {text}"
     code = cache.load("jax.handler.o", key)
