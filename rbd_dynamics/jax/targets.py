@@ -55,6 +55,7 @@ def target(operation: Operation, dtype: Any, leads: Sequence[Shape], *, batches:
         if image is None:
             image = _known[name] = _registered(name, operation, kernel, signature)
         if batches and not image.batches:
+            assert isinstance(kernel, NativeKernel)
             image.put("many", kernel.many_address)
             image.batches = True
     return name
@@ -118,7 +119,7 @@ def _rescue(operation: Operation, signature: Signature) -> Any:
     arguments = [*signature.inputs, *signature.outputs]
 
     def array(address: int, width: int, dtype: Any, shape: Shape) -> np.ndarray:
-        memory = (ctypes.c_char * (width * math.prod(shape))).from_address(address)
+        memory: Any = (ctypes.c_char * (width * math.prod(shape))).from_address(address)
         return np.frombuffer(memory, dtype).reshape(1, *shape)
 
     def rescue(pointers: int) -> int:

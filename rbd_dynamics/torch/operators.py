@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ import torch
 from rbd_dynamics.gradients.operation import Operation, Shape
 from rbd_dynamics.gradients.robot_operations import RobotOperations
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 #: of each robot by its number, for good: graphs may outlive all else that holds them
 _ROBOTS: list[RobotOperations] = []
 
@@ -34,23 +34,23 @@ class Torch:
 
     def apply(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
         """The outputs of an operation, of numbers in the precision of the widest; None: the robot's own."""
-        given = [value for value in values if isinstance(value, Tensor) and value.is_floating_point()]
-        dtype = torch.get_default_dtype()
-        if given:
-            dtype = given[0].dtype
-            for value in given[1:]:
-                dtype = torch.promote_types(dtype, value.dtype)
+        values = [torch.as_tensor(value) if isinstance(value, np.ndarray) else value for value in values]
+        dtype = _widest(values)
         own = torch.empty(0, dtype=dtype)  # stands for what is the robot's
         tensors = []
         for value in values:
             tensor = own if value is None else torch.as_tensor(value)
-            tensors.append(tensor if tensor.dtype == torch.bool else tensor.to(dtype))
+            if tensor.dtype != torch.bool:
+                tensor = torch.as_tensor(value, dtype=dtype) if value is not None else own
+            tensors.append(tensor)
         if torch.compiler.is_compiling():
             return _operator(tensors, name, self._robot)
         return _Kernel.apply(name, self._robot, *tensors)
 
     def elements(self, value: Any, what: str, size: int) -> list[Any]:
-        tensor = torch.as_tensor(value)
+        if not isinstance(value, Tensor):
+            value = torch.as_tensor(np.asarray(value, dtype=float))
+        tensor: Tensor = value
         if tensor.ndim > 1 and size != tensor.shape[-1] and size == tensor.shape[-1] * tensor.shape[-2]:
             tensor = tensor.flatten(-2)
         if tensor.ndim == 0 or tensor.shape[-1] != size:
@@ -59,10 +59,20 @@ class Torch:
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> Any:
         numbers = [x for row in rows for x in row]
-        given = [x for x in numbers if isinstance(x, Tensor) and x.is_floating_point()]
-        dtype = given[0].dtype if given else torch.get_default_dtype()
-        spread = torch.broadcast_tensors(*(torch.as_tensor(x).to(dtype) for x in numbers))
+        dtype = _widest(numbers)
+        spread = torch.broadcast_tensors(*(torch.as_tensor(x, dtype=dtype) for x in numbers))
         return torch.stack(spread, dim=-1).unflatten(-1, (len(rows), len(rows[0])))
+
+
+def _widest(values: Sequence[Any]) -> torch.dtype:
+    """The precision of the widest tensor; without any PyTorch's own."""
+    given = [value for value in values if isinstance(value, Tensor) and value.is_floating_point()]
+    if not given:
+        return torch.get_default_dtype()
+    dtype = given[0].dtype
+    for value in given[1:]:
+        dtype = torch.promote_types(dtype, value.dtype)
+    return dtype
 
 
 # --- numbers ----------------------------------------------------------------------------------------------

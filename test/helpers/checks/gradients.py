@@ -111,6 +111,7 @@ class Oracle:
         self.operation = RobotOperations(robot, constraints)[f"{name}:{frame}" if frame else name]
         self.words, self._values, self._robot, self._set = real_words(name), values, robot, constraints
         self.differences = name in BY_DIFFERENCES
+        self._sizes = {word: (np.shape(values[word]), int(np.size(values[word]))) for word in self.words}
 
     @property
     def flat(self) -> Array:
@@ -121,8 +122,8 @@ class Oracle:
         """Values of the words from a flat vector of any library's, and of the others as they are."""
         found, begin = dict(self._values), 0
         for word in self.words:
-            shape = np.shape(self._values[word])
-            end = begin + int(np.prod(shape))
+            shape, size = self._sizes[word]
+            end = begin + size
             found[word] = x[begin:end].reshape(shape)
             begin = end
         return found
