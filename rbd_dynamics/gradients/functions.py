@@ -209,16 +209,22 @@ class Functions:
         place, library = self.robot.model.frame(frame), self._library
         if place.body == WORLD:
             raise ValueError(f"payload at {excerpt(frame)}: the frame is fixed to the world")
-        center, rotational = library.elements(com, "com", 3), library.elements(inertia, "inertia", 6)
+        center, rotational = self._elements(com, "com", 3), self._elements(inertia, "inertia", 6)
         load = RigidInertia.from_com(mass, (center[0], center[1], center[2]), tuple(rotational))
         added = load.to_parent(place.placement).parameters
         if inertial_parameters is None:
             table: list[list[Any]] = self.robot.inertial_parameters.tolist()
         else:
-            flat = library.elements(inertial_parameters, "inertial_parameters", BODY * len(self.robot.model.bodies))
+            flat = self._elements(inertial_parameters, "inertial_parameters", BODY * len(self.robot.model.bodies))
             table = [flat[k : k + BODY] for k in range(0, len(flat), BODY)]
         table[place.body] = [own + more for own, more in zip(table[place.body], added)]
         return library.rows(table)
+
+    def _elements(self, value: Any, what: str, size: int) -> list[Any]:
+        """The numbers along the last axis; plain ones stay such, which take any precision."""
+        if isinstance(value, (tuple, list)) and len(value) == size and all(type(x) in (float, int) for x in value):
+            return list(map(float, value))
+        return self._library.elements(value, what, size)
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -245,7 +251,7 @@ class Functions:
         table: list[list[Any]] = [[0.0] * 6 for _ in model.bodies]
         for name, wrench in f_ext.items():
             frame = model.frame(name)
-            parts = tuple(self._library.elements(wrench, f"f_ext[{name!r}]", 6))
+            parts = tuple(self._elements(wrench, f"f_ext[{name!r}]", 6))
             if frame.body != WORLD:
                 carried = wrench_to_parent(frame.placement, parts)
                 table[frame.body] = [own + more for own, more in zip(table[frame.body], carried)]

@@ -8,7 +8,6 @@ operation by its name, and which robot by a number: graphs hold no other objects
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -48,9 +47,7 @@ class Torch:
         return _Kernel.apply(name, self._robot, *tensors)
 
     def elements(self, value: Any, what: str, size: int) -> list[Any]:
-        if not isinstance(value, Tensor):
-            value = torch.as_tensor(np.asarray(value, dtype=float))
-        tensor: Tensor = value
+        tensor = torch.as_tensor(value)
         if tensor.ndim > 1 and size != tensor.shape[-1] and size == tensor.shape[-1] * tensor.shape[-2]:
             tensor = tensor.flatten(-2)
         if tensor.ndim == 0 or tensor.shape[-1] != size:
@@ -66,7 +63,7 @@ class Torch:
 
 def _widest(values: Sequence[Any]) -> torch.dtype:
     """The precision of the widest tensor; without any PyTorch's own."""
-    given = [value for value in values if isinstance(value, Tensor) and value.is_floating_point()]
+    given = [value for value in values if isinstance(value, torch.Tensor) and value.is_floating_point()]
     if not given:
         return torch.get_default_dtype()
     dtype = given[0].dtype
@@ -95,7 +92,7 @@ def _computed(name: str, robot: int, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def _is_own(tensor: Tensor, shape: Shape) -> bool:
     """Whether a tensor stands for the robot's own numbers."""
-    return tuple(tensor.shape) == (0,) and math.prod(shape) != 0
+    return tuple(tensor.shape) == (0,) and 0 not in shape
 
 
 def _dtype(operation: Operation, tensors: Sequence[Tensor]) -> Any:
@@ -108,7 +105,7 @@ def _dtype(operation: Operation, tensors: Sequence[Tensor]) -> Any:
 def _leads(operation: Operation, shapes: Sequence[Shape]) -> list[Shape]:
     inputs = operation.signature.inputs
     return operation.leads(
-        [own.shape if shape == (0,) and math.prod(own.shape) else shape for shape, own in zip(shapes, inputs)]
+        [own.shape if shape == (0,) and 0 not in own.shape else shape for shape, own in zip(shapes, inputs)]
     )
 
 

@@ -81,6 +81,7 @@ def test_each_transformation_of_each_function(name, how):
         for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
             assert check(cell, x, fast_mode=True, atol=1e-4)
     elif how == "compile":
+        torch._dynamo.reset()  # it counts how often the same code was compiled
         compiled = torch.compile(cell.weighted, fullgraph=True, backend="aot_eager")
         x.requires_grad_()
         compiled(x).backward()
