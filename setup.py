@@ -29,11 +29,14 @@ EXTRAS = {
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
-# Large, and for examples alone: not in [all], and not tried by `scripts/wheel`.
-EXTRAS["torch"] = ["torch>=2.0"]
-EXTRAS["jax"] = ["jax>=0.4.20"]
-EXTRAS["learning"] = [*EXTRAS["torch"], *EXTRAS["jax"]]
+# Large: not in [all], and not tried by `scripts/wheel`.
+EXTRAS["torch"] = ["torch>=2.5"]
+EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24"]  # the latter for functions that are exported to a file
+EXTRAS["casadi"] = ["casadi>=3.6"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
+EXTRAS["learning"] = sorted(
+    {each for name in ("torch", "jax", "compiled", "plots", "robots") for each in EXTRAS[name]}
+)
 EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]

@@ -6,12 +6,11 @@ that the mean square of the torque is least. Inverse dynamics is an operation of
 library for all times at once, `custom_vjp` gives its derivatives. So it works under `jit`, `grad` and `vmap`: the same
 problem is solved for several durations side by side.
 
-    pip install jax
+    pip install 'rbd_dynamics[learning]'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,6 +19,7 @@ import numpy as np
 from picture import new_figure, output_path, save
 
 import rbd_dynamics as rbd
+from rbd_dynamics.jax import functions
 
 jax.config.update("jax_enable_x64", True)
 
@@ -29,28 +29,6 @@ DURATIONS = np.array([1.2, 2.0, 3.0])  # s
 TIMES, BUMPS, STEPS = 60, 6, 150
 MARGIN = 0.1  # rad, to the limits of the joints
 WANTED = 0.7  # of the torque that the motion of least jerk takes, at most
-
-
-def inverse_dynamics_of(robot: rbd.Robot) -> Callable[..., jax.Array]:
-    """Torque (..., nv) of q, v, a (..., nv) as an operation of JAX, for joints of one coordinate."""
-
-    def call(method: Callable[..., Any], results: Any, state: tuple[jax.Array, ...]) -> Any:
-        return jax.pure_callback(lambda *x: method(*map(np.asarray, x)), results, *state, vmap_method="expand_dims")
-
-    @jax.custom_vjp
-    def torque(*state: jax.Array) -> jax.Array:
-        return call(robot.inverse_dynamics, jax.ShapeDtypeStruct(state[0].shape, np.float64), state)
-
-    def forward(*state: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-        return torque(*state), state
-
-    def backward(state: tuple[jax.Array, ...], gradient: jax.Array) -> tuple[jax.Array, ...]:
-        matrix = jax.ShapeDtypeStruct((*gradient.shape, robot.model.nv), np.float64)
-        derivatives = call(robot.inverse_dynamics_derivatives, (matrix,) * 3, state)
-        return tuple(jnp.einsum("...i,...ij->...j", gradient, d) for d in derivatives)
-
-    torque.defvjp(forward, backward)
-    return torque
 
 
 def bases() -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +50,7 @@ def bases() -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     path = output_path("learning_jax", __doc__)
     robot = rbd.Robot(rbd.load("panda", locked={"panda_finger_joint1": 0.0}))
-    torque = inverse_dynamics_of(robot)
+    torque = functions(robot).inverse_dynamics
     least, bumps = bases()
     lower, upper, effort = robot.model.lower, robot.model.upper, robot.model.effort_limit
 

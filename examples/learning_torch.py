@@ -3,11 +3,10 @@
 
 A UR5 hides a friction that rises sharply at first, falls and rises again with speed. Recorded are states, torques and
 noisy accelerations. A small network is to say the friction of each joint: what it says is taken from the torque,
-forward dynamics makes accelerations of it, and their error goes back through forward dynamics to the network. For that
-forward dynamics is an operation of PyTorch with the library's own derivatives: one call for a whole batch, either way.
-Tensors are read where they are.
+forward dynamics makes accelerations of it, and their error goes back through forward dynamics to the network. Forward
+dynamics is that of `rbd_dynamics.torch`: one call for a whole batch, either way. Tensors are read where they are.
 
-    pip install torch
+    pip install 'rbd_dynamics[learning]'
 """
 
 from __future__ import annotations
@@ -18,33 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 from picture import new_figure, output_path, save
-from torch.autograd.function import once_differentiable
 
 import rbd_dynamics as rbd
+from rbd_dynamics.torch import functions
 
 SAMPLES, STEPS, NOISE = 8192, 400, 0.1  # recorded; of the optimiser; rad/s^2
 WANTED = 0.1  # error of the friction that is found, of its own size
-
-
-class ForwardDynamics(torch.autograd.Function):
-    """Accelerations (..., nv) of a robot, differentiable by q, v and tau (..., nv), for joints of one coordinate.
-
-    Once: the derivatives are constants for PyTorch, so that a second differentiation is refused.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, robot: rbd.Robot, *state: torch.Tensor) -> torch.Tensor:
-        ctx.robot = robot
-        ctx.save_for_backward(*state)
-        return torch.from_dlpack(robot.forward_dynamics(*(x.detach() for x in state)))
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        state = [x.detach() for x in ctx.saved_tensors]
-        derivatives = map(torch.from_dlpack, ctx.robot.forward_dynamics_derivatives(*state))
-        pulled = [torch.einsum("...i,...ij->...j", gradients[0], d) for d in derivatives]
-        return None, *(g.sum_to_size(x.shape) for g, x in zip(pulled, state))
 
 
 def hidden_friction(v: Any) -> Any:
@@ -82,8 +60,9 @@ def main() -> None:
     a = robot.forward_dynamics(q, v, tau - hidden_friction(v)) + NOISE * rng.normal(size=(SAMPLES, n))
     recorded = [torch.from_dlpack(x) for x in (q, v, tau, a)]
 
+    forward_dynamics = functions(robot).forward_dynamics
     few = [x[:3].clone().requires_grad_() for x in recorded[:3]]
-    assert torch.autograd.gradcheck(lambda *x: ForwardDynamics.apply(robot, *x), few, rtol=1e-5, atol=1e-5)
+    assert torch.autograd.gradcheck(forward_dynamics, few, rtol=1e-5, atol=1e-5)
 
     friction = Friction(0.1 * robot.model.effort_limit)
     # accelerations of light joints are large
@@ -94,7 +73,7 @@ def main() -> None:
     for _ in range(STEPS):
         chosen = torch.from_numpy(rng.integers(SAMPLES, size=512))
         at, speed, torque, seen = (x[chosen] for x in recorded)
-        said = ForwardDynamics.apply(robot, at, speed, torque - friction(speed))
+        said = forward_dynamics(at, speed, torque - friction(speed))
         loss = (((said - seen) * weight) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()

@@ -8,7 +8,7 @@ step, and moves such that the centre of mass goes as fast as the linear momentum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
@@ -16,11 +16,12 @@ from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.model.joints import Floating, Spherical
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.quaternions import quaternion_exp, quaternion_product, rotate_by_quaternion
+from rbd_dynamics.spatial.quaternions import Vec4, quaternion_exp, quaternion_product, rotate_by_quaternion
 from rbd_dynamics.spatial.scalar import Scalar, dot
-from rbd_dynamics.spatial.so3 import cross
+from rbd_dynamics.spatial.so3 import Vec3, cross
 
 Vector = Sequence[Scalar]
+Exponential = Callable[[Vec3], Vec4]  # the unit quaternion of a rotation vector
 ITERATIONS = 6  # each gains a factor of |h w| / 2
 TINY = 1e-30
 BASE = 6  # degrees of freedom of the base, the first ones
@@ -42,10 +43,13 @@ def free_base_step(
     reached_velocity: Vector,
     velocity_torque: Vector,
     h: Scalar,
+    *,
+    exponential: Exponential = quaternion_exp,
 ) -> FreeBaseStep:
     """One step of a model whose first joint floats and whose other joints `moved` knows.
 
     reached_velocity: v + h a. velocity_torque: C v, which is not a force on the base: its turning says the same.
+    exponential: of rotation vectors; that of `quaternion_exp` has no second derivative where nothing turns.
     """
     M = mass_matrix(model, inertias, q)
     others = list(reached_velocity[BASE:])
@@ -58,30 +62,30 @@ def free_base_step(
     mean: Vector = [0.5 * (x + y) for x, y in zip(v[:3], reached_velocity[:3])]
     change: Scalar = 0.0
     for _ in range(ITERATIONS):
-        carried = rotate_by_quaternion(quaternion_exp(tuple(-0.5 * h * x for x in mean)), tuple(spin))
+        carried = rotate_by_quaternion(exponential(tuple(-0.5 * h * x for x in mean)), tuple(spin))
         found = own.solve_transposed(own.solve(_minus(carried, share)))
         last = _minus(found, mean)
         change = dot(last, last) / (dot(found, found) + TINY)
         mean = found
     turn, back = tuple(h * x for x in mean), tuple(-h * x for x in mean)
     attitude = (q[3], q[4], q[5], q[6])
-    reached = moved(model, q, reached_velocity, h)
-    reached[3:7] = quaternion_product(attitude, quaternion_exp(turn))
+    reached = moved(model, q, reached_velocity, h, exponential=exponential)
+    reached[3:7] = quaternion_product(attitude, exponential(turn))
     after = mass_matrix(model, inertias, reached)  # where the base is makes no difference to it
     arrived = _center(after)
     way = [
-        x - y + h / body * p for x, y, p in zip(center, rotate_by_quaternion(quaternion_exp(turn), arrived), pushed[3:])
+        x - y + h / body * p for x, y, p in zip(center, rotate_by_quaternion(exponential(turn), arrived), pushed[3:])
     ]
     reached[:3] = [x + y for x, y in zip(q[:3], rotate_by_quaternion(attitude, tuple(way)))]
-    linear = rotate_by_quaternion(quaternion_exp(back), tuple(pushed[3:]))
-    angular = rotate_by_quaternion(quaternion_exp(back), tuple(spin))
+    linear = rotate_by_quaternion(exponential(back), tuple(pushed[3:]))
+    angular = rotate_by_quaternion(exponential(back), tuple(spin))
     momentum = [*(x + y for x, y in zip(angular, cross(arrived, linear))), *linear]
     rest = [x - dot(row[BASE:], others) for x, row in zip(momentum, after)]
     base = MassFactor.of([row[:BASE] for row in after[:BASE]])
     return FreeBaseStep(reached, [*base.solve_transposed(base.solve(rest)), *others], change)
 
 
-def moved(model: Model, q: Vector, v: Vector, h: Scalar) -> list[Scalar]:
+def moved(model: Model, q: Vector, v: Vector, h: Scalar, *, exponential: Exponential = quaternion_exp) -> list[Scalar]:
     """Positions after the time h at constant velocities, of ball joints and of those whose rate of position v is.
 
     What floats stays where it is.
@@ -95,7 +99,7 @@ def moved(model: Model, q: Vector, v: Vector, h: Scalar) -> list[Scalar]:
             v[joint.v_index : joint.v_index + joint.kind.nv],
         )
         if isinstance(joint.kind, Spherical):
-            after[own] = quaternion_product(tuple(q[own]), quaternion_exp(tuple(h * x for x in rates)))
+            after[own] = quaternion_product(tuple(q[own]), exponential(tuple(h * x for x in rates)))
         else:
             after[own] = [x + h * y for x, y in zip(q[own], rates)]
     return after

@@ -29,6 +29,9 @@ OPTIONAL = {
     "xacro": Optional("xacro", "models", "a xacro needs"),
     "mujoco": Optional("mujoco", "models", "MJCF needs"),
     "coal": Optional("coal", "collisions", "contact between shapes needs"),
+    "jax": Optional("jax", "jax", "functions of JAX need"),
+    "torch": Optional("torch", "torch", "functions of PyTorch need"),
+    "casadi": Optional("casadi", "casadi", "functions of CasADi need"),
     "argcomplete": Optional("argcomplete", "completion", "completion by the tab key needs"),
 }
 

@@ -72,6 +72,13 @@ def _address(name: str) -> int | None:
     return ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value
 
 
+def _address_of(function: Any) -> int:
+    """Address of a function of ctypes."""
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 @functools.cache
 def _tanh(precision: Precision) -> int | None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
@@ -125,6 +132,7 @@ class NativeKernel:
         code = _KernelCode(single, "call", signature.precision)
         arguments = len(signature.inputs) + len(signature.outputs)
         self._repeat = code.function("repeat", ctypes.c_int64, 1 + arguments)
+        self._one = code.function("one", ctypes.c_int32, arguments)
         #: call(in..., out...) -> the last output, or None if it refuses
         self.call = code.entry
 
@@ -149,6 +157,16 @@ class NativeKernel:
     def several(self) -> Callable[..., Any]:
         """`call` for several samples, with a leading axis; of many, other Python threads run meanwhile."""
         return self._batches[1]
+
+    @property
+    def one_address(self) -> int:
+        """Address of one(in..., out...), pointers: one sample; status flags. It is there as long as this kernel is."""
+        return _address_of(self._one)
+
+    @property
+    def many_address(self) -> int:
+        """Address of many(samples, pointer and stride in elements of each, inputs before outputs); likewise."""
+        return _address_of(self._batches[0])
 
     def many(self, samples: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
         """Run on `samples` >= 1 rows of (samples, ...) arrays; returns the status flags, of one sample just 1.

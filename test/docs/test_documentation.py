@@ -22,7 +22,9 @@ MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for
 # the first two need a recording; test_recipes.py puts the code of the last one where it says
 NOT_RUN = {"docs/replay.md", "docs/identification.md", "CONTRIBUTING.md"}
 #: these compute for so long that compiling is the shorter way
-COMPUTES = {"docs/excitation.md", "docs/tuning.md"}
+COMPUTES = {"docs/excitation.md", "docs/tuning.md", "docs/learning.md"}
+#: other libraries that a page uses
+USES = {"docs/learning.md": ("jax", "casadi")}
 PAGES = [page for page in MARKDOWN if "```python" in (ROOT / page).read_text() and page not in NOT_RUN]
 
 
@@ -36,6 +38,8 @@ def python_blocks(page):
 @needs_pinocchio
 @pytest.mark.parametrize("page", table(PAGES, lambda page: page not in COMPUTES))
 def test_python_of_the_page_runs(page, tmp_path, monkeypatch):
+    for package in USES.get(page, ()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     if page not in COMPUTES:
         monkeypatch.setattr(backends, "best_backend", lambda: "reference")  # nothing to compile

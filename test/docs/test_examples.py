@@ -10,10 +10,8 @@ import pytest
 from helpers.paths import EXAMPLES
 from helpers.wide import table
 
-import rbd_dynamics as rbd
-
 #: what an example needs that nothing else does; where it is missing its test is skipped
-NEEDED = {"learning_jax": "jax", "learning_torch": "torch"}
+NEEDED = {"learning_jax": "jax", "learning_torch": "torch", "reach_casadi": "casadi"}
 #: run each time; what the others compute is tested without their pictures
 QUICK = ("box_inertia", "cornering_car")
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if "\ndef main(" in path.read_text())
@@ -33,19 +31,3 @@ def test_the_example_runs_and_ends_in_a_picture(name, example, monkeypatch, tmp_
 def test_the_table_of_examples_is_complete():
     table = (EXAMPLES / "README.md").read_text()
     assert sorted(re.findall(r"^\| \[(\w+)\.py\]\(\1\.py\)", table, flags=re.MULTILINE)) == SCRIPTS
-
-
-def test_bridges_to_torch_refuse_to_be_differentiated_twice(example):
-    """Their derivatives are constants for PyTorch: without the mark, second derivatives are wrong without a word."""
-    for script in EXAMPLES.glob("*.py"):
-        for found in re.finditer(
-            r"class \w+\(torch\.autograd\.Function\):.*?(?=\nclass |\ndef |\Z)", script.read_text(), re.S
-        ):
-            assert "@staticmethod\n    @once_differentiable\n    def backward(" in found[0], script.name
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("matplotlib")
-    robot, apply = rbd.Robot(rbd.load("ur5"), backend="python"), example("learning_torch").ForwardDynamics.apply
-    state = [torch.rand(6, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-    (once,) = torch.autograd.grad(apply(robot, *state).square().sum(), state[0], create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        once.sum().backward()
