@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary, remarks
+from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary, unused
 from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 
@@ -98,7 +98,18 @@ URDF = Vocabulary(
 
 
 def report_unused(root: ET.Element, content: str | bytes | None, version: str, findings: Findings) -> None:
-    """Add a finding for all that a <robot> has and its reader does not use. content: its text, for lines."""
-    said = remarks(root, URDF, content=content, version=version)
-    expanding = "run xacro on it first"
-    report([replace(each, hint=expanding) if "xacro:" in each.name else each for each in said], findings)
+    """Add a finding for all that a <robot> has and its reader does not use. content: its text, for lines.
+
+    Notes are not added before somebody asks for them: to find their lines takes longer than to read the rest.
+    """
+    seen = unused(root, URDF, version=version)
+
+    def add() -> None:
+        expanding = "run xacro on it first"
+        said = seen.remarks(content)
+        report([replace(each, hint=expanding) if "xacro:" in each.name else each for each in said], findings)
+
+    if seen.is_aside:
+        findings.later(add)
+    else:
+        add()
