@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from rbd_dynamics.constraints.frames import FrameConstraint
+from rbd_dynamics.constraints.frames import FrameConstraint, ScrewConstraint
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Model
 
 
-def loop_constraints(model: Model) -> list[FrameConstraint]:
-    """One constraint for each of `model.loops`, for a `ConstraintSet`; multipliers as of a `FrameConstraint`."""
-    return [
-        FrameConstraint(
-            loop.name,
-            loop.frame,
-            loop.reference,
-            placement=loop.placement,
-            reference_placement=loop.reference_placement,
-            directions=loop.directions,
-        )
-        for loop in model.loops
-    ]
+def loop_constraints(model: Model) -> list[FrameConstraint | ScrewConstraint]:
+    """One constraint for each of `model.loops`, for a `ConstraintSet`; multipliers as of such a constraint."""
+    return list(map(_constraint, model.loops))
+
+
+def _constraint(loop: Loop) -> FrameConstraint | ScrewConstraint:
+    ends, places = (
+        (loop.name, loop.frame, loop.reference),
+        {"placement": loop.placement, "reference_placement": loop.reference_placement},
+    )
+    if loop.pitch is not None:
+        return ScrewConstraint(*ends, **places, pitch=loop.pitch)
+    return FrameConstraint(*ends, **places, directions=loop.directions)

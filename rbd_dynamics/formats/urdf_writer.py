@@ -167,9 +167,10 @@ def _dynamics(joint: Joint) -> dict[str, float]:
 
 
 def _loop(robot: ET.Element, loop: Loop) -> None:
-    kind = next((kind for kind, held in HELD.items() if held == loop.directions), None)
-    if kind is None:
-        raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no joint of a URDF does")
+    kind = loop.joint_type
+    if kind not in HELD:
+        held = "what a screw does" if loop.pitch else ", ".join(loop.directions)
+        raise ModelError(f"loop {loop.name!r} holds {held}, which no joint of a URDF does")
     element = ET.SubElement(robot, "loop", name=loop.name, type=kind)
     for tag, link, placement in (
         ("predecessor", loop.reference, loop.reference_placement),
