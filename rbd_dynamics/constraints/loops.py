@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rbd_dynamics.constraints.frames import FrameConstraint, ScrewConstraint
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Model
@@ -14,10 +16,10 @@ def loop_constraints(model: Model) -> list[FrameConstraint | ScrewConstraint]:
 
 
 def _constraint(loop: Loop) -> FrameConstraint | ScrewConstraint:
-    ends, places = (
-        (loop.name, loop.frame, loop.reference),
-        {"placement": loop.placement, "reference_placement": loop.reference_placement},
-    )
-    if loop.pitch is not None:
-        return ScrewConstraint(*ends, **places, pitch=loop.pitch)
-    return FrameConstraint(*ends, **places, directions=loop.directions)
+    if loop.pitch is None:
+        held: FrameConstraint | ScrewConstraint = FrameConstraint(
+            loop.name, loop.frame, loop.reference, directions=loop.directions
+        )
+    else:
+        held = ScrewConstraint(loop.name, loop.frame, loop.reference, pitch=loop.pitch)
+    return replace(held, placement=loop.placement, reference_placement=loop.reference_placement)

@@ -168,7 +168,7 @@ def _dynamics(joint: Joint) -> dict[str, float]:
 
 def _loop(robot: ET.Element, loop: Loop) -> None:
     kind = loop.joint_type
-    if kind not in HELD:
+    if kind is None or kind not in HELD:
         held = "what a screw does" if loop.pitch else ", ".join(loop.directions)
         raise ModelError(f"loop {loop.name!r} holds {held}, which no joint of a URDF does")
     element = ET.SubElement(robot, "loop", name=loop.name, type=kind)

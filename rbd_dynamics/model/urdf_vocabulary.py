@@ -27,6 +27,12 @@ def _inner(element: str, attributes: str = "", use: Use = "used", *, since: str 
     return [Row(element, "", use, since, note), *(_rows(element, attributes, use, since=since) if attributes else ())]
 
 
+def _gazebo(elements: str, neutral: str, note: str = "") -> list[Row]:
+    """Elements in <gazebo> that act, but for some texts."""
+    texts = tuple(neutral.split())
+    return [Row(f"gazebo/{name}", "", "left out", note=note, neutral=texts) for name in elements.split()]
+
+
 URDF = Vocabulary(
     "URDF",
     [
@@ -86,7 +92,23 @@ URDF = Vocabulary(
                note="couplings of PR2"),
         *_rows("transmission|actuator/*", "", "aside", note="hardware, controllers and couplings"),
         *_rows("transmission/joint/*", "", "aside", note="hardware and controllers"),
-        *_rows("robot/gazebo|ros2_control|sensor|mujoco", "", "aside", note="simulators, sensors, controllers"),
+        *_rows("robot/ros2_control|sensor|mujoco", "", "aside", note="simulators, sensors, controllers"),
+        *_inner("robot/gazebo", "reference", "converted", note="by Gazebo, to SDFormat: what acts there is said"),
+        *_rows("gazebo/joint|link|model|frame|include", "", "left out", note="what Gazebo adds to the robot"),
+        *_gazebo("gravity", "1 true", "a link that feels none; here all do"),
+        *_gazebo("turnGravityOff kinematic enable_wind", "0 false"),
+        *_gazebo("static", "0 false", "a robot that does not move"),
+        *_gazebo("dampingFactor", "0", "of the velocity of a link"),
+        Row("gazebo/velocity_decay", use="left out"),
+        *_gazebo("springStiffness", "0", 'a spring of a joint: here `<dynamics spring_stiffness="...">`'),
+        Row("gazebo/springReference", use="aside", note="without a stiffness it is none"),
+        *_rows(
+            "gazebo/plugin|sensor|material|visual|collision|light|gripper|pose|physics|mu|mu1|mu2|kp|kd|fdir1|maxVel|"
+            "minDepth|maxContacts|max_contacts|selfCollide|self_collide|laserRetro|slip|provideFeedback|stopCfm|stopErp|"
+            "stopKp|stopKd|cfmDamping|fudgeFactor|implicitSpringDamper|preserveFixedJoint|disableFixedJointLumping",
+            "", "aside", note="contact, sensors, plugins, pictures, settings of solvers",
+        ),
+        *_rows("gazebo/*", "", "aside"),
         *_rows("robot/drake:collision_filter_group", "", "aside"),
         *_rows("robot/drake:linear_bushing_rpy|drake:ball_constraint|drake:tendon_constraint|loop_joint", "",
                "left out", note="couplings of Drake and Isaac Sim"),
