@@ -41,7 +41,7 @@ from rbd_dynamics.model.joints import (
 )
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Joint, Model
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Vec3

@@ -31,8 +31,8 @@ from rbd_dynamics.model.errors import ModelError, ModelWarning
 from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
-from rbd_dynamics.model.urdf_drives import drive_attributes
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.drives import drive_attributes
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
 

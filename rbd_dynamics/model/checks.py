@@ -19,7 +19,7 @@ from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.so3 import Sym3
 

@@ -20,7 +20,7 @@ from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary
 from rbd_dynamics.common.markup.xml_text import parsed
 from rbd_dynamics.formats.mjcf_vocabulary import MJCF
 from rbd_dynamics.formats.sdf_vocabulary import SDF
-from rbd_dynamics.model.urdf_vocabulary import URDF
+from rbd_dynamics.model.urdf_reading.vocabulary import URDF
 
 FILES = ROOT / "test" / "formats" / "row_files"
 FORMATS: dict[str, Vocabulary] = {"urdf": URDF, "sdf": SDF, "mjcf": MJCF}
