@@ -227,7 +227,7 @@ class Unused(NamedTuple):
         return all(kind.use == "aside" for kind in self.found)
 
     def remarks(self, content: str | bytes | None = None) -> list[Remark]:
-        """As `remarks` tells them."""
+        """Each kind of it once, in the order of the file; with lines where the text that was parsed is given."""
         if not self.found:
             return []
         order = {element: k for k, element in enumerate(self.root.iter())}
