@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every model file of the packages that are installed, and of folders, beside Pinocchio and MuJoCo.
+"""Every model file of the packages that are installed, and of folders, beside Pinocchio, MuJoCo and Drake.
 
-    python -m campaigns.models [FOLDER ...] [--only] [--budget MINUTES] [--report FILE]
+    python -m campaigns.models [FOLDER ...] [--rows] [--only] [--budget MINUTES] [--report FILE]
 
 Reads URDF, SDF and MJCF, compares mass matrix and bias (springs, dampers and compensated gravity in it) to 1e-9, and
 prints a table: files, loaded, and what became of them. Each file is read in a worker that may hang or die. With a
-report it goes on where it stopped. Exit code 1 where something is wrong or refused here alone.
+report it goes on where it stopped. `--rows` makes a small file for each row of the formats' tables. Exit code 1 where
+something is wrong or refused here alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -30,10 +32,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m campaigns.models", description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path, help="folders of model files beside those of packages")
     parser.add_argument("--only", action="store_true", help="the folders alone, no packages")
+    parser.add_argument("--rows", action="store_true", help="and a file for each row of the formats' tables")
     parser.add_argument("--budget", type=float, default=float("inf"), help="minutes, after which it stops")
     parser.add_argument("--report", type=Path, help="file for the verdicts, JSON; those in it are not judged again")
     options = parser.parse_args()
-    files = [each for folder in options.folders for each in of_folder(folder, folder.name)]
+    folders = [*options.folders]
+    if options.rows:
+        from helpers.models.format_rows import written
+
+        folders.append(Path(tempfile.mkdtemp(), "rows"))
+        written(folders[-1])
+    files = [each for folder in folders for each in of_folder(folder, folder.name)]
     files += [] if options.only else installed()
     done: dict[str, list] = json.loads(options.report.read_text()) if options.report and options.report.exists() else {}
     end, saved = time.monotonic() + 60.0 * options.budget, time.monotonic()

@@ -25,8 +25,13 @@ class ModelFile:
 
 
 def installed() -> list[ModelFile]:
-    """Of all Python packages that can be imported, and of ROS packages where ROS is sourced."""
+    """Of all Python packages that can be imported, and of ROS packages where ROS is sourced.
+
+    And what packages put into the environment's share folder (icub-models), and what robot_descriptions has fetched.
+    """
     folders = [*site.getsitepackages(), *(entry for entry in sys.path if entry.endswith("-packages"))]
+    folders.append(f"{sys.prefix}/share")
+    folders.append(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", str(Path.home() / ".cache" / "robot_descriptions")))
     folders += [f"{prefix}/share" for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if prefix]
     found = {each.path.resolve(): each for folder in dict.fromkeys(folders) for each in of_folder(Path(folder))}
     return sorted(found.values())

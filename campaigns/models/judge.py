@@ -88,7 +88,8 @@ def _difference(model: rbd.Model, said: bool, reading: Reading) -> str:
         q, v = own.random(seed), np.random.default_rng(seed).normal(size=own.nv)
         M, bias = dynamics(q, v)
         for what, mine, theirs in (("mass matrix", robot.mass_matrix(q), M), ("bias", robot.bias(q, v), bias)):
-            error = float(np.abs(mine - theirs).max() / max(np.abs(theirs).max(), np.abs(M).max()))
+            largest = max(np.abs(theirs).max(), np.abs(M).max())
+            error = float(np.abs(mine - theirs).max() / (largest or 1.0))  # nothing has mass
             if not error < reading.tolerance:
                 return f"{what} differs by {error:.1g}"
     return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mass matrix and bias of a model file by Pinocchio and by MuJoCo, in the coordinates of our model."""
+"""Mass matrix and bias of a model file by Pinocchio, MuJoCo and Drake, in the coordinates of our model."""
 
 from __future__ import annotations
 
@@ -131,11 +131,52 @@ def pinocchio_of_urdf(path: Path) -> Reading:
     return Reading(beside)
 
 
+def drake_of_sdf(path: Path) -> Reading:
+    """What is tied by couplers and constraints, and reflected inertias, are left aside there and here."""
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import JointIndex
+
+    try:
+        plant = MultibodyPlant(1e-3)
+        parser = Parser(plant)
+        parser.SetAutoRenaming(True)
+        parser.package_map().PopulateFromFolder(str(path.parent))
+        parser.AddModels(str(path))
+        plant.Finalize()
+    except (RuntimeError, ValueError) as error:
+        raise Refused(f"Drake: {error}") from None
+
+    def beside(model: rbd.Model, said: bool) -> tuple[rbd.Model, Dynamics]:
+        context = plant.CreateDefaultContext()
+        joints = [plant.get_joint(JointIndex(k)) for k in plant.GetJointIndices()]
+        moved = _single_coordinates(model, {joint.name() for joint in joints if joint.num_velocities()})
+        if any(joint.num_velocities() > 1 for joint in joints):
+            raise NotCompared("a joint with several coordinates")
+        by_name = {joint.name(): joint for joint in joints}
+        plant.mutable_gravity_field().set_gravity_vector(np.array(model.gravity))
+
+        def dynamics(q: Array, v: Array) -> tuple[Array, Array]:
+            G, at = np.zeros((plant.num_velocities(), model.nv)), np.zeros(plant.num_positions())
+            for name, (index, ratio, offset, dof) in moved.items():
+                at[by_name[name].position_start()] = ratio * q[index] + offset
+                G[by_name[name].velocity_start(), dof] = ratio
+            plant.SetPositions(context, at)
+            plant.SetVelocities(context, G @ v)
+            M = plant.CalcMassMatrixViaInverseDynamics(context)
+            bias = plant.CalcBiasTerm(context) - plant.CalcGravityGeneralizedForces(context)
+            return G.T @ M @ G, G.T @ bias
+
+        return _changed(model, friction=0.0, damping=0.0, armature=0.0, passive=(), drive=None), dynamics
+
+    return Reading(beside)
+
+
 #: {format: {module: how its peer reads a file}}
 PEERS: dict[str, dict[str, Callable[[Path], Reading]]] = {
     "MJCF": {"mujoco": mujoco_of_mjcf},
     "URDF": {"pinocchio": pinocchio_of_urdf, "mujoco": mujoco_of_urdf},
-    "SDF": {},
+    "SDF": {"pydrake": drake_of_sdf},
 }
 
 

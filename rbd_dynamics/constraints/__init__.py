@@ -5,7 +5,7 @@ from rbd_dynamics.constraints.base import WORLD_FRAME, Constraint, PairConstrain
 from rbd_dynamics.constraints.constrained import Constrained
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.constraints.dictionary import constraints_to_dict, load_constraints
-from rbd_dynamics.constraints.frames import DistanceConstraint, FrameConstraint
+from rbd_dynamics.constraints.frames import DistanceConstraint, FrameConstraint, ScrewConstraint
 from rbd_dynamics.constraints.joints import HolonomicRows, JointCoupling, PfaffianRows
 from rbd_dynamics.constraints.loops import loop_constraints
 from rbd_dynamics.constraints.on_surface import SurfaceConstraint
@@ -51,6 +51,7 @@ __all__ = [
     "Quadric",
     "RollingBall",
     "RollingDisk",
+    "ScrewConstraint",
     "Sphere",
     "Surface",
     "SurfaceConstraint",

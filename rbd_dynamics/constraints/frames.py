@@ -13,7 +13,7 @@ from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.forms import check_positive
 from rbd_dynamics.model.loops import DIRECTIONS
 from rbd_dynamics.model.open_kinds import required
-from rbd_dynamics.spatial.scalar import Scalar, atan2, less, reciprocal, sqrt, where
+from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, less, reciprocal, sin, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import dot3
 
@@ -97,6 +97,43 @@ def _component(R: Sequence[Scalar], k: int, free: int) -> Scalar:
     other = 3 - k - free
     entry = R[3 * other + free]
     return entry if (free, other, k) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -entry
+
+
+@dataclass(frozen=True)
+class ScrewConstraint(PairConstraint):
+    """`frame` slides along the reference's z as it turns about it, as a nut on a spindle.
+
+    Parameters:
+        pitch: in m/rad, not 0; positive for a right-handed thread. Along a thread, each turn is where the last one was.
+
+    The first four rows are those of a `FrameConstraint` that holds rx, ry, x and y; "thread" is how far the frame is
+    beside its thread, along z. Its multiplier is the force along z on the frame; -pitch times it is the moment about z.
+    """
+
+    kind: ClassVar[str] = "screw"
+    _: KW_ONLY
+    pitch: float = required(1.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not math.isfinite(self.pitch) or self.pitch == 0.0:
+            raise ValueError(f"constraint {excerpt(self.name)}: pitch {excerpt(self.pitch)}: expected a number, not 0")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return ("rx", "ry", "x", "y", "thread")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.pitch,)
+
+    def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
+        R, (x, y, z), pitch = pose.rotation, pose.p, parameters[0]
+        turn = z * reciprocal(pitch)
+        c, s = cos(turn), sin(turn)
+        along, across = R[0] + R[4], R[3] - R[1]  # 2 cos and 2 sin of the angle about z
+        beside = atan2(s * along - c * across, c * along + s * across)
+        return [*_turned(R, (0, 1)), x, y, pitch * beside]
 
 
 @dataclass(frozen=True)

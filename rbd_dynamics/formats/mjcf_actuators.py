@@ -57,8 +57,12 @@ def read_actuators(m: Any, flags: Flags, findings: Findings) -> Actuation:
             if np.isfinite(actuator.largest_force(flags)):
                 findings.note(actuator.where, "has a largest force and drives no joint, it limits no joint's effort")
             continue
-        found.rotors[joint] += actuator.gear**2 * rotor
-        found.dampings[joint][: len(damping)] += actuator.gear**2 * damping * flags.dampers
+        squared = actuator.gear * actuator.gear
+        if not np.isfinite(squared):
+            findings.error(actuator.where, f"has the gear {actuator.gear:g}, too large to compute with")
+            continue
+        found.rotors[joint] += squared * rotor
+        found.dampings[joint][: len(damping)] += squared * damping * flags.dampers
         if int(m.jnt_type[joint]) >= _SLIDE:
             efforts = disabled if actuator.is_disabled else enabled
             efforts[joint] = efforts.get(joint, 0.0) + abs(actuator.gear) * actuator.largest_force(flags)

@@ -20,7 +20,7 @@ from rbd_dynamics.model.checks import principal_moments
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, Helical, JointKind, Prismatic, Revolute, Screw, Spherical
 from rbd_dynamics.model.joints.chains import CoordinateChain
-from rbd_dynamics.model.loops import HELD, Loop
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Joint, Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
@@ -32,7 +32,7 @@ _A_FILE = "an MJCF"
 LEAST = 1e-15
 #: what stands for no limit on one side, where there is one on the other
 UNLIMITED = 1e16
-_HELD = {HELD["spherical"]: "connect", HELD["fixed"]: "weld"}
+_HELD = {"spherical": "connect", "fixed": "weld"}
 
 
 def write_mjcf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True) -> None:
@@ -195,7 +195,7 @@ def _joint(body: ET.Element, joint: Joint, actuators: ET.Element, equalities: ET
 
 def _loop(elements: dict[int, ET.Element], equalities: ET.Element, model: Model, loop: Loop) -> None:
     """Two sites that are held together, the first the reference."""
-    kind = _HELD.get(loop.directions)
+    kind = _HELD.get(loop.joint_type or "")
     if kind is None:
         raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no equality of an MJCF does")
     ends = {}

@@ -39,9 +39,9 @@ from rbd_dynamics.model.joints import (
     Spherical,
     Universal,
 )
-from rbd_dynamics.model.loops import HELD, Loop
+from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Joint, Model
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Vec3
@@ -50,7 +50,7 @@ _A_FILE = "an SDF"
 _DRAKE = "http://drake.mit.edu"
 EARTH = (0.0, 0.0, -9.81)
 #: of what a loop holds: the joint of SDFormat that does
-_LOOPS = {HELD[kind]: kind.replace("spherical", "ball") for kind in ("fixed", "revolute", "prismatic", "spherical")}
+_LOOPS = {kind: kind for kind in ("fixed", "revolute", "prismatic", "screw")} | {"spherical": "ball"}
 CLOSED = 1e-9  # m and rad: how far a loop may be open where all joints are at zero
 
 
@@ -228,7 +228,7 @@ class _Writer:
 
     def _loop(self, loop: Loop) -> None:
         """A joint to a link that has one already: it closes the loop."""
-        kind = _LOOPS.get(loop.directions)
+        kind = _LOOPS.get(loop.joint_type or "")
         if kind is None:
             raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no joint of an SDF does")
         if loop.frame == "world":
@@ -239,8 +239,10 @@ class _Writer:
         parent = self._names.root if _at_world(self._model, loop) and loop.reference == "world" else loop.reference
         element = self._joint_element(self._new(loop.name), kind, parent, loop.frame)
         _pose(element, loop.placement, loop.frame)
-        if kind in ("revolute", "prismatic"):
+        if kind in ("revolute", "prismatic", "screw"):
             _say(ET.SubElement(element, "axis"), "xyz", (0.0, 0.0, 1.0))
+        if loop.pitch is not None:
+            _say(element, "screw_thread_pitch", [2.0 * math.pi * loop.pitch])
 
 
 _NO = "which no SDF can say"
@@ -289,6 +291,9 @@ def _opening(model: Model, loop: Loop) -> float:
     turned = (R[2, 1] - R[1, 2]) / 2.0, (R[0, 2] - R[2, 0]) / 2.0, (R[1, 0] - R[0, 1]) / 2.0
     flipped = max(0.0, 1.0 - float(np.trace(R))) if {"rx", "ry", "rz"} <= set(loop.directions) else 0.0
     off = dict(zip(("rx", "ry", "rz", "x", "y", "z"), (*turned, *away.p)))
+    if loop.pitch is not None:
+        along = float(away.p[2]) / loop.pitch - math.atan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
+        flipped = abs(math.remainder(along, 2.0 * math.pi))
     return max(flipped, *(abs(float(off[direction])) for direction in loop.directions))
 
 

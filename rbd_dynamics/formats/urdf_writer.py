@@ -31,8 +31,8 @@ from rbd_dynamics.model.errors import ModelError, ModelWarning
 from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
-from rbd_dynamics.model.urdf_drives import drive_attributes
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.drives import drive_attributes
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -167,9 +167,10 @@ def _dynamics(joint: Joint) -> dict[str, float]:
 
 
 def _loop(robot: ET.Element, loop: Loop) -> None:
-    kind = next((kind for kind, held in HELD.items() if held == loop.directions), None)
-    if kind is None:
-        raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no joint of a URDF does")
+    kind = loop.joint_type
+    if kind is None or kind not in HELD:
+        held = "what a screw does" if loop.pitch else ", ".join(loop.directions)
+        raise ModelError(f"loop {loop.name!r} holds {held}, which no joint of a URDF does")
     element = ET.SubElement(robot, "loop", name=loop.name, type=kind)
     for tag, link, placement in (
         ("predecessor", loop.reference, loop.reference_placement),

@@ -16,7 +16,7 @@ from rbd_dynamics.model.errors import ModelError, ModelWarning
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model
 from rbd_dynamics.model.passive_forces import Spring
-from rbd_dynamics.model.urdf_parser import EXACT_DIGITS, ROUNDED_ANGLE, digits_of
+from rbd_dynamics.model.urdf_reading.parser import EXACT_DIGITS, ROUNDED_ANGLE, digits_of
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3
 

@@ -19,7 +19,7 @@ from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.so3 import Sym3
 
@@ -57,7 +57,10 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
     on_body: dict[int, list[str]] = {}
     for frame in model.frames:
         on_body.setdefault(frame.body, []).append(frame.name)
-    excesses = Excess.of_all(_about_coms([body.inertia for body in model.bodies]))
+    given = {name: inertial for name, inertial in links.items() if inertial is not None}
+    own = np.array([(*inertial.rotational, inertial.mass) for inertial in given.values()], dtype=float).reshape(-1, 7)
+    both = Excess.of_all(np.concatenate([_about_coms([body.inertia for body in model.bodies]), own]))
+    excesses, slips = both[: len(model.bodies)], both[len(model.bodies) :]
     for index, (body, excess) in enumerate(zip(model.bodies, excesses)):
         if not math.isfinite(sum(body.inertia.parameters)) and not all(map(math.isfinite, body.inertia.parameters)):
             findings.error(f"link {body.name!r}", "has an inertia too large to compute with")
@@ -76,8 +79,6 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
             findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
     findings.told_of_given()
     known = {finding.element for finding in findings if finding.severity != "note"}
-    given = {name: inertial for name, inertial in links.items() if inertial is not None}
-    slips = Excess.of_all([(*inertial.rotational, inertial.mass) for inertial in given.values()])
     for name, slip in zip(given, slips):
         where = f"link {name!r}"
         if slip and where not in known:

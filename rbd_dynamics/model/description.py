@@ -23,9 +23,9 @@ from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import PassiveForce, Spring
-from rbd_dynamics.model.urdf_drives import GearedRotor, geared_rotors, read_drive
-from rbd_dynamics.model.urdf_loops import read_loop
-from rbd_dynamics.model.urdf_parser import (
+from rbd_dynamics.model.urdf_reading.drives import GearedRotor, geared_rotors, read_drive
+from rbd_dynamics.model.urdf_reading.loops import read_loop
+from rbd_dynamics.model.urdf_reading.parser import (
     Origin,
     Parts,
     read_axis,
@@ -35,8 +35,8 @@ from rbd_dynamics.model.urdf_parser import (
     read_limit,
     read_mimic,
 )
-from rbd_dynamics.model.urdf_versions import acceleration_limits, check_range, version_of
-from rbd_dynamics.model.urdf_vocabulary import report_unused
+from rbd_dynamics.model.urdf_reading.versions import acceleration_limits, check_range, version_of
+from rbd_dynamics.model.urdf_reading.vocabulary import report_unused
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_about, rotation_from_rpy

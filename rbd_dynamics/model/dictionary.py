@@ -125,6 +125,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
                 **_pose_dict(loop.placement),
                 **_pose_dict(loop.reference_placement, "reference_placement"),
                 "directions": list(loop.directions),
+                **({} if loop.pitch is None else {"pitch": loop.pitch}),
             }
             for loop in model.loops
         ]
@@ -303,7 +304,7 @@ def _frame(item: Any, places: Mapping[str, int], number: int) -> Frame:
 
 def _loop(item: Any, frames: Collection[str], number: int) -> Loop:
     entry = _Entry(item, f"loop number {number}")
-    entry.only("name", "frame", "reference", "placement", "reference_placement", "directions")
+    entry.only("name", "frame", "reference", "placement", "reference_placement", "directions", "pitch")
     entry.where = f"loop {checked_name(entry.get('name'), entry.where)!r}"
     ends = {key: checked_name(entry.get(key, "world"), f"{entry.where}: {key}") for key in ("frame", "reference")}
     for key, name in ends.items():
@@ -311,7 +312,8 @@ def _loop(item: Any, frames: Collection[str], number: int) -> Loop:
             raise ModelError(f"{entry.where}: {key}: {unknown('frame', name, list(frames))}")
     placed, at = _pose(entry), _pose(entry, "reference_placement")
     directions = tuple(map(str, entry.items("directions"))) or DIRECTIONS
-    return Loop(entry.get("name"), **ends, placement=placed, reference_placement=at, directions=directions)
+    pitch = None if entry.get("pitch") is None else checked_number(entry.get("pitch"), f"{entry.where}: pitch")
+    return Loop(entry.get("name"), **ends, placement=placed, reference_placement=at, directions=directions, pitch=pitch)
 
 
 def _pose(entry: _Entry, key: str = "placement") -> Transform:

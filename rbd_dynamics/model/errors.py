@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
@@ -67,6 +67,17 @@ class Findings(list[Finding]):
             raise ModelError(f"inertias {excerpt(inertias)} is neither 'checked' nor 'as_given'")
         self.strict, self.inertias = strict, inertias
         self._given: list[str] = []
+        self._later: list[Callable[[], None]] = []
+
+    def later(self, add: Callable[[], None]) -> None:
+        """Have `add` called, which adds notes, as soon as somebody asks for all findings."""
+        self._later.append(add)
+
+    def all_told(self) -> Findings:
+        """These, with what was put off."""
+        while self._later:
+            self._later.pop(0)()
+        return self
 
     def error(self, element: str, message: str, hint: str = "") -> None:
         self.append(Finding("error", element, message, hint=hint))
@@ -102,20 +113,22 @@ class Findings(list[Finding]):
 
     def in_order(self, strict: bool = False) -> list[Finding]:
         """Errors first, which defects are too if strict, then warnings, then notes."""
-        found = [replace(finding, severity="error") if strict and finding.defect else finding for finding in self]
+        told = self.all_told()
+        found = [replace(finding, severity="error") if strict and finding.defect else finding for finding in told]
         return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
     def raise_errors(self) -> None:
         """Raise ModelError if there is an error among them."""
-        if self.errors:
-            raise ModelError(self.errors)
+        errors = self.errors
+        if errors:
+            raise ModelError(errors)
 
     def warn_of_defects(self, stacklevel: int = 3) -> None:
         """One ModelWarning if there is a defect among them, at the caller `stacklevel` calls up."""
         defects = [finding for finding in self if finding.defect]
         if defects:
             warning = ModelWarning(_first_of(defects))
-            warning.findings = tuple(self)
+            warning.findings = tuple(self.all_told())
             warnings.warn(warning, stacklevel=stacklevel)
 
 

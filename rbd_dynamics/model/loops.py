@@ -39,6 +39,8 @@ class Loop:
         frame, reference: names of frames of the model; "world" is the world.
         placement, reference_placement: of what is held in `frame`, and of the place it is held at in `reference`.
         directions: of `DIRECTIONS`.
+        pitch: m/rad, of a screw: as far as it slides along z for each radian that it turns about z, from where the two
+            places coincide. None: these two are not tied.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Loop:
     placement: Transform = IDENTITY
     reference_placement: Transform = IDENTITY
     directions: tuple[str, ...] = DIRECTIONS
+    pitch: float | None = None
 
     def __post_init__(self) -> None:
         for key in ("name", "frame", "reference"):
@@ -60,6 +63,21 @@ class Loop:
                 f"{', '.join(DIRECTIONS)}"
             )
         object.__setattr__(self, "directions", tuple(d for d in DIRECTIONS if d in given))
+        if self.pitch is None:
+            return
+        if not isinstance(self.pitch, (int, float)) or not math.isfinite(self.pitch) or self.pitch == 0.0:
+            raise ModelError(f"loop {excerpt(self.name)}: pitch {excerpt(self.pitch)}: expected a number, not 0")
+        if self.directions != HELD["cylindrical"]:
+            raise ModelError(
+                f"loop {excerpt(self.name)}: has a pitch, so its directions are {', '.join(HELD['cylindrical'])}"
+            )
+
+    @property
+    def joint_type(self) -> str | None:
+        """The joint that holds as much: one of `HELD`, "screw", or None."""
+        if self.pitch is not None:
+            return "screw"
+        return next((kind for kind, held in HELD.items() if held == self.directions), None)
 
 
 def joint_loop(loop: Loop, kind: str, axis: Vec3) -> Loop:

@@ -313,4 +313,5 @@ def _eliminate(H: Array, G: Array, coupled: Array, gain: Array, size: Array, see
 
 def _block(places: Any, leading: int = 1) -> tuple[Any, ...]:
     """Index of the rows and columns of these places, after so many axes."""
-    return (*(slice(None),) * leading, *np.ix_(places, places))
+    at = np.asarray(places)
+    return (*(slice(None),) * leading, at[:, None], at)

@@ -14,7 +14,7 @@ from rbd_dynamics.model.dictionary import joint_to_dict
 from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
 from rbd_dynamics.model.urdf import build_model, checked_description
-from rbd_dynamics.model.urdf_versions import STAYS
+from rbd_dynamics.model.urdf_reading.versions import STAYS
 
 # What is outside is plausible for few robots, and usual where units are mixed up:
 MASSES = (1e-4, 1e3)  # kg, of a moving body

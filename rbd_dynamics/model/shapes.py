@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.urdf_versions import quaternion_rotation, version_of
+from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation, version_of
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 

@@ -21,7 +21,7 @@ from rbd_dynamics.model.errors import Findings, Inertias, ModelError
 from rbd_dynamics.model.joints.base import vector_of
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Mimic, Model
 from rbd_dynamics.model.tree import check_tree, joints_of, resolve_mimics, root_link
-from rbd_dynamics.model.urdf_loops import check_loops
+from rbd_dynamics.model.urdf_reading.loops import check_loops
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 

@@ -26,6 +26,7 @@ from rbd_dynamics.constraints import (
     Quadric,
     RollingBall,
     RollingDisk,
+    ScrewConstraint,
     Sphere,
     SurfaceConstraint,
 )
@@ -69,6 +70,7 @@ def between(frame, reference):
     return [
         *kinds,
         DistanceConstraint("rod", frame, reference, distance=0.9, **placed),
+        ScrewConstraint("nut", frame, reference, pitch=-0.2, **placed),
         RollingBall("ball", frame, reference, surface=Cylinder(0.5), radius=0.2, spin=False, **placed),
         RollingBall("marble", frame, reference, surface=Sphere(0.5), radius=0.2, **placed),
         RollingDisk("disk", frame, reference, radius=0.3, **placed),
@@ -297,6 +299,7 @@ def test_names_of_rows_and_slices():
         (lambda m: ConstraintSet(m, [FrameConstraint("a", "nowhere")]), KeyError, "no frame named 'nowhere'"),
         (lambda m: ConstraintSet(m, [FrameConstraint("a", "tool0")] * 2), ValueError, "'a' occurs twice"),
         (lambda m: FrameConstraint("a", "tool0", directions=("x", "up")), ValueError, "directions"),
+        (lambda m: ScrewConstraint("nut", "tool0", pitch=0.0), ValueError, "'nut'.*pitch"),
         (lambda m: DistanceConstraint("rod", "tool0", distance=0.0), ValueError, "'rod'.*positive"),
         (lambda m: RollingBall("b", "tool0", radius=-1.0), ValueError, "radius"),
         (lambda m: RollingBall("b", "tool0", surface=ImplicitSurface()), ValueError, "plane, sphere or cylinder"),

@@ -21,6 +21,7 @@ from rbd_dynamics.constraints import (
     Quadric,
     RollingBall,
     RollingDisk,
+    ScrewConstraint,
     Sphere,
     SurfaceConstraint,
     constraints_to_dict,
@@ -68,6 +69,7 @@ def test_every_kind_survives_the_way_there_and_back(model):
         [
             FrameConstraint("a", "tool0", "forearm_link", directions=("rx", "y"), **placed),
             DistanceConstraint("b", "tool0", distance=0.7, **placed),
+            ScrewConstraint("i", "tool0", "forearm_link", pitch=0.002, **placed),
             SurfaceConstraint("c", "tool0", surface=Cylinder(0.3, hollow=True), offset=0.1, aligned=True),
             RollingBall("d", "tool0", surface=Sphere(0.4), radius=0.2, spin=False),
             RollingDisk("e", "tool0", radius=0.2, **placed),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -288,16 +289,30 @@ def test_slips_of_xml_are_overlooked_and_said():
     assert ratio.hint == "did you mean 'gearbox_ratio' or 'drake:gear_ratio'?"
 
 
-def test_a_screw_between_more_than_two_joints_is_a_loop_without_its_pitch():
-    with pytest.warns(rbd.model.ModelWarning, match="joint 'thread': is a screw and closes a loop"):
-        model = rbd.load(FILES / "screw_between_three_joints.sdf")
+def test_a_screw_between_more_than_two_joints_closes_a_loop():
+    """As in PR2's grippers: seen from the finger, which only slides, the spindle goes 4 mm a turn."""
+    path = FILES / "screw_between_three_joints.sdf"
+    model = rbd.load(path)
+    assert not [finding for finding in check(path) if finding.severity != "note"]
     (loop,) = model.loops
-    assert (loop.frame, loop.reference, loop.directions) == ("spindle", "finger", ("rx", "ry", "x", "y"))
-    # along the screw, which is z there
-    y = rbd.Robot(model, backend="reference").pose(model.neutral(), "spindle") @ np.vstack(
-        [np.column_stack([np.reshape(loop.placement.rotation, (3, 3)), loop.placement.p]), [0, 0, 0, 1]]
-    )
-    np.testing.assert_allclose(y[:3, 2], (0, 1, 0), atol=1e-15)
+    assert (loop.frame, loop.reference, loop.joint_type) == ("spindle", "finger", "screw")
+    held = rbd.constraints.ConstraintSet(model, rbd.constraints.loop_constraints(model))
+    robot, rate = rbd.Robot(model, backend="reference"), 0.004 / (2.0 * np.pi)
+    for turns in (0.3, -7.6, 21.0):
+        angle = 2.0 * np.pi * turns
+        q = position(model, {"motor": angle, "slide": 0.05, "rail": 0.05 - rate * angle})
+        v = position(model, {"motor": 1.0, "slide": 0.2, "rail": 0.2 - rate})
+        rows = robot.constraint_rows(q, v, held)
+        np.testing.assert_allclose(rows.h, 0.0, atol=1e-14)
+        np.testing.assert_allclose(rows.A @ v, 0.0, atol=1e-15)
+        q[model.joint("rail").q_index] += 0.0003
+        assert np.abs(robot.constraint_rows(q, v, held).h).max() == pytest.approx(0.0003, rel=1e-9)
+    assert rbd.model_from_dict(rbd.model_to_dict(model)) == replace(model, source=None)
+    again = rbd.load(rbd.model_to_sdf(model))
+    assert again.loops[0].pitch == pytest.approx(loop.pitch, rel=1e-15)
+    for write in (rbd.model_to_urdf, rbd.model_to_mjcf):
+        with pytest.raises(rbd.ModelError, match="loop 'thread' holds"):
+            write(model)
 
 
 def test_the_command_line_chooses_a_model(capsys):

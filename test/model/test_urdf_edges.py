@@ -16,7 +16,7 @@ from helpers.paths import ROOT
 from rbd_dynamics.common.markup.vocabulary import markdown
 from rbd_dynamics.formats import check, load, model_to_urdf
 from rbd_dynamics.model import Model, ModelError, ModelWarning, load_urdf, model_from_dict, model_to_dict
-from rbd_dynamics.model.urdf_vocabulary import URDF
+from rbd_dynamics.model.urdf_reading.vocabulary import URDF
 
 FILES = Path(__file__).with_name("urdf_files")
 

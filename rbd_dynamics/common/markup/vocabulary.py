@@ -96,15 +96,15 @@ class Vocabulary:
             return local
         return f"{next((prefix for prefix, part in self.prefixes.items() if part in uri), 'other')}:{local}"
 
-    def sort(self, version: str, name: str) -> _Sort:
-        """What files of that version, whose root has that name, have told so far of their elements."""
+    def sort(self, version: str, own: str, name: str) -> _Sort:
+        """What files of that version and namespace, whose root has that name, have told so far of their elements."""
         if len(self._seen) > MOST_SORTS:  # a file may have any elements
             self._sorts.clear()
             self._seen.clear()
-        return self._sorts.setdefault((version, name), _Sort((name,), self._seen))
+        return self._sorts.setdefault((version, own, name), _Sort((name,), self._seen))
 
     @cached_property
-    def _sorts(self) -> dict[tuple[str, str], _Sort]:
+    def _sorts(self) -> dict[tuple[str, str, str], _Sort]:
         return {}
 
     @cached_property
@@ -171,6 +171,11 @@ def remarks(
         version: of the format, that the file says it has: what is gone since is unknown to it.
         but: elements that are not looked at, with what is in them.
     """
+    return unused(root, vocabulary, version=version, but=but).remarks(content)
+
+
+def unused(root: ET.Element, vocabulary: Vocabulary, *, version: str = "", but: Collection[ET.Element] = ()) -> Unused:
+    """The elements that `remarks` tells of, in a fraction of the time: their paths and lines are found later."""
     own = root.tag[: root.tag.find("}") + 1]  # a namespace that all of the file is in
     known: dict[tuple[Path, str], _Kind] = {}
 
@@ -182,45 +187,77 @@ def remarks(
                 known[path, attribute] = kind
         return kind
 
-    found: dict[_Kind, list[_Place]] = {}
-    first = vocabulary.name(root.tag.removeprefix(own))
-    waiting = [(_Place(root, None, (first,)), vocabulary.sort(version, first))]
-    while waiting:
-        place, sort = waiting.pop()
-        element, _, path = place
-        kind = sort.kind or kind_of(path, "", element.text or "")
-        if sort.kind is None and (kind.row is None or not kind.row.neutral):
-            sort.kind = kind
+    found: dict[_Kind, list[ET.Element]] = {}
+    waiting = [(root, vocabulary.sort(version, own, vocabulary.name(root.tag.removeprefix(own))))]
+    for element, sort in waiting:  # grows meanwhile
+        kind = sort.kind
+        if kind is None:
+            kind = kind_of(sort.path, "", element.text or "")
+            if kind.row is None or not kind.row.neutral:
+                sort.kind = kind
         if kind.use != "used":
-            found.setdefault(kind, []).append(place)
+            found.setdefault(kind, []).append(element)
             continue
-        keys = tuple(element.keys())
+        keys = tuple(element.attrib)
         if keys not in sort.used:
             always = True
-            for key, value in element.items():
-                kind = kind_of(path, vocabulary.name(key), value)
+            for key, value in element.attrib.items():
+                kind = kind_of(sort.path, vocabulary.name(key), value)
                 always = always and kind.use == "used" and kind.row is not None and not kind.row.neutral
                 if kind.use != "used":
-                    found.setdefault(kind, []).append(place)
+                    found.setdefault(kind, []).append(element)
             if always:
                 sort.add_used(keys)
-        for child in reversed(element):
+        for child in element:
             if not but or child not in but:
-                inner = sort.inner(child.tag, vocabulary, own)
-                waiting.append((_Place(child, place, inner.path), inner))
-    numbers = {element: k for k, element in enumerate(root.iter())} if found and content is not None else {}
-    lines = _lines(content) if found and content is not None else []
-    return [
-        Remark(
-            kind.use,
-            kind.name,
-            *kind.said(vocabulary),
-            tuple(map(str, places)),
-            tuple(lines[numbers[place.element]] for place in places) if lines else (),
-        )
-        for kind, places in found.items()
-        if kind.use != "used"
-    ]
+                waiting.append((child, sort.inside.get(child.tag) or sort.inner(child.tag, vocabulary, own)))
+    return Unused(root, vocabulary, found)
+
+
+class Unused(NamedTuple):
+    """What a file has and its reader does not use: elements, or such with an attribute, by what they are."""
+
+    root: ET.Element
+    vocabulary: Vocabulary
+    found: Mapping[_Kind, Sequence[ET.Element]]
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether nothing of it acts on how the robot moves."""
+        return all(kind.use == "aside" for kind in self.found)
+
+    def remarks(self, content: str | bytes | None = None) -> list[Remark]:
+        """Each kind of it once, in the order of the file; with lines where the text that was parsed is given."""
+        if not self.found:
+            return []
+        order = {element: k for k, element in enumerate(self.root.iter())}
+        above = {child: element for element in order for child in element}
+        lines = [] if content is None else _lines(content)
+        told: list[tuple[int, int, Remark]] = []
+        for kind, elements in self.found.items():
+            assert kind.use != "used"
+            places = sorted(elements, key=order.__getitem__)
+            remark = Remark(
+                kind.use,
+                kind.name,
+                *kind.said(self.vocabulary),
+                tuple(self._path(place, above) for place in places),
+                tuple(lines[order[place]] for place in places) if lines else (),
+            )
+            names = [self.vocabulary.name(key) for key in places[0].attrib]
+            told.append((order[places[0]], names.index(kind.attribute) if kind.attribute else -1, remark))
+        return [remark for *_, remark in sorted(told, key=lambda each: each[:2])]
+
+    def _path(self, element: ET.Element, above: Mapping[ET.Element, ET.Element]) -> str:
+        own = self.root.tag[: self.root.tag.find("}") + 1]
+        parts: list[str] = []
+        place: ET.Element | None = element
+        while place is not None:
+            name = place.get("name", "")
+            tag = self.vocabulary.name(place.tag.removeprefix(own))
+            parts.append(tag + f"[{shortened(name, LONGEST)}]" * bool(name))
+            place = above.get(place)
+        return "/".join(reversed(parts))
 
 
 class _Sort:
@@ -233,7 +270,7 @@ class _Sort:
         self.path = path
         self.kind: _Kind | None = None
         self.used: set[tuple[str, ...]] = set()
-        self._inside: dict[tuple[str, str], _Sort] = {}
+        self.inside: dict[str, _Sort] = {}
         self._seen = seen
         seen.append(None)
 
@@ -242,27 +279,10 @@ class _Sort:
         self._seen.append(None)
 
     def inner(self, tag: str, vocabulary: Vocabulary, own: str) -> _Sort:
-        """The sort of an element in one of this sort. own: the namespace of the file."""
-        found = self._inside.get((own, tag))
-        if found is None:
-            path = (*self.path, vocabulary.name(tag.removeprefix(own)))
-            found = self._inside[own, tag] = _Sort(path, self._seen)
+        """The sort of an element in one of this sort, from now on in `inside`. own: the namespace of the file."""
+        path = (*self.path, vocabulary.name(tag.removeprefix(own)))
+        found = self.inside[tag] = _Sort(path, self._seen)
         return found
-
-
-class _Place(NamedTuple):
-    element: ET.Element
-    above: _Place | None
-    path: Path
-
-    def __str__(self) -> str:
-        parts: list[str] = []
-        place: _Place | None = self
-        while place is not None:
-            name = place.element.get("name", "")
-            parts.append(place.path[-1] + f"[{shortened(name, LONGEST)}]" * bool(name))
-            place = place.above
-        return "/".join(reversed(parts))
 
 
 def markdown(vocabulary: Vocabulary) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rbd_dynamics.common.excerpt import excerpt
@@ -73,10 +73,9 @@ class SdfJoint:
         if self.type in ("universal", "revolute2"):
             return universal_loop(loop, axes[0], axes[1])
         if self.type == "screw":
-            findings.defect(
-                where, "is a screw and closes a loop", "here its links also slide and turn about its axis by themselves"
-            )
-            return joint_loop(loop, "cylindrical", axes[0])
+            pitch = self.pitch()
+            held = joint_loop(loop, "cylindrical" if pitch else "revolute", axes[0])
+            return replace(held, pitch=pitch or None)
         if self.type not in HELD:
             findings.error(where, f"is {self.type} and closes a loop, which is not read")
             return None

@@ -18,7 +18,7 @@ from pathlib import Path
 from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.model.passive_forces import Spring
-from rbd_dynamics.model.urdf_parser import INERTIA_ENTRIES
+from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 
 # a tag, or something in which there are no tags
 _TOKEN = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary, remarks
+from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary, unused
 from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 
@@ -25,6 +25,12 @@ def _rows(element: str, attributes: str, use: Use = "used", *, since: str = "", 
 def _inner(element: str, attributes: str = "", use: Use = "used", *, since: str = "", note: str = "") -> list[Row]:
     """An element and its attributes, which have the same use."""
     return [Row(element, "", use, since, note), *(_rows(element, attributes, use, since=since) if attributes else ())]
+
+
+def _gazebo(elements: str, neutral: str, note: str = "") -> list[Row]:
+    """Elements in <gazebo> that act, but for some texts."""
+    texts = tuple(neutral.split())
+    return [Row(f"gazebo/{name}", "", "left out", note=note, neutral=texts) for name in elements.split()]
 
 
 URDF = Vocabulary(
@@ -86,7 +92,23 @@ URDF = Vocabulary(
                note="couplings of PR2"),
         *_rows("transmission|actuator/*", "", "aside", note="hardware, controllers and couplings"),
         *_rows("transmission/joint/*", "", "aside", note="hardware and controllers"),
-        *_rows("robot/gazebo|ros2_control|sensor|mujoco", "", "aside", note="simulators, sensors, controllers"),
+        *_rows("robot/ros2_control|sensor|mujoco", "", "aside", note="simulators, sensors, controllers"),
+        *_inner("robot/gazebo", "reference", "converted", note="by Gazebo, to SDFormat: what acts there is said"),
+        *_rows("gazebo/joint|link|model|frame|include", "", "left out", note="what Gazebo adds to the robot"),
+        *_gazebo("gravity", "1 true", "a link that feels none; here all do"),
+        *_gazebo("turnGravityOff kinematic enable_wind", "0 false"),
+        *_gazebo("static", "0 false", "a robot that does not move"),
+        *_gazebo("dampingFactor", "0", "of the velocity of a link"),
+        Row("gazebo/velocity_decay", use="left out"),
+        *_gazebo("springStiffness", "0", 'a spring of a joint: here `<dynamics spring_stiffness="...">`'),
+        Row("gazebo/springReference", use="aside", note="without a stiffness it is none"),
+        *_rows(
+            "gazebo/plugin|sensor|material|visual|collision|light|gripper|pose|physics|mu|mu1|mu2|kp|kd|fdir1|maxVel|"
+            "minDepth|maxContacts|max_contacts|selfCollide|self_collide|laserRetro|slip|provideFeedback|stopCfm|stopErp|"
+            "stopKp|stopKd|cfmDamping|fudgeFactor|implicitSpringDamper|preserveFixedJoint|disableFixedJointLumping",
+            "", "aside", note="contact, sensors, plugins, pictures, settings of solvers",
+        ),
+        *_rows("gazebo/*", "", "aside"),
         *_rows("robot/drake:collision_filter_group", "", "aside"),
         *_rows("robot/drake:linear_bushing_rpy|drake:ball_constraint|drake:tendon_constraint|loop_joint", "",
                "left out", note="couplings of Drake and Isaac Sim"),
@@ -98,7 +120,18 @@ URDF = Vocabulary(
 
 
 def report_unused(root: ET.Element, content: str | bytes | None, version: str, findings: Findings) -> None:
-    """Add a finding for all that a <robot> has and its reader does not use. content: its text, for lines."""
-    said = remarks(root, URDF, content=content, version=version)
-    expanding = "run xacro on it first"
-    report([replace(each, hint=expanding) if "xacro:" in each.name else each for each in said], findings)
+    """Add a finding for all that a <robot> has and its reader does not use. content: its text, for lines.
+
+    Notes are not added before somebody asks for them: to find their lines takes longer than to read the rest.
+    """
+    seen = unused(root, URDF, version=version)
+
+    def add() -> None:
+        expanding = "run xacro on it first"
+        said = seen.remarks(content)
+        report([replace(each, hint=expanding) if "xacro:" in each.name else each for each in said], findings)
+
+    if seen.is_aside:
+        findings.later(add)
+    else:
+        add()

@@ -21,7 +21,7 @@ from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.elements import Number, Reader, child_of, first_child
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.loops import HELD, Loop, joint_loop
-from rbd_dynamics.model.urdf_versions import quaternion_rotation
+from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 

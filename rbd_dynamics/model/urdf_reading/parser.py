@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.model.elements import Number, Numbers, Reader, local_tag
 from rbd_dynamics.model.errors import Findings
-from rbd_dynamics.model.urdf_versions import quaternion_rotation
+from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
