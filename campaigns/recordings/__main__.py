@@ -61,7 +61,9 @@ def one(case: Case) -> int:
     print(case.story)
     verdict = judge(case)
     for claim in verdict.claims:
-        print("true " if claim.true else "FALSE", claim.kind, "" if claim.covers is not False else "(misses)", claim.text)
+        print(
+            "true " if claim.true else "FALSE", claim.kind, "" if claim.covers is not False else "(misses)", claim.text
+        )
     print(verdict.injected)
     return int(any(not claim.true for claim in verdict.claims))
 

@@ -118,7 +118,9 @@ def ranges(model: rbd.Model) -> tuple[Array, Array]:
     """Lowest and highest positions that are used (nv,), at most two radians to both sides of the middle."""
     limits = [joint.limits for joint in model.joints]
     both = np.array([(x.lower, x.upper) if np.isfinite(x.upper - x.lower) else (-2.0, 2.0) for x in limits])
-    middle = np.where(np.abs(both).max(axis=1) > 6.0, np.where(both[:, 0] > 0.0, both.mean(axis=1), 0.0), both.mean(axis=1))
+    middle = np.where(
+        np.abs(both).max(axis=1) > 6.0, np.where(both[:, 0] > 0.0, both.mean(axis=1), 0.0), both.mean(axis=1)
+    )
     reach = np.minimum(2.0, 0.5 * (both[:, 1] - both[:, 0]))
     return middle - reach, middle + reach
 

@@ -98,9 +98,7 @@ class Case:
         effort = rigid + friction(
             model, motion, rigid, self.rng(7), breakaway=traits["breakaway"], by_load=traits["by load"]
         )
-        errors = noise(
-            effort.shape, traits["rate"], self.rng(8), colour=traits["colour"], coupled=traits["coupled"]
-        )
+        errors = noise(effort.shape, traits["rate"], self.rng(8), colour=traits["colour"], coupled=traits["coupled"])
         rms = np.sqrt(np.square(torque(self.real, motion)).mean(axis=0))
         effort = effort + np.maximum(TORQUE_NOISE * rms, LEAST_NOISE * rms.max()) * errors
         v = motion.v + VELOCITY_NOISE * self.rng(9).normal(size=motion.v.shape)

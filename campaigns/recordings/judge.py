@@ -139,7 +139,9 @@ def _numbers(case: Case, found: Analysis) -> Iterator[Claim]:
     mass = found.payload.mass
     if mass.identifiable:
         if mass.lower > 0.0:
-            yield Claim("load", bool(load) and not _far(mass, load, load), mass.covers(load), f"{mass} for {load:.3g} kg")
+            yield Claim(
+                "load", bool(load) and not _far(mass, load, load), mass.covers(load), f"{mass} for {load:.3g} kg"
+            )
         else:
             yield Claim("no load", mass.covers(load), mass.covers(load), f"{mass} for {load:.3g} kg")
     rigid = np.abs(torque(case.real, case.motion)).mean(axis=0)
@@ -155,8 +157,14 @@ def _numbers(case: Case, found: Analysis) -> Iterator[Claim]:
         offset = joint.offset
         there = "offset" in own and own["offset"].joints(case) == (k,)
         value = own["offset"].value(case) if there else 0.0
-        if offset.identifiable and offset.lower * offset.upper > 0.0 and abs(offset.value) > MATTERS * compared[joint.joint]:
-            yield Claim("offset", there and not _far(offset, value, value), offset.covers(value), f"{offset} for {value:.3g}")
+        if (
+            offset.identifiable
+            and offset.lower * offset.upper > 0.0
+            and abs(offset.value) > MATTERS * compared[joint.joint]
+        ):
+            yield Claim(
+                "offset", there and not _far(offset, value, value), offset.covers(value), f"{offset} for {value:.3g}"
+            )
 
 
 def _far(found: Estimate, low: float, high: float) -> bool:

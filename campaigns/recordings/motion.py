@@ -85,9 +85,7 @@ def friction(
     return found
 
 
-def noise(
-    shape: tuple[int, int], rate: float, rng: np.random.Generator, *, colour: float, coupled: float
-) -> Array:
+def noise(shape: tuple[int, int], rate: float, rng: np.random.Generator, *, colour: float, coupled: float) -> Array:
     """Noise of one unit's deviation (N, nv), kept for `colour` s, of which a share is the same in all joints."""
     found = np.sqrt(1.0 - coupled) * rng.normal(size=shape) + np.sqrt(coupled) * rng.normal(size=(shape[0], 1))
     if colour:
