@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbd_dynamics.replay.diagnosis.diagnosis import grave
+from rbd_dynamics.replay.diagnosis.diagnosis import grave, harmless
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
 from rbd_dynamics.replay.identification import (
     DriveResult,
@@ -75,7 +75,11 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
     """The result without numbers where signals are wrong."""
     why = reason(found)
     if not why:
-        return result
+        late = next(
+            (finding for finding in found.signals if finding.kind == "effort delay" and not harmless(finding)), None
+        )
+        refused = result.refused or (f"not exported, since inertias would make up for it: {late}" if late else "")
+        return replace(result, refused=refused)
     return replace(
         result,
         base=tuple(part.refused(why) for part in result.base),
