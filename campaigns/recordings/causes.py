@@ -62,6 +62,12 @@ class Cause:
     def recorded(self, found: Recorded, case: Case) -> Recorded:
         return found
 
+    def hides(self, other: Cause) -> bool:
+        """Whether nothing can be said of the other while this one is there: signals first, then what they tell."""
+        if self.name == "two robots" or (self.motion and not (other.motion or other.name == "wraps")):
+            return self is not other
+        return self.fouls and other.name in ("load", "offset", "contact")
+
     def goes_with(self, other: Cause) -> bool:
         """Whether a recording may have both: not two of what makes the motion wrong, nor two of the same signal."""
         if self.motion and other.motion:
@@ -237,7 +243,7 @@ class TurnedAxis(Cause):
 
 
 class Zero(Cause):
-    """A joint's zero is elsewhere, by 10 to 90 degrees."""
+    """A joint's zero is elsewhere, by 10 to 90 degrees: so much must be added."""
 
     name, kinds, motion = "joint zero", ("joint zero",), True
 
@@ -247,7 +253,7 @@ class Zero(Cause):
 
     def recorded(self, found: Recorded, case: Case) -> Recorded:
         q = found.q.copy()
-        q[:, list(self.joints(case))] += self.value(case)
+        q[:, list(self.joints(case))] -= self.value(case)
         return replace(found, q=q)
 
 
@@ -274,7 +280,7 @@ class Wraps(OfAll):
 
     def recorded(self, found: Recorded, case: Case) -> Recorded:
         q, (joint,) = found.q.copy(), self.joints(case)
-        middle = float(np.median(case.motion.q[:, joint]))
+        middle = float(np.median(q[:, joint]))
         q[:, joint] = np.mod(q[:, joint] - middle, 2.0 * np.pi) + middle
         return replace(found, q=q)
 

@@ -74,11 +74,10 @@ def judge(case: Case) -> Verdict:
             claims = [*_signals(case, found), *_causes(case, found), *_numbers(case, found), *_contacts(case, found),
                       *_export(case, found)]  # fmt: skip
     told = {claim.kind for claim in claims if claim.true}
-    hidden = any(cause.name == "two robots" for cause in case.causes)
     injected = {
         cause.name: (bool(told.intersection(cause.kinds)), could_tell(case, cause))
         for cause in case.causes
-        if cause.name == "two robots" or not hidden
+        if not any(other.hides(cause) for other in case.causes)
     }
     return Verdict(tuple(claims), injected)
 
@@ -95,6 +94,9 @@ def _signals(case: Case, found: Analysis) -> Iterator[Claim]:
 
 def _finding(case: Case, finding: Finding) -> Claim:
     names = case.real.joint_names
+    if finding.kind == "gravity" and "another unit" in finding.text:  # or without gravity: that is left open
+        those = [cause for cause in case.causes if {"gravity", "effort scale"}.intersection(cause.kinds)]
+        return Claim(those[0].kinds[0] if those else "gravity", bool(those), text=finding.text)
     for cause in case.causes:
         if finding.kind not in cause.kinds:
             continue

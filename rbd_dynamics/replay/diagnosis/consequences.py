@@ -78,8 +78,9 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
         late = next(
             (finding for finding in found.signals if finding.kind == "effort delay" and not harmless(finding)), None
         )
-        refused = result.refused or (f"not exported, since inertias would make up for it: {late}" if late else "")
-        return replace(result, refused=refused)
+        if late is None or result.refused:
+            return result
+        return replace(result, refused=f"not exported, since inertias would make up for it: {late}")
     return replace(
         result,
         base=tuple(part.refused(why) for part in result.base),

@@ -89,6 +89,8 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
+    if 2 * len(kept) >= len(regression.joints):  # then nothing says how much gravity there is but the description
+        intervals = {j: (value, *sorted((low / HEAVY, high * HEAVY))) for j, (value, low, high) in intervals.items()}
     values = [float(found.scales[j]) for j in kept]
     if len(kept) > 1 and np.ptp(values) < ALIKE * abs(float(np.median(values))):
         rest = dict.fromkeys((j for j in suspected if j not in kept), float(np.median(values)))

@@ -125,6 +125,8 @@ class Segments:
             effort_scale=settings.effort_scale,
             effort_offsets=settings.effort_offsets,
             delay=settings.delay,
+            position_scale=settings.position_scale,
+            joint_offsets=settings.joint_offsets,
         )
         edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
         self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends

@@ -60,7 +60,7 @@ def test_a_rotor_on_a_vertical_axis_is_no_current_and_the_inertias_are_exported(
     for part in segments_of(stamps, numbers):
         identifier.add(part)
     result = identifier.results()
-    assert doubted_inertias(result, found) == result and not result.refused
+    assert doubted_inertias(result, found) is result and not result.refused
     (told,) = (joint for joint in result.joints if joint.joint == "shoulder_pan_joint")
     assert told.rmse_after < 0.02 * told.rmse_before
 
