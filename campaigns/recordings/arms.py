@@ -40,7 +40,7 @@ ARMS = {
     "kinova": Arm("kinova", tuple(f"j2s6s200_joint_{k}" for k in range(1, 7)), "j2s6s200_end_effector"),
     "z1": Arm("z1", tuple(f"joint{k}" for k in range(1, 7)), "link06"),
     "xarm7": Arm("xarm7", tuple(f"joint{k}" for k in range(1, 8)), "link7"),
-    "baxter": Arm("baxter", tuple(f"left_{name}" for name in ("s0", "s1", "e0", "e1", "w0", "w1", "w2")), "left_hand_link"),
+    "baxter": Arm("baxter", tuple(f"left_{name}" for name in "s0 s1 e0 e1 w0 w1 w2".split()), "left_hand_link"),
     "talos": Arm("talos_left_arm", tuple(f"arm_left_{k}_joint" for k in range(2, 8)), "arm_left_7_link"),
     "so101": Arm(
         "so101", ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"), "gripper_link"

@@ -72,7 +72,7 @@ class Cause:
         """Whether a recording may have both: not two of what makes the motion wrong, nor two of the same signal."""
         if self.motion and other.motion:
             return False
-        return not (self.fouls and other.fouls)
+        return not (self.fouls and other.fouls) and {self.name, other.name} != {"load", "no gravity"}
 
     def told(self, case: Case) -> str:
         names = [case.real.joint_names[k] for k in self.joints(case)]

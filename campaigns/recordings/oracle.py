@@ -50,7 +50,7 @@ def could_tell(case: Case, cause: Cause) -> bool:
 
 
 def _stands_out(noise: Array, signal: Array, moves: NDArray[np.bool_]) -> bool:
-    """Whether what does not last is far larger than the rest, in a joint that moves: at rest friction may take it up."""
+    """Whether what does not last is far larger than the rest, in a joint that moves: at rest friction takes it up."""
     there = (np.abs(signal) > 0.5 * np.abs(signal).max()) & moves
     return bool(there.any() and np.abs(signal[there]).mean() > CLEAR * noise.std())
 

@@ -90,7 +90,7 @@ class PositionCheck:
         level = CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
         if not falls_by.get(best, 0.0) > SURE or falls(usual, tried[best]) > level:
             return []
-        if self._by_scales(as_it_is, usual, supposed) >= falls_by[best]:
+        if best[1] != GRAVITY_TAKEN_OUT and self._by_scales(as_it_is, usual, supposed) >= falls_by[best]:
             return []  # or efforts of another unit or sign, which is said with the efforts
         alike = [key for key in falls_by if falls_by[best] - falls_by[key] < SURE and falls_by[key] > 0.0]
         return [self._finding(best, joints, alike, zeros)]

@@ -119,7 +119,7 @@ class InertiaIdentifier:
         self._prepare = prepare or Preparation(robot, low_pass, terms)
         self._base = base or BaseErrors(robot)
         self.base: BaseParameters = self._base.base
-        self._columns = JointColumns(self._prepare, self._base.felt, self.base.count, friction, rotors=True)
+        self._columns = JointColumns(self._prepare, self._base.felt, self.base.count, friction, rotors=True, bends=True)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""

@@ -28,6 +28,9 @@ from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 Array = NDArray[np.float64]
 
 LEAST_ROTOR = 1e-6  # of the robot's largest inertia about a joint: less is none
+MOVES = 0.1  # of a joint's samples: one that moves less is taken as it stands
+FALLS = (0.04, 0.16)  # rad/s or m/s, over which friction falls
+BY_LOAD = 0.1  # of the model's torque: friction may be so much more
 POSTURES = 16  # of which that is the largest
 
 
@@ -51,50 +54,87 @@ class JointFit:
 
 class JointColumns:
     """Normal equations of `count` shared parameters, then `own` of each joint with one freedom: offset, Coulomb and
-    viscous friction, and where `rotors` is true a rotor inertia beyond that of the description; or none.
+    viscous friction, and where `rotors` is true a rotor inertia beyond that of the description; or none. bends: then
+    friction that falls with speed, and that grows with the torque of the gear, which a description cannot hold.
+
+    A joint that stands is held by anything up to breakaway: what it shows then counts only where it hardly moves, so
+    that there is nothing else.
 
     shared: for each degree of freedom the shared parameters that it feels. Joints that feel none are left out.
     """
 
     def __init__(
-        self, prepare: Preparation, shared: Sequence[Indices], count: int, friction: bool, *, rotors: bool = False
+        self,
+        prepare: Preparation,
+        shared: Sequence[Indices],
+        count: int,
+        friction: bool,
+        *,
+        rotors: bool = False,
+        bends: bool = False,
     ) -> None:
         self._prepare, self._count, self._friction = prepare, count, friction
-        self.own = 3 + rotors if friction else 0
+        self._rotors, self._bends = rotors and friction, bends and friction
+        self.own = 3 + self._rotors + self._bends * (len(FALLS) + 1) if friction else 0
         self._names = dof_names(prepare.robot.model)
         self.dofs = [dof for dof in self._names if len(shared[dof])]
         self._shared = [shared[dof] for dof in self.dofs]
         columns = [
             np.append(indices, count + self.own * k + np.arange(self.own)) for k, indices in enumerate(self._shared)
         ]
-        self.equations = NormalEquations(columns, count + self.own * len(columns))
+        self._moving, self._standing = (NormalEquations(columns, count + self.own * len(columns)) for _ in range(2))
+        self._both: NormalEquations | None = None  # of these, until some are added
         self._torque = np.zeros(len(columns))  # sums of squares of the measured torque
+        self._usable = np.zeros(len(columns), dtype=np.int64)  # samples of it
 
     def add(self, samples: JointSamples, block: Callable[[int], Array]) -> None:
         """block(dof): its shared columns (N, n)."""
         for place, dof in enumerate(self.dofs):
-            rows = samples.usable[:, dof]
-            if not rows.any():
+            usable = samples.usable[:, dof]
+            if not usable.any():
                 continue
             columns = block(dof)
             if self._friction:
-                rotor = samples.a[:, [dof]][:, : self.own - 3]
-                columns = np.column_stack([columns, friction_columns(samples, dof), rotor])
-            if not rows.all():
-                columns = columns[rows]
-            self.equations.add(place, samples.stamps[rows], columns, samples.residual[rows, dof])
-            self._torque[place] += samples.measured[rows, dof] @ samples.measured[rows, dof]
+                columns = np.column_stack([columns, friction_columns(samples, dof), *self._more(samples, dof)])
+            stands = samples.still[:, dof] & self._friction
+            for rows, equations in ((usable & ~stands, self._moving), (usable & stands, self._standing)):
+                chosen = columns if rows.all() else columns[rows]
+                equations.add(place, samples.stamps[rows], chosen, samples.residual[rows, dof])
+            self._torque[place] += samples.measured[usable, dof] @ samples.measured[usable, dof]
+            self._usable[place] += int(usable.sum())
+        self._both = None
+
+    def _more(self, samples: JointSamples, dof: int) -> list[Array]:
+        """What a joint has besides friction of three numbers."""
+        found = [samples.a[:, dof]] if self._rotors else []
+        if self._bends:
+            level = samples.level[:, dof] * ~samples.still[:, dof]
+            found += [level * np.exp(-np.square(samples.v[:, dof] / speed)) for speed in FALLS]
+            found.append(level * np.abs(samples.measured[:, dof] - samples.residual[:, dof]))
+        return found
 
     def merge(self, other: JointColumns) -> None:
         """Raises ValueError for another robot, other terms or other columns."""
         self._prepare.check_same(other._prepare)
-        self.equations.merge(other.equations)
+        self._moving.merge(other._moving)
+        self._standing.merge(other._standing)
         self._torque += other._torque
+        self._usable += other._usable
+        self._both = None
+
+    @property
+    def equations(self) -> NormalEquations:
+        """Of samples in motion, and of all of joints that hardly move."""
+        if self._both is None:
+            moves = self._moving.samples >= MOVES * self._usable
+            self._both = self._moving.of_joints(np.ones_like(moves))
+            self._both.merge(self._standing.of_joints(~moves))
+        return self._both
 
     @property
     def torque(self) -> Array:
         """Root mean square of each joint's torque."""
-        return np.asarray(np.sqrt(self._torque / np.maximum(self.equations.samples, 1)))
+        return np.asarray(np.sqrt(self._torque / np.maximum(self._usable, 1)))
 
     def scale(self, shared: Sequence[float] | Array) -> Array:
         """Large values of all parameters, given those of the shared ones; for friction the torque of the joint.
@@ -103,8 +143,11 @@ class JointColumns:
         any joint.
         """
         own = np.repeat(self.torque[:, None], self.own, axis=1)
-        if self.own > 3:
-            squares = np.array([total[-2, -2] for total in self.equations.totals()])
+        if self._bends:
+            own[:, -1] = BY_LOAD
+        if self._rotors:
+            place = 3 - self.own - 1  # among columns and target
+            squares = np.array([total[place, place] for total in self.equations.totals()])
             a = np.sqrt(squares / np.maximum(self.equations.samples, 1))
             most = largest_inertia(self._prepare.robot)
             own[:, 3] = np.minimum(self.torque / np.maximum(a, 1e-9), most)
@@ -143,11 +186,12 @@ class JointColumns:
         known = np.array([self._known(fit, place) for place in range(len(self.dofs))], dtype=bool)
         seen = self.equations.samples > 0
         rows, n = len(self.dofs), self.own
+        more, none = np.zeros((rows, n)), np.zeros((rows, n), dtype=bool)  # of what a description cannot hold
         return {
-            "own": np.column_stack([zeros, (model - prior)[:, self.dofs].T, zeros])[:, :n].ravel(),
-            "least": np.column_stack([zeros - np.inf, -prior[:, self.dofs].T, -self._armature()])[:, :n].ravel(),
+            "own": np.column_stack([zeros, (model - prior)[:, self.dofs].T, zeros, more])[:, :n].ravel(),
+            "least": np.column_stack([zeros - np.inf, -prior[:, self.dofs].T, -self._armature(), more])[:, :n].ravel(),
             "usual": self.scale(np.zeros(self._count))[self._count :],
-            "free": np.column_stack([seen, known, known, seen])[:, :n].ravel(),
+            "free": np.column_stack([seen, known, known, seen & self._rotors, none])[:, :n].ravel(),
             "kind": np.tile(np.arange(n), rows),
         }
 
@@ -157,7 +201,7 @@ class JointColumns:
 
     def rotors(self, values: Array) -> dict[str, float]:
         """{joint: rotor inertia} where deviations (p,) make it another than the description's."""
-        if self.own < 4:
+        if not self._rotors:
             return {}
         found = values[self._count :].reshape(-1, self.own)[:, 3]
         seen = (self.equations.samples > 0) & (np.abs(found) > LEAST_ROTOR * largest_inertia(self._prepare.robot))
