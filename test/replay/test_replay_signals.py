@@ -14,6 +14,7 @@ from helpers.recorded.bags import START, Content, Message, bare, motion, needs_r
 
 from rbd_dynamics.model import Limits, Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute
+from rbd_dynamics.model.model import Mimic
 from rbd_dynamics.replay import Recording, RecordingError, Segment, Segments, Settings, segments
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
@@ -519,6 +520,33 @@ def test_angles_of_continuous_joints_are_unwrapped(tmp_path):
     t = np.concatenate([part.t for part in parts])
     np.testing.assert_allclose(np.concatenate([part.q for part in parts]), rate * t[:, None], rtol=1e-9)
     np.testing.assert_allclose(parts[0].v, np.tile(rate, (len(parts[0]), 1)), rtol=1e-9)
+
+
+def test_efforts_of_followers_count_with_those_of_the_joint_that_they_follow(tmp_path):
+    """Seen: dropped, and found again as an offset of 14.7 N that feedforward would have added."""
+    builder = ModelBuilder("hand")
+    for k, name in enumerate(NAMES):
+        mimic = Mimic("j1", multiplier=-2.0) if name == "j3" else None
+        parent = "j1" if name == "j3" else NAMES[k - 1] if k else None
+        builder.add_body(
+            name, parent, Revolute((0.0, 0.0, 1.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0), mimic=mimic
+        )
+    found, parts = process(tmp_path, MOTION, model=builder.build())
+    assert found.joint_names == ["j1", "j2"]
+    t = np.concatenate([part.t for part in parts])
+    q, v, a, tau = truth(t)
+    expected = tau[:, 0] - 2.0 * tau[:, 2]
+    np.testing.assert_allclose(np.concatenate([part.tau for part in parts])[:, 0], expected, atol=1e-4)
+    assert any("efforts of j3 are counted with those of j1" in text for text in found.log.remarks)
+
+
+def test_zeros_and_turned_axes_are_mended(tmp_path):
+    settings = replace(SETTINGS, joint_offsets={"j2": 0.5}, position_scale={"j1": -1.0})
+    _, parts = process(tmp_path, MOTION, settings)
+    for part in parts:
+        q, v, a, _ = truth((part.stamps - START) * 1e-9)
+        np.testing.assert_allclose(part.q, q * [-1.0, 1.0, 1.0] + [0.0, 0.5, 0.0], atol=1e-5)
+        np.testing.assert_allclose(part.v, v * [-1.0, 1.0, 1.0], atol=1e-5)
 
 
 def test_a_floating_base_stays_where_it_is(tmp_path):
