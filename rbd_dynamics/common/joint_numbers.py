@@ -36,10 +36,10 @@ def check_scale(what: str, value: Any) -> None:
             raise ValueError(f"{what}{name} must be a finite number other than zero, got {excerpt(number)}")
 
 
-def check_offsets(what: str, value: Any) -> None:
-    """Raises ValueError where it is not {joint: number}."""
+def check_offsets(what: str, value: Any, unit: str = "N m or N") -> None:
+    """Raises ValueError where it is not {joint: number}. unit: for the reason."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"{what} must be {{joint: N m or N}}, got {excerpt(value)}")
+        raise ValueError(f"{what} must be {{joint: {unit}}}, got {excerpt(value)}")
     for name, number in entries(what, value):
         if not is_finite(number):
             raise ValueError(f"{what}{name} must be a finite number, got {excerpt(number)}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.diagnosis import DiagnosisResult
+from rbd_dynamics.replay.diagnosis.agreement import agreed
 from rbd_dynamics.replay.identification import DriveResult, FrictionResult, InertiaResult, PayloadResult
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.questions import QUESTIONS, Questions
@@ -144,6 +145,7 @@ def analyse(
     answers |= {
         question.name: question.doubted(question.answer(identifier, study), why) for question, identifier in second
     }
+    answers = agreed(answers)
     duration = max(0.0, last - (settings.start or 0.0))
     return Analysis(robot, questions, found, comparison, log, uncertainty, duration, answers, drawn)
 

@@ -52,6 +52,8 @@ class Settings:
         effort_scale: by which efforts are multiplied, one for all or {joint: number}: N m per ampere where currents
             were recorded, -1 where the sign is turned.
         effort_offsets: {joint: N m or N} to subtract from efforts once they are scaled.
+        position_scale: {joint: number} by which positions and velocities are multiplied: -1 where an axis is turned.
+        joint_offsets: {joint: rad or m} to add to positions then, where a joint's zero is not that of the description.
         delay: {"effort" or "velocity": s, or {joint: s}}, by how much these signals are late against the positions.
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
@@ -75,6 +77,8 @@ class Settings:
     angles: Angles = "radians"
     effort_scale: float | Mapping[str, float] = 1.0
     effort_offsets: Mapping[str, float] = field(default_factory=dict)
+    position_scale: Mapping[str, float] = field(default_factory=dict)
+    joint_offsets: Mapping[str, float] = field(default_factory=dict)
     delay: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
     block: int = 16384
 
@@ -113,6 +117,9 @@ class Settings:
         _among("angles", self.angles, ("radians", "degrees"))
         check_scale("effort_scale", self.effort_scale)
         check_offsets("effort_offsets", self.effort_offsets)
+        check_offsets("joint_offsets", self.joint_offsets, "rad or m")
+        check_offsets("position_scale", self.position_scale, "number")
+        check_scale("position_scale", self.position_scale)
         check_delays(self.delay)
 
     def cutoff_at(self, rate: float) -> float:

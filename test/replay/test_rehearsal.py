@@ -122,13 +122,17 @@ def test_errors_and_gains_are_shown_in_the_units_of_their_table(capsys):
     assert "efforts: 12 ms late; reported 12 ms after they act" in text
 
 
-@pytest.mark.parametrize("after, code", [(0.0021, 0), (0.0025, 1)])
+@pytest.mark.parametrize(
+    "before, after, code", [(0.004, 0.0021, 0), (0.004, 0.0025, 1), (0.0021, 0.002, 1)]
+)  # and where the description is as good as the truth, which tells nothing
 @pytest.mark.parametrize("as_json", [False, True])
-def test_the_command_shows_what_was_found_and_fails_far_from_the_truth(monkeypatch, capsys, as_json, after, code):
+def test_the_command_shows_what_was_found_and_fails_far_from_the_truth(
+    monkeypatch, capsys, as_json, before, after, code
+):
     """As a table or as JSON, whatever the exit code."""
     model, gain = described(), Estimate("gain", 1.02, 0.01, 1.0, 1.05, "", True)
     found = SimpleNamespace(
-        runs={"truth": SimpleNamespace(error=np.full(3, 0.002))}, before=0.004, after=after, best=0.002,
+        runs={"truth": SimpleNamespace(error=np.full(3, 0.002))}, before=before, after=after, best=0.002,
         gains=SimpleNamespace(gains=dict.fromkeys(model.joint_names, gain)), delay=gain,
     )  # fmt: skip
     monkeypatch.setattr(rehearsal, "rehearse", lambda *parts, **options: found)
@@ -136,6 +140,7 @@ def test_the_command_shows_what_was_found_and_fails_far_from_the_truth(monkeypat
     assert run_rehearse(options, lambda options: model) == code
     shown = capsys.readouterr().out
     if as_json:
-        assert json.loads(shown)["errors"] == {"description": 0.004, "identified": after, "truth": 0.002}
+        assert json.loads(shown)["errors"] == {"description": before, "identified": after, "truth": 0.002}
     else:
-        assert f"description 4.000, identified {1e3 * after:.3f}, truth 2.000" in " ".join(shown.split())
+        assert f"description {1e3 * before:.3f}, identified {1e3 * after:.3f}, truth 2.000" in " ".join(shown.split())
+        assert ("cannot tell" in shown) == (before < 0.0024)

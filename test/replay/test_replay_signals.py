@@ -14,6 +14,7 @@ from helpers.recorded.bags import START, Content, Message, bare, motion, needs_r
 
 from rbd_dynamics.model import Limits, Model, ModelBuilder
 from rbd_dynamics.model.joints import Continuous, Floating, Revolute
+from rbd_dynamics.model.model import Mimic
 from rbd_dynamics.replay import Recording, RecordingError, Segment, Segments, Settings, segments
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
@@ -27,11 +28,11 @@ SETTINGS = Settings(cutoff=20.0, edge=0.3)
 NOT_EQUAL_TO_TRUTH = 2e-6  # what the filter takes from motions of up to 0.4 Hz, and interpolation
 
 
-def arm(names=NAMES, kind=Revolute) -> Model:
+def arm(names=NAMES, kind=Revolute, **more) -> Model:
     builder = ModelBuilder("arm")
     for k, name in enumerate(names):
         parent = names[k - 1] if k else None
-        builder.add_body(name, parent, kind((0.0, 0.0, 1.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0))
+        builder.add_body(name, parent, kind((0.0, 0.0, 1.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0), **more)
     return builder.build()
 
 
@@ -222,12 +223,13 @@ def test_damaged_numbers_cost_their_message(tmp_path, field, value, event):
     ],
 )  # fmt: skip
 def test_only_what_is_suspicious_is_looked_at_closely(field, value, change, plain):
-    from rbd_dynamics.replay.signals.implausible import Screen, Usual
+    from rbd_dynamics.replay.signals.implausible import Screen
+    from rbd_dynamics.replay.signals.usual import Usual
 
     usual = Usual(
         names=("a",), plausibility=None, measured=np.ones((3, 1), dtype=bool), beyond=np.array([[1.0], [2.0], [3.0]]),
         middle=np.array([0.5]), noise=np.zeros((3, 1)), smallest=np.full((3, 1), 0.3), jump=np.array([0.2]),
-        slack=np.zeros(1), turning=np.zeros(1, dtype=bool),
+        step=np.array([0.2]), slack=np.zeros(1), turns=np.zeros(1),
     )  # fmt: skip
     numbers = np.zeros((5, 3, 1))
     numbers[:, 0] = 0.5
@@ -271,6 +273,54 @@ def test_limits_that_the_robot_passes_all_the_time_are_not_its_own(tmp_path):
     found, parts = process(tmp_path, MOTION, model=builder.build())
     check_truth(parts)
     assert found.log.events == {} and any("not those of its efforts" in text for text in found.log.remarks)
+
+
+def test_many_jumps_hide_none(tmp_path):
+    """Seen: a bound from the messages' own quantiles, which a few jumps in a thousand lift above all of them."""
+    messages, away = [], 0.0
+    for k, message in enumerate(MOTION):
+        away += 0.3 * (k % 100 == 50)
+        messages.append(replace(message, position=np.array(message.position) + away))
+    found, _ = process(tmp_path, messages)
+    assert found.log.events["state jumps"] == len(MOTION) // 100
+
+
+def test_steps_of_an_encoder_are_no_jumps(tmp_path):
+    """At 1 kHz, with steps of 0.18 degrees, from rest."""
+    step, rate, messages = 2.0 * np.pi / 2000.0, 1000.0, []
+    for k in range(6000):
+        t = max(0.0, k / rate - 2.5)
+        q, v = 0.2 * (1.0 - np.cos(0.7 * t)), 0.14 * np.sin(0.7 * t)
+        position = step * np.round(np.array([q, -q, 0.5 * q]) / step)
+        messages.append(replace(MOTION[0], stamp=START + k * 10**6, position=position, velocity=[v, -v, 0.5 * v]))
+    found, _ = process(tmp_path, messages)
+    assert found.log.events == {}
+
+
+@pytest.mark.parametrize("field", ["velocity", "effort"])
+def test_a_unit_that_shows_late_costs_no_messages(tmp_path, field):
+    """Seen: milliamperes of one gripper, beyond its limit once it held something, took most messages away."""
+    messages = motion(3200)
+    for k in range(2200, len(messages)):
+        numbers = np.array(getattr(messages[k], field))
+        numbers[1] = 500.0 + 20.0 * np.sin(0.05 * k)
+        messages[k] = replace(messages[k], **{field: numbers})
+    found, parts = process(tmp_path, messages, model=arm(limits=Limits(effort=50.0, velocity=4.0)))
+    assert not any("implausible" in event for event in found.log.events)
+    assert sum(map(len, parts)) > 0.7 * len(messages)
+    assert any("limits are not those of its" in text and "j2" in text for text in found.log.remarks)
+
+
+def test_positions_that_wrap_where_the_description_has_limits_are_unwrapped(tmp_path):
+    """Seen: "--velocity differentiated", and then torques of 1677 N m."""
+    _, expected = process(tmp_path / "as it is", MOTION)
+    wrapped = [replace(m, position=np.mod(np.array(m.position) - 0.5, 2.0 * np.pi) + 0.5) for m in MOTION]
+    found, parts = process(tmp_path / "wrapped", wrapped)
+    assert found.log.events == {} and any("wrap by whole turns" in text for text in found.log.remarks)
+    for part, other in zip(parts, expected, strict=True):
+        turns = (part.q - other.q) / (2.0 * np.pi)
+        np.testing.assert_allclose(turns, np.tile(np.rint(turns[0]), (len(turns), 1)), atol=1e-9)
+        np.testing.assert_allclose(part.v, other.v, atol=1e-9)
 
 
 @pytest.mark.parametrize("jump", [0.3, 0.02])
@@ -470,6 +520,33 @@ def test_angles_of_continuous_joints_are_unwrapped(tmp_path):
     t = np.concatenate([part.t for part in parts])
     np.testing.assert_allclose(np.concatenate([part.q for part in parts]), rate * t[:, None], rtol=1e-9)
     np.testing.assert_allclose(parts[0].v, np.tile(rate, (len(parts[0]), 1)), rtol=1e-9)
+
+
+def test_efforts_of_followers_count_with_those_of_the_joint_that_they_follow(tmp_path):
+    """Seen: dropped, and found again as an offset of 14.7 N that feedforward would have added."""
+    builder = ModelBuilder("hand")
+    for k, name in enumerate(NAMES):
+        mimic = Mimic("j1", multiplier=-2.0) if name == "j3" else None
+        parent = "j1" if name == "j3" else NAMES[k - 1] if k else None
+        builder.add_body(
+            name, parent, Revolute((0.0, 0.0, 1.0)), joint_name=name, mass=1.0, com=(0.1, 0, 0), mimic=mimic
+        )
+    found, parts = process(tmp_path, MOTION, model=builder.build())
+    assert found.joint_names == ["j1", "j2"]
+    t = np.concatenate([part.t for part in parts])
+    q, v, a, tau = truth(t)
+    expected = tau[:, 0] - 2.0 * tau[:, 2]
+    np.testing.assert_allclose(np.concatenate([part.tau for part in parts])[:, 0], expected, atol=1e-4)
+    assert any("efforts of j3 are counted with those of j1" in text for text in found.log.remarks)
+
+
+def test_zeros_and_turned_axes_are_mended(tmp_path):
+    settings = replace(SETTINGS, joint_offsets={"j2": 0.5}, position_scale={"j1": -1.0})
+    _, parts = process(tmp_path, MOTION, settings)
+    for part in parts:
+        q, v, a, _ = truth((part.stamps - START) * 1e-9)
+        np.testing.assert_allclose(part.q, q * [-1.0, 1.0, 1.0] + [0.0, 0.5, 0.0], atol=1e-5)
+        np.testing.assert_allclose(part.v, v * [-1.0, 1.0, 1.0], atol=1e-5)
 
 
 def test_a_floating_base_stays_where_it_is(tmp_path):

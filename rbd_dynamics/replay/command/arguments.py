@@ -74,6 +74,12 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add("--effort-scale", metavar="[NAME=]NUMBER|FILE", action="append", default=[], type=kinds.number_or_file,
         help="by which efforts are multiplied: N m per ampere, or -1; for all joints, for one (may be repeated), or by "
         "joint from a YAML file")  # fmt: skip
+    add("--joint-offset", metavar="NAME=RAD|FILE", action="append", default=[], type=kinds.number_or_file,
+        help="added to a joint's position (rad, m), where its zero is not that of the description; may be repeated; or "
+        "by joint from a YAML file")  # fmt: skip
+    add("--position-scale", metavar="NAME=NUMBER", action="append", default=[], type=name_and_number,
+        help="by which a joint's position and velocity are multiplied: -1 where its axis is turned; may be "
+        "repeated")  # fmt: skip
     add("--offsets", metavar="FILE", type=Path, help="offsets.yaml of an earlier replay: subtracted from the efforts")
     add("--delay", metavar="SIGNAL[:NAME]=S", action="append", default=[], type=kinds.delay,
         help="by how much effort or velocity is late against the positions, as effort=0.02 or velocity:elbow=0.15; may "

@@ -83,7 +83,14 @@ def settings_of(options: argparse.Namespace) -> Settings:
     if options.position:
         given["positions"] = {**given.get("positions", {}), **dict(options.position)}
     if options.effort_scale:
-        given["effort_scale"] = _effort_scale(options.effort_scale)
+        given["effort_scale"] = _by_joint("--effort-scale", options.effort_scale, ("effort_scale", "drive_gains"))
+    if options.joint_offset:
+        offsets = _by_joint("--joint-offset", options.joint_offset, ("joint_offsets",))
+        if not isinstance(offsets, dict):
+            raise ValueError("--joint-offset: NAME=RAD or a file: each joint has a zero of its own")
+        given["joint_offsets"] = {**given.get("joint_offsets", {}), **offsets}
+    if options.position_scale:
+        given["position_scale"] = {**given.get("position_scale", {}), **dict(options.position_scale)}
     if options.offsets is not None:
         given["effort_offsets"] = numbers_by_joint(options.offsets, OFFSETS)
     for signal, name, value in options.delay:
@@ -103,18 +110,18 @@ def _joint_map(given: Sequence[tuple[str, str] | Path]) -> dict[str, str]:
     return named
 
 
-def _effort_scale(given: Sequence[tuple[str, float | Path]]) -> float | dict[str, Any]:
-    """One for all, or {joint: scale}; of a joint the last one counts."""
+def _by_joint(option: str, given: Sequence[tuple[str, float | Path]], keys: Sequence[str]) -> float | dict[str, Any]:
+    """One for all, or {joint: number}; of a joint the last one counts. keys: under which files have them."""
     from rbd_dynamics.common.joint_numbers import numbers_by_joint
 
     named: dict[str, Any] = {}
     for name, value in given:
         if isinstance(value, Path):
-            named.update(numbers_by_joint(value, ("effort_scale", "drive_gains")))
+            named.update(numbers_by_joint(value, keys))
         elif name:
             named[name] = value
         elif len(given) > 1:
-            raise ValueError("--effort-scale: either one for all joints, or NAME=NUMBER or a file for each that counts")
+            raise ValueError(f"{option}: either one for all joints, or NAME=NUMBER or a file for each that counts")
         else:
             return value
     return named

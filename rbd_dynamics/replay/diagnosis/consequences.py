@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbd_dynamics.replay.diagnosis.diagnosis import grave
+from rbd_dynamics.replay.diagnosis.diagnosis import grave, harmless
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
 from rbd_dynamics.replay.identification import (
     DriveResult,
@@ -75,7 +75,12 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
     """The result without numbers where signals are wrong."""
     why = reason(found)
     if not why:
-        return result
+        late = next(
+            (finding for finding in found.signals if finding.kind == "effort delay" and not harmless(finding)), None
+        )
+        if late is None or result.refused:
+            return result
+        return replace(result, refused=f"not exported, since inertias would make up for it: {late}")
     return replace(
         result,
         base=tuple(part.refused(why) for part in result.base),

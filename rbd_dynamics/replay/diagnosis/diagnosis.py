@@ -15,7 +15,7 @@ from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.signals.segmentation import Segment
 
-HARMLESS = 0.02  # s: velocities that are late by less leave the rest believable
+HARMLESS = 0.02  # s: signals that are late by less leave the rest believable
 
 
 class Diagnosis:
@@ -67,5 +67,9 @@ class Diagnosis:
 
 def grave(finding: Finding) -> bool:
     """Whether a finding is one of the motion that makes accelerations, and so the model's torques, wrong."""
-    late = finding.kind == "velocity delay" and finding.estimate is not None
-    return not (late and finding.estimate is not None and abs(finding.estimate.value) < HARMLESS)
+    return not (finding.kind == "velocity delay" and harmless(finding))
+
+
+def harmless(finding: Finding) -> bool:
+    """Whether a delay is so short that inertias hardly make up for it."""
+    return finding.estimate is not None and abs(finding.estimate.value) < HARMLESS

@@ -13,7 +13,8 @@ class Finding(Plain):
     """Something about signals that makes further results doubtful.
 
     Attributes:
-        kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "gravity",
+        kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "joint zero",
+            "gravity",
             "effort scale", "effort sign", "effort delay", "no efforts"; of what is undecided "effort scale or inertias"
             and "effort delay or friction".
         joints: whose. text: for people. remedy: what of the command line mends it.

@@ -63,7 +63,7 @@ class FreeFit:
         left: squares of each stretch by fits to all others, (stretches, joints). weights: of the joints.
         errors: deviations that the prior and white noise leave of the joints' scales, (joints,).
         others: scales by fits without a stretch each, (stretches, joints). size: large values of all parameters; zero
-            of those that are left out, since they would drive.
+            of those that are left out, since they would drive. without: values by fits without a stretch each.
     """
 
     scales: Array
@@ -74,6 +74,7 @@ class FreeFit:
     errors: Array
     others: Array
     size: Array
+    without: Array
 
 
 class Regression:
@@ -121,7 +122,7 @@ class Regression:
         left = np.array([residual_squares(self._columns, sums, x) for sums, x in zip(stretches, others)])
         inverse = np.linalg.inv(size[:, None] * square[:-1, :-1] * size + np.eye(self._count))
         errors = size[last] * np.sqrt(np.maximum(np.diag(inverse)[last], 0.0))
-        return FreeFit(scales, delays, values, left, weights, errors, started + others[:, last], size)
+        return FreeFit(scales, delays, values, left, weights, errors, started + others[:, last], size, others)
 
     def profiles(self, fit: FreeFit, *, without: int | None = None) -> list[Array]:
         """All weighted squares that are left with one joint's effort at each delay, (tried,); of all stretches but one.

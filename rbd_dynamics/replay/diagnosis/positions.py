@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether efforts fit the model better at other positions: degrees taken for radians, an axis turned round; or without
-gravity, which many robots take out of their efforts.
+"""Whether efforts fit the model better at other positions: degrees taken for radians, an axis turned round, a zero that
+is elsewhere; or without gravity, which many robots take out of their efforts.
 
 A few thousand samples from all over the recording, of which each supposition is tried where the recording as it is
 leaves much; inertias of all bodies, rotors and friction are free, so that none of these can stand in for it.
@@ -8,36 +8,40 @@ leaves much; inertias of all bodies, rotors and friction are free, so that none 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.terms import GRAVITY, INERTIA, inverse_dynamics_terms
-from rbd_dynamics.model.passive_forces import COULOMB_SPEED
+from rbd_dynamics.control.terms import GRAVITY, INERTIA
 from rbd_dynamics.replay.diagnosis.findings import Finding
-from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, JointSums, Regression, falls
+from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, Regression, falls
+from rbd_dynamics.replay.diagnosis.supposed import Supposed, Supposing, Zero
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
-from rbd_dynamics.replay.identification.samples import Preparation, regressor_of
+from rbd_dynamics.replay.identification.estimates import Estimate
+from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.signals.segmentation import Segment
 
 Array = NDArray[np.float64]
 
-_Supposed = tuple[Array, Array, Array, tuple[str, ...]]  # q, v, a and the model's terms
-
 GRAVITY_TAKEN_OUT, DEGREES = -2, -1  # numbers of suppositions beside those of joints
-STRETCHES = 8
 MOST = 2000  # samples
+FEW = 500  # samples, to see which zeros are worth more
 POOR = 0.03  # of the torque of a joint: what must be left if there is to be a doubt
+FAR = 0.15  # of the torque: what a zero that is elsewhere by far leaves
 BETTER = 0.5  # of a joint's squares must be left at most, in one joint
 SURE = 1.0  # by which the logarithms of all joints' squares fall together
+LEAST = 0.5  # of that, to be looked at closely
+QUARTERS = (0.5 * np.pi, -0.5 * np.pi, np.pi)  # by which zeros of encoders and descriptions often differ
+SMALLEST = 0.01  # rad or m: a zero that is nearer is the same
 
 
 class PositionCheck:
     """Takes segments, keeps some samples, gives findings. `names`: of the degrees of freedom; base: of the robot."""
 
     def __init__(self, prepare: Preparation, names: Sequence[str], base: BaseErrors) -> None:
-        self._prepare, self._names, self._base = prepare, tuple(names), base
+        self._prepare, self._names = prepare, tuple(names)
+        self._supposing = Supposing(prepare, base, names)
         self._every = 1
         self._kept: list[tuple[NDArray[np.int64], Array]] = []  # numbers of the samples; q, v, a, effort side by side
         model = prepare.robot.model
@@ -70,103 +74,125 @@ class PositionCheck:
         joints = np.flatnonzero(np.isfinite(tau).all(axis=0) & (np.ptp(tau, axis=0) > 0.0))
         if len(rows) < 50 or not len(joints):
             return []
-        sample = q, v, a, self._prepare.rigid
-        as_it_is = self._regression(tau[:, joints], joints, sample)
+        supposed = Supposed(q, v, a, tau[:, joints], joints, self._prepare.rigid)
+        as_it_is = self._supposing.regression(supposed)
         if not as_it_is.enough:
             return []
         usual = as_it_is.fit(*as_it_is.none())
         if not (as_it_is.shares(usual) > POOR).any():
             return []
-        suppositions = self._suppositions(q, v, a)
-        fits = {k: self._regression(tau[:, joints], joints, changed) for k, changed in suppositions.items()}
-        better = {k: regression.fit(*regression.none()) for k, regression in fits.items()}
-        falls_by = {k: _fall(usual, fit) for k, fit in better.items()}
-        best = max(falls_by, key=lambda k: falls_by[k], default=0)
-        if not falls_by.get(best, 0.0) > SURE or falls(usual, better[best]) > CHANCE / len(falls_by):
+        fits = {k: self._fit(other) for k, other in self._suppositions(supposed).items()}
+        zeros = self._zeros(supposed, far=bool((as_it_is.shares(usual) > FAR).any()))
+        tried: dict[tuple[str, int], FreeFit] = {("", k): fit for k, fit in fits.items()}
+        tried |= {("zero", k): zero.fit for k, zero in zeros.items()}
+        falls_by = {key: _fall(usual, fit) for key, fit in tried.items()}
+        best = max(falls_by, key=lambda key: falls_by[key], default=("", 0))
+        level = CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
+        if not falls_by.get(best, 0.0) > SURE or falls(usual, tried[best]) > level:
             return []
-        if best >= 0 and self._turned_efforts(as_it_is, usual, tau[:, joints], joints, q, v, a) >= falls_by[best]:
-            return []  # or an effort's sign, which is said with the efforts
-        alike = [self._places[k][2] for k in falls_by if k >= 0 and falls_by[best] - falls_by[k] < SURE]
-        return [self._finding(best, joints, alike)]
+        if best[1] != GRAVITY_TAKEN_OUT and self._by_scales(as_it_is, usual, supposed) >= falls_by[best]:
+            return []  # or efforts of another unit or sign, which is said with the efforts
+        alike = [key for key in falls_by if falls_by[best] - falls_by[key] < SURE and falls_by[key] > 0.0]
+        return [self._finding(best, joints, alike, zeros)]
 
-    def _turned_efforts(
-        self,
-        regression: Regression,
-        usual: FreeFit,
-        tau: Array,
-        joints: NDArray[np.intp],
-        q: Array,
-        v: Array,
-        a: Array,
-    ) -> float:
-        """The most that signs of efforts, turned, would explain: of one joint, or of all that seem to be."""
-        model = inverse_dynamics_terms(self._prepare.robot, q, v, a, self._prepare.rigid)[:, joints]
-        against = np.sum((model - model.mean(axis=0)) * (tau - tau.mean(axis=0)), axis=0) < 0.0
-        one = np.eye(len(joints), dtype=bool)
+    def _fit(self, supposed: Supposed) -> FreeFit:
+        regression = self._supposing.regression(supposed)
+        return regression.fit(*regression.none())
+
+    def _by_scales(self, regression: Regression, usual: FreeFit, supposed: Supposed) -> float:
+        """The most that signs of efforts, turned, or units would explain: of one joint, or of all that seem to be."""
+        model = self._supposing.model(supposed)
+        model, tau = model - model.mean(axis=0), supposed.tau - supposed.tau.mean(axis=0)
+        both, square = np.sum(model * tau, axis=0), np.sum(np.square(model), axis=0)
+        seems = np.where(both != 0.0, both / np.where(square > 0.0, square, 1.0), 1.0)
+        scales = [np.where(turned, -1.0, 1.0) for turned in (both < 0.0, *np.eye(len(tau.T), dtype=bool))]
         _, none = regression.none()
-        tried = (regression.fit(np.where(turned, -1.0, 1.0), none) for turned in (against, *one))
-        return max(_fall(usual, fit) for fit in tried)
+        return max(_fall(usual, regression.fit(scale, none)) for scale in (*scales, seems, np.abs(seems)))
 
-    def _suppositions(self, q: Array, v: Array, a: Array) -> dict[int, _Supposed]:
-        """{number: positions, velocities, accelerations and terms}, of turned joints by their place."""
-        found: dict[int, _Supposed] = {}
-        rigid = self._prepare.rigid
-        if self._without != rigid and INERTIA in self._without:
-            found[GRAVITY_TAKEN_OUT] = q, v, a, self._without
+    def _suppositions(self, supposed: Supposed) -> dict[int, Supposed]:
+        """By their number, of turned joints by their place."""
+        found: dict[int, Supposed] = {}
+        if self._without != supposed.terms and INERTIA in self._without:
+            q, v, a, tau, joints = supposed.q, supposed.v, supposed.a, supposed.tau, supposed.joints
+            found[GRAVITY_TAKEN_OUT] = Supposed(q, v, a, tau, joints, self._without)
         if self._turning:
-            found[DEGREES] = *_changed(q, v, a, self._turning, np.pi / 180.0), rigid
+            found[DEGREES] = supposed.times(self._turning, np.pi / 180.0)
         for k, place in enumerate(self._places):
-            if np.ptp(q[:, place[0]]) > 0.0:
-                found[k] = *_changed(q, v, a, [place[:2]], -1.0), rigid
+            if np.ptp(supposed.q[:, place[0]]) > 0.0:
+                found[k] = supposed.times([place[:2]], -1.0)
+        return found
+
+    def _zeros(self, supposed: Supposed, *, far: bool) -> dict[int, Zero]:
+        """{place of a joint: its zero}, of those that seem to be elsewhere; far: by much, too."""
+        few = supposed.fewer(FEW)
+        before = self._fit(few)
+        found: dict[int, Zero] = {}
+        for k, (q_index, v_index, _) in enumerate(self._places):
+            begins = {0.0: self._supposing.regression(few, [q_index])}
+            if far and (q_index, v_index) in self._turning:
+                begins |= {quarter: self._supposing.regression(few.moved(q_index, quarter)) for quarter in QUARTERS}
+            gains = {begin: _fall(before, one.fit(*one.none())) for begin, one in begins.items()}
+            begin = max(gains, key=lambda begin: gains[begin])
+            if gains[begin] > LEAST * SURE:
+                zero = self._supposing.zero(supposed, q_index, begin)
+                if abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
+                    found[k] = zero
         return found
 
     @property
     def _without(self) -> tuple[str, ...]:
         return tuple(term for term in self._prepare.rigid if term != GRAVITY)
 
-    def _finding(self, which: int, joints: NDArray[np.intp], alike: Sequence[str]) -> Finding:
-        if which == GRAVITY_TAKEN_OUT:
+    def _finding(
+        self,
+        which: tuple[str, int],
+        joints: NDArray[np.intp],
+        alike: Sequence[tuple[str, int]],
+        zeros: Mapping[int, Zero],
+    ) -> Finding:
+        kind, number = which
+        if number == GRAVITY_TAKEN_OUT:
             names = tuple(self._names[k] for k in joints)
             text = "the efforts have no gravity in them: the robot takes it out before it reports them"
             return Finding("gravity", names, text, remedy=f"--terms {','.join(self._without)}")
-        if which == DEGREES:
+        if number == DEGREES:
             names = tuple(self._names[k] for _, k in self._turning)
             text = "positions and velocities are in degrees, by the efforts"
             return Finding("degrees", names, text, remedy="--angles degrees")
-        text = f"position of {' or '.join(alike)} has the sign turned, by the efforts"
-        return Finding("position sign", tuple(alike), f"{text}: its axis in the description, or what was recorded")
+        those = [(what, k) for what, k in alike if k >= 0]
+        names = tuple(dict.fromkeys(self._places[k][2] for _, k in those))
+        texts = [
+            f"the zero of {self._places[k][2]} is {_angle(zeros[k])} elsewhere than in the description"
+            if what
+            else f"position of {self._places[k][2]} has the sign turned: its axis in the description, or what was "
+            "recorded"
+            for what, k in those
+        ]
+        remedies = [
+            f"--joint-offset {self._places[k][2]}={zeros[k].value:.4g}"
+            if what
+            else f"--position-scale {self._places[k][2]}=-1"
+            for what, k in those
+        ]
+        estimate = None
+        if kind:
+            zero = zeros[number]
+            error = (zero.upper - zero.lower) / 4.0
+            estimate = Estimate("zero", zero.value, error, zero.lower, zero.upper, "rad", True)
+        return Finding(
+            "joint zero" if kind else "position sign",
+            names,
+            f"by the efforts, {', or '.join(texts)}",
+            remedy=", or ".join(remedies),
+            estimate=estimate,
+        )
 
-    def _regression(self, tau: Array, joints: NDArray[np.intp], supposed: _Supposed) -> Regression:
-        q, v, a, terms = supposed
-        robot, base, one = self._prepare.robot, self._base, np.ones((1, 1))
-        regressor = regressor_of(robot, q, v, a, terms)
-        model = inverse_dynamics_terms(robot, q, v, a, terms)
-        stretches = [part for part in np.array_split(np.arange(len(q)), STRETCHES) if len(part)]
-        found = []
-        for k, dof in enumerate(joints.tolist()):
-            inertial = regressor[:, dof][:, base.columns[dof]] @ base.errors[base.felt[dof]]
-            level, nothing = np.tanh(v[:, dof] / COULOMB_SPEED), np.zeros(len(q))
-            own = [np.ones(len(q)), level, v[:, dof], a[:, dof], nothing, model[:, dof], tau[:, k]]
-            columns = np.column_stack([inertial, *own])
-            sums = np.array([columns[part].T @ columns[part] for part in stretches])
-            samples = np.array([len(part) for part in stretches], dtype=float)
-            found.append(JointSums(self._names[dof], sums, samples, np.array([-np.inf, 0.0, 0.0, 0.0]), one, 0))
-        return Regression(found, base.errors.shape[1])
+
+def _angle(zero: Zero) -> str:
+    return f"{zero.value:.3g} rad ({zero.lower:.3g} to {zero.upper:.3g})"
 
 
 def _fall(usual: FreeFit, other: FreeFit) -> float:
     """Fall of the logarithm of all joints' squares; zero where no joint is explained much better."""
     was, left = (np.maximum(fit.left.sum(axis=0), 1e-300) for fit in (usual, other))
     return float(np.log(was / left).sum()) if (left < BETTER * was).any() else 0.0
-
-
-def _changed(
-    q: Array, v: Array, a: Array, places: Sequence[tuple[int, int]], factor: float
-) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations of joints at these places in q and v, times a factor."""
-    q, v, a = q.copy(), v.copy(), a.copy()
-    for q_index, v_index in places:
-        q[:, q_index] *= factor
-        v[:, v_index] *= factor
-        a[:, v_index] *= factor
-    return q, v, a

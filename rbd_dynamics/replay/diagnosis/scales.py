@@ -89,6 +89,8 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
+    if 2 * len(kept) >= len(regression.joints):  # then nothing says how much gravity there is but the description
+        intervals = {j: _wider(*told) for j, told in intervals.items()}
     values = [float(found.scales[j]) for j in kept]
     if len(kept) > 1 and np.ptp(values) < ALIKE * abs(float(np.median(values))):
         rest = dict.fromkeys((j for j in suspected if j not in kept), float(np.median(values)))
@@ -101,6 +103,13 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
         if j not in kept and _no_worse(regression, found, {j: scale}) and _shows(regression, found, j, scale, level)
     }
     return Scales(found, {j: intervals[j] for j in sorted(kept)}, as_good, ratio if implausible else np.nan)
+
+
+def _wider(value: float, low: float, high: float) -> tuple[float, float, float]:
+    """A scale and its interval, if all of a description may be so heavy or so light."""
+    size = sorted((abs(low), abs(high)))
+    lower, upper = sorted((np.sign(value) * size[0] / HEAVY, np.sign(value) * size[1] * HEAVY))
+    return value, float(lower), float(upper)
 
 
 def _is_told(regression: Regression, found: FreeFit, j: int, level: float) -> bool:

@@ -16,6 +16,7 @@ from rbd_dynamics.replay.diagnosis.velocities import DEGREE
 from rbd_dynamics.replay.identification.estimates import Estimate
 
 TAKEN_OUT = 0.25  # of the described gravity: no bodies have less
+NEAR_UNIT = 0.25  # of the logarithm: a scale so near to a unit's is that, with masses that are off by as much
 KNOWN_LOAD = (
     "drive gains follow from a known load: rbd_dynamics replay LOADED --unloaded UNLOADED --known-load FRAME=MASS,X,Y,Z"
 )
@@ -70,7 +71,7 @@ def _finding(kind: str, scales: Mapping[str, Estimate], unit: Mapping[str, str],
     if kind == "effort sign":
         said = f"{subject} {'have' if several else 'has'} the sign turned against the model: {number} times its torque"
         return Finding(kind, names, said, remedy=_remedy(() if whole else names, -1.0), estimate=estimate)
-    guess = next((pair for pair in UNITS if low <= pair[0] <= high or abs(abs(value) / pair[0] - 1.0) < ALIKE), None)
+    guess = next((pair for pair in UNITS if abs(np.log(abs(value) / pair[0])) < NEAR_UNIT), None)
     torque = unit[names[0]]
     what = "are not in the model's unit: all are about" if several else "is"
     text = f"{subject} {what} {number} times its torque, whatever inertias, rotors and friction are; "

@@ -25,6 +25,7 @@ UNIT = 0.05  # and so near to a known unit's it is that unit
 UNRELATED = 0.5  # of the rate's variance: a velocity that explains less is another signal
 STRETCHES = 8
 SLOWEST = 1e-3  # rad/s or m/s rms: below, nothing moves
+SLOW = 0.03  # likewise: below, a velocity may be mostly noise
 MATERIAL = 0.01  # of the velocity's variance: what a delay must explain
 EARLIEST = 1e-3  # s: a shorter delay is none
 OF_REST, NOTABLE = 0.5, 5e-3  # of what velocity and rate do not share: a delay, s, that is so much of it matters, too
@@ -88,6 +89,8 @@ class VelocityCheck:
             return []
         others = [other for part in parts if (other := self._match(total - part)) is not None]
         if not match.share >= UNRELATED:
+            if not np.sqrt(total[-1, -1] / max(1, samples)) > SLOW:
+                return []
             text = f"velocity of {name} is not the rate of its position (correlation {np.sqrt(match.share):.2f})"
             return [Finding("velocity", (name,), text, remedy="--velocity differentiated")]
         found: list[Finding] = []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from rbd_dynamics.analysis.base_parameters import BaseParameters, base_parameters
 from rbd_dynamics.replay.identification.pseudo_inertia import inertial_parameters, pseudo_inertia
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.rank import least_squares
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 WRONG = 0.5  # of a body's mass, and so on: by so much a given model may be wrong
 SMALLEST = 0.01  # m: of a body, where its scale is judged
+APART = 1e-6  # of a rotor's torque: what bodies cannot do
 
 
 class BaseErrors:
@@ -31,6 +34,7 @@ class BaseErrors:
     """
 
     def __init__(self, robot: Robot) -> None:
+        self._robot = robot
         self.base: BaseParameters = base_parameters(robot)
         rng = np.random.default_rng(0)
         q = np.stack([robot.model.random(rng) for _ in range(8)])
@@ -41,6 +45,22 @@ class BaseErrors:
         parameters = robot.inertial_parameters
         self.errors: Array = self.base.combination @ scipy.linalg.block_diag(*map(largest_errors, parameters))
         self.scale: Array = np.sqrt(self.base.combination**2 @ inertial_scale(parameters).ravel() ** 2)
+
+    @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """Degrees of freedom (nv,) where a rotor's torque is one that no inertias of bodies can have."""
+        robot, rng = self._robot, np.random.default_rng(0)
+        count = 8 * (self.base.count // robot.model.nv + 1)
+        q = np.stack([robot.model.random(rng) for _ in range(count)])
+        v, a = rng.normal(size=(2, count, robot.model.nv))
+        bodies = robot.regressor(q, v, a)[:, :, self.base.independent].reshape(-1, self.base.count)
+        found = np.zeros(robot.model.nv, dtype=bool)
+        for dof in range(robot.model.nv):
+            rotor = np.zeros((count, robot.model.nv))
+            rotor[:, dof] = a[:, dof]
+            left = rotor.ravel() - bodies @ least_squares(bodies, rotor.ravel())
+            found[dof] = np.linalg.norm(left) > APART * np.linalg.norm(rotor)
+        return found
 
     def block(self, regressor: Array) -> Callable[[int], Array]:
         """Columns (N, n) that each degree of freedom feels, of a regressor (N, nv, 10 bodies)."""

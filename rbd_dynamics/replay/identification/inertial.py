@@ -9,8 +9,8 @@ can exist and fit the base parameters as well as their confidence asks for, the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
 from rbd_dynamics.replay.identification.least_squares import Solution, fit, mean_squares, solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
-from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel, without_offsets
+from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
 from rbd_dynamics.replay.identification.validation import Validation, validate
 from rbd_dynamics.replay.signals.filtering import LowPass
@@ -58,10 +58,11 @@ class InertiaResult:
         joints: friction, and RMSE with the given model and with the base parameters and friction found.
         rmse_consistent: RMSE of the same joints with `model`, its friction and the offsets.
         parameters: (bodies, 10) of `model`, as `Robot.inertial_parameters` has them.
-        model: the given one with inertias that can exist, and Coulomb and viscous friction, at least zero, where they
-            are identifiable; fitted together. Bodies without mass stay as they are.
+        model: the given one with inertias that can exist, rotor inertias, and Coulomb and viscous friction, at least
+            zero, where they are identifiable; fitted together. Bodies without mass stay as they are.
         offsets: {joint: N m or N} that stand beside `model`, which cannot hold them.
         validation: of all that on stretches that a fit has not seen; None where the recording is too short.
+        rotors: {joint: kg m^2 or kg}, rotor inertias of `model` that are not as given.
         refused: why `model` is not to be exported; empty where it is no worse than the given one.
     """
 
@@ -77,10 +78,11 @@ class InertiaResult:
     terms: tuple[str, ...]
     _: KW_ONLY
     refused: str = ""
+    rotors: dict[str, float] = field(default_factory=dict)
 
     def urdf(self, source: str | os.PathLike[str]) -> str:
         """The text of the URDF that the model was made of, with `model`'s numbers: see `corrected_urdf`."""
-        return corrected_urdf(source, self.model)
+        return corrected_urdf(source, self.model, drives=self.rotors)
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON; what is not identifiable is None. "model" is for `rbd_dynamics.model_from_dict`."""
@@ -117,7 +119,7 @@ class InertiaIdentifier:
         self._prepare = prepare or Preparation(robot, low_pass, terms)
         self._base = base or BaseErrors(robot)
         self.base: BaseParameters = self._base.base
-        self._columns = JointColumns(self._prepare, self._base.felt, self.base.count, friction)
+        self._columns = JointColumns(self._prepare, self._base.felt, self.base.count, friction, rotors=True, bends=True)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
@@ -156,7 +158,8 @@ class InertiaIdentifier:
         joints = self._columns.joints(found, self.base.count)
         names = [joint.joint for joint in joints]
         squares = mean_squares(equations, possible.values)[equations.samples > 0]
-        model = with_inertias(robot.model, possible.parameters)
+        rotors = self._columns.rotors(possible.values)
+        model = with_rotors(with_inertias(robot.model, possible.parameters), rotors)
         friction, offsets = self._columns.exported(possible.values, found)
         attained = self.base.of(possible.parameters)
         refused = UNPROVEN if validation is None else validation.refusal()
@@ -168,14 +171,14 @@ class InertiaIdentifier:
         return InertiaResult(
             base, prior, attained, joints, tuple(np.sqrt(squares).tolist()),
             possible.parameters, with_friction(model, friction), {k: offsets[k] for k in names if k in offsets},
-            validation, self._prepare.terms, refused=refused,
+            validation, self._prepare.terms, refused=refused, rotors=rotors,
         )  # fmt: skip
 
     def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
         """The fit, of some to what can exist, that predicts best what it has not seen."""
-        equations, count = self._columns.equations, self.base.count
+        equations = self._columns.equations
         best: tuple[float, Possible, Validation | None] | None = None
-        how = PossibleModel(given, self.base, self.weight, **self._columns.friction_limits(found))
+        how = PossibleModel(given, self.base, self.weight, **self._columns.own_limits(found))
         scale = self._scale()
         colours = max(1.0, found.colour)
         ways = (2, colours, OFFSET), (1, 1.0, OFFSET), (0, 1.0, 0.0), (3, STIFF * colours, OFFSET)
@@ -190,7 +193,7 @@ class InertiaIdentifier:
             ) -> tuple[Array, Array, Array]:
                 free = fit(part, scale)
                 values = how.fit(part, free.weights, colour=colour, offset=offset, begin=whole, precision=ROUGH).values
-                return free.values, without_offsets(values, count), values
+                return free.values, how.without_offsets(values), values
 
             validation = validate(equations, self._columns.names, of, torque=self._columns.torque)
             score = (
@@ -204,22 +207,38 @@ class InertiaIdentifier:
         return best[1], best[2]
 
     def _scale(self) -> Array:
-        return self._columns.scale(self._base.scale)
+        """Of base parameters, friction, and rotors; zero of those that bodies can stand in for, which no fit parts."""
+        found = self._columns.scale(self._base.scale)
+        if self._columns.own > 3:
+            rotors = self.base.count + 3 + self._columns.own * np.arange(len(self._columns.dofs))
+            found[rotors[~self._base.apart[self._columns.dofs]]] = 0.0
+        return found
 
 
 def implausible_masses(given: Array, found: Array) -> str:
-    """Why bodies with so little mass (bodies,), kg, are not exported; empty where a description may be so wrong.
+    """Why bodies with so little or so much mass (bodies,), kg, are not exported; empty where a description may be so
+    wrong.
 
-    It is about those that lose most of their mass: what the motion does not show of the others stays as it was.
+    It is about those that lose most of their mass, or gain much of the robot's: what the motion does not show of the
+    others stays as it was.
     """
-    lost = found < given / HEAVY
-    before, after = float(given[lost].sum()), float(found[lost].sum())
-    if not before > MOST_OF * float(given.sum()):
-        return ""
-    return (
-        f"not exported: bodies of {before:.3g} kg in the description would have {after:.3g} kg: the efforts are in "
-        "another unit, without gravity, or none at all"
+    for which, why in (
+        (found < given / HEAVY, "the efforts are in another unit, without gravity, or none at all"),
+        (found > given * HEAVY, "something else is in the efforts, and they would stand in for it"),
+    ):
+        before, after = float(given[which].sum()), float(found[which].sum())
+        if max(before, after) > MOST_OF * float(given.sum()):
+            return f"not exported: bodies of {before:.3g} kg in the description would have {after:.3g} kg: {why}"
+    return ""
+
+
+def with_rotors(model: Model, rotors: Mapping[str, float]) -> Model:
+    """The model with rotor inertias of joints by name, kg m^2 or kg; of the others as they are."""
+    bodies = (
+        replace(body, joint=replace(body.joint, armature=rotors.get(body.joint.name, body.joint.armature)))
+        for body in model.bodies
     )
+    return replace(model, bodies=tuple(bodies))
 
 
 def with_inertias(model: Model, parameters: Array) -> Model:

@@ -96,6 +96,16 @@ class NormalEquations:
             found._counts[key] = self._counts[key][[joint]]
         return found
 
+    def of_joints(self, which: NDArray[np.bool_]) -> NormalEquations:
+        """A copy with the sums of these joints (joints,) alone."""
+        found = NormalEquations(self.columns, self.count)
+        found.samples, found._level = self.samples * which, self._level
+        for key, sums in self._blocks.items():
+            if (self._counts[key] * which).any():
+                found._blocks[key] = [total * float(there) for total, there in zip(sums, which)]
+                found._counts[key] = self._counts[key] * which
+        return found
+
     def mapped(self, combination: Array) -> NormalEquations:
         """Equations of other parameters x (m,), these being combination (p, m) @ x. Joints with none get no column."""
         rows = [combination[indices] for indices in self.columns]

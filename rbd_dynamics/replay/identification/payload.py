@@ -112,7 +112,7 @@ class PayloadIdentifier:
             carriers |= set(range(body.joint.v_index, body.joint.v_index + body.joint.kind.nv))
             index = body.parent
         shared = [felt if dof in carriers else felt[:0] for dof, felt in enumerate(self._base.felt)]
-        self._columns = JointColumns(self._prepare, shared, self._base.base.count, friction)
+        self._columns = JointColumns(self._prepare, shared, self._base.base.count, friction, rotors=True, bends=True)
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""

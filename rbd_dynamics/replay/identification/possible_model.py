@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a description can hold, fitted to a recording: bodies that exist, friction that brakes, offsets beside it.
+"""What a description can hold, fitted to a recording: bodies that exist, friction that brakes, rotors, and offsets.
 
 Minimises the weighted squares of the residuals themselves, over log-Cholesky parameters of all bodies (Rucker and
-Wensing 2022), Coulomb and viscous friction of at least zero, and offsets; and the divergence from the given bodies.
+Wensing 2022), Coulomb and viscous friction and rotor inertias of at least zero, and offsets; and the divergence from
+the given bodies and rotors.
 Inertias that are made possible first, with friction and offsets left as the unconstrained fit had them, can explain far
 less: offsets and gravity stand in for each other, so all have to give way together.
 """
@@ -25,6 +26,7 @@ Mask = NDArray[np.bool_]
 
 MOST_STEPS = 300
 PRECISION = 1e-6  # of the cost
+OFFSET, ROTOR = 0, 3  # kinds of what a joint has for itself
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,17 @@ class PossibleModel:
     Parameters:
         given: inertial parameters (bodies, 10); bodies without mass stay as they are. base: their combinations.
         weight: of each given body, in independent observations.
-        own: deviations of friction where a joint's is not looked for, (own,): offset, Coulomb, viscous of each joint;
-            none at all, (0,), where no friction was asked for.
+        own: deviations of friction where a joint's is not looked for, (own,): offset, Coulomb, viscous, and rotor of
+            each joint; none at all, (0,), where no friction was asked for. kind: numbers of these, 0 to 3, (own,).
         least: smallest deviations, (own,), -inf for offsets. usual: their usual sizes. free: which are looked for.
     """
 
     def __init__(
-        self, given: Array, base: BaseParameters, weight: float, *, own: Array, least: Array, usual: Array, free: Mask
-    ) -> None:
+        self, given: Array, base: BaseParameters, weight: float, *, own: Array, least: Array, usual: Array, free: Mask,
+        kind: NDArray[np.intp],
+    ) -> None:  # fmt: skip
         self._given, self._base, self._weight = given, base, weight
+        self._kind = kind
         self._own, self._least, self._usual, self._free = own, least, np.maximum(usual, 1e-9), free
         self._bodies = [k for k in range(len(given)) if given[k, 0] > 0.0]
         self._charts = LogCholesky(np.array([possible(given[k]) for k in self._bodies]).reshape(-1, 10))
@@ -84,9 +88,9 @@ class PossibleModel:
         to_base, to_own, pull = root[:, :count] @ self._combination, root[:, count:-1], np.sqrt(self._weight)
         free = self._free.copy()
         if not offset:
-            free[0::3] = False
+            free[self._kind == OFFSET] = False
         usual, rests = self._usual[free], np.zeros((int(free.sum()), size + int(free.sum())))
-        ridge = np.where(np.arange(len(free)) % 3 == 0, 1.0 / max(offset, 1e-12), 0.0)[free]
+        ridge = np.where(self._kind == OFFSET, 1.0 / max(offset, 1e-12), np.where(self._kind == ROTOR, pull, 0.0))[free]
         rests[:, size:] = np.diag(ridge)
         start = np.where(self._free, 0.0, self._own)
 
@@ -129,9 +133,8 @@ class PossibleModel:
         deviation = self._base.of(parameters) - self._base.of(self._given)
         return Possible(parameters, np.concatenate([deviation, friction(found.x)]), found.x[:size])
 
-
-def without_offsets(values: Array, count: int) -> Array:
-    """The same deviations (count + own,) with no offsets."""
-    found = values.copy()
-    found[count::3] = 0.0
-    return found
+    def without_offsets(self, values: Array) -> Array:
+        """The same deviations (count + own,) with no offsets."""
+        found = values.copy()
+        found[self._base.count :][self._kind == OFFSET] = 0.0
+        return found

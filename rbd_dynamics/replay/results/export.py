@@ -55,7 +55,8 @@ def export_of(found: Analysis) -> Export:
     model = found.robot.model
     if found.inertias is not None:
         result = found.inertias
-        return Export(result.model, result.offsets, result.validation, result.refused, True)
+        rotors = tuple(result.rotors)
+        return Export(result.model, result.offsets, result.validation, result.refused, True, rotors)
     rubs, drives = found.friction, found.drives
     why = "" if found.diagnosis is None else reason(found.diagnosis)
     if why and not ((rubs and rubs.exported) or (drives and drives.exported)):

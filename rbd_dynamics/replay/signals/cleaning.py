@@ -7,7 +7,7 @@ sample's neighbours, so that the result does not depend on how the messages are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from rbd_dynamics.replay.reading import JointStates
 from rbd_dynamics.replay.signals.clock import CONTEXT, clock_was_set, wild_stamps
 from rbd_dynamics.replay.signals.implausible import Screen
 from rbd_dynamics.replay.signals.survey import SECOND, Survey
+from rbd_dynamics.replay.signals.usual import whole_turns
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -48,21 +49,25 @@ class Cleaner:
     A message without a stamp, without a position, or with a NaN where a number is needed, is left out and counted, as
     if it had been dropped; so is one with a stamp or a number that cannot be (`clock.py`, `implausible.py`). Stamps
     that are a little out of order are sorted; of equal ones the first counts. A new segment starts where the clock was
-    set, the state jumped or brakes held, and after a hole longer than `max_gap`. Angles of continuous joints are
+    set, the state jumped or brakes held, and after a hole longer than `max_gap`. Angles that jump by whole turns are
     unwrapped.
 
     Parameters:
-        continuous: joints (joints,) whose angle may jump by whole turns.
+        joints: their names. turns: whole turns by which each one's angle may jump, at most, (joints,).
         held: positions (joints,) of joints until a message names them.
         screen: what leaves out damaged samples.
     """
 
-    def __init__(self, found: Survey, continuous: Mask, held: Array, log: Log, screen: Screen) -> None:
+    def __init__(
+        self, found: Survey, joints: Sequence[str], turns: Array, held: Array, log: Log, screen: Screen
+    ) -> None:
         self._survey, self._screen = found, screen
         self._log = log
         self._window = found.window
         self._longest = int(found.max_gap / SECOND)
-        self._continuous = np.flatnonzero(continuous & found.sampled)
+        self._turning = np.flatnonzero((turns > 0.0) & found.sampled)
+        self._joints, self._most = tuple(joints), turns[self._turning]
+        self._wrapped = np.zeros(len(self._turning), dtype=bool)
         self._held = held.copy()
         self._others = np.flatnonzero(~found.sampled)
         self._needed = np.stack([found.sampled, found.velocity, found.effort])
@@ -75,8 +80,8 @@ class Cleaner:
         self._received = 0  # of the message before
         self._released: int | None = None  # stamp of the last one that nothing can precede
         self._previous: int | None = None  # stamp handed out
-        self._angles = np.zeros(len(self._continuous))  # of the previous sample as it came
-        self._turns = np.zeros(len(self._continuous))
+        self._angles = np.zeros(len(self._turning))  # of the previous sample as it came
+        self._turns = np.zeros(len(self._turning))
 
     def feed(self, states: JointStates) -> Iterator[Samples]:
         """Samples that no later message can precede."""
@@ -87,6 +92,7 @@ class Cleaner:
         yield from self._ordered(*self._without_wild(_nothing(len(self._held)), last=True))
         yield from self._end_of_clock()
         self._screen.remark()
+        self._remark()
 
     def _without_wild(self, messages: Messages, last: bool) -> Messages:
         """Those that two others follow, but for wild stamps."""
@@ -209,7 +215,7 @@ class Cleaner:
         dropped = (steps * SECOND > LARGEST_STEP * self._survey.period) & ~gaps
         self._log.count("dropped messages", number=int(missing[dropped].sum()))
         self._log.count("gaps", number=int(gaps.sum()))
-        if len(self._continuous):
+        if len(self._turning):
             numbers = self._unwrapped(numbers)
         self._segment += self._previous is None
         self._previous = int(stamps[-1])
@@ -222,16 +228,27 @@ class Cleaner:
 
     def _unwrapped(self, numbers: Array) -> Array:
         """Whole turns are counted, so that nothing depends on where a block begins."""
-        angles = numbers[:, 0, self._continuous]
+        angles = numbers[:, 0, self._turning]
         if self._previous is None:
             self._angles, self._turns = angles[0], np.zeros(angles.shape[1])
-        turns = self._turns - np.cumsum(
-            np.rint(np.diff(angles, axis=0, prepend=self._angles[None]) / (2 * np.pi)), axis=0
-        )
-        self._angles, self._turns = angles[-1].copy(), turns[-1]
+        jumped = whole_turns(np.diff(angles, axis=0, prepend=self._angles[None]), self._most)
+        self._angles = angles[-1].copy()
+        if not (jumped.any() or self._turns.any()):
+            return numbers
+        turns = self._turns - np.cumsum(jumped, axis=0)
+        self._turns = turns[-1]
+        self._wrapped |= jumped.any(axis=0)
         numbers = numbers.copy()
-        numbers[:, 0, self._continuous] = angles + 2 * np.pi * turns
+        numbers[:, 0, self._turning] = angles + 2 * np.pi * turns
         return numbers
+
+    def _remark(self) -> None:
+        names = [self._joints[k] for k in self._turning[self._wrapped & np.isfinite(self._most)]]
+        if names:
+            self._log.remark(
+                f"positions of {', '.join(names)} wrap by whole turns, though they have limits in the description: "
+                "unwrapped"
+            )
 
 
 def _nothing(joints: int) -> Messages:

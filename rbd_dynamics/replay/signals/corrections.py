@@ -23,22 +23,24 @@ _DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True)
 class Corrections:
-    """Corrections of the numbers (N, 3, joints) of a recording: scales, delays (3, joints), and offsets (joints,).
+    """Corrections of the numbers (N, 3, joints) of a recording: scales, delays (3, joints), offsets, zeros (joints,).
 
     A signal that is late by a delay says at time t + delay what was at time t. Offsets, N m or N, are what is left
-    to subtract from an effort once it is scaled.
+    to subtract from an effort once it is scaled; zeros, rad or m, are added to a position then.
     """
 
     scale: Array
     offsets: Array
     delay: Array
+    zeros: Array
 
     def __call__(self, numbers: Array) -> Array:
-        """Scaled, less the offsets; the same array where there is nothing to do."""
-        if (self.scale == 1.0).all() and not self.offsets.any():
+        """Scaled, less the offsets, with zeros; the same array where there is nothing to do."""
+        if (self.scale == 1.0).all() and not (self.offsets.any() or self.zeros.any()):
             return numbers
         found: Array = numbers * self.scale
         found[:, 2] -= self.offsets
+        found[:, 0] += self.zeros
         return found
 
     @property
@@ -55,15 +57,19 @@ def corrections(
     effort_scale: float | Mapping[str, float],
     effort_offsets: Mapping[str, float],
     delay: Mapping[str, float | Mapping[str, float]],
+    position_scale: Mapping[str, float],
+    joint_offsets: Mapping[str, float],
 ) -> Corrections:
     """Corrections for these joints, which turn where `angular`; the others as in `Settings`. Raises ValueError."""
     scale, late = np.ones((FIELDS, len(joints))), np.zeros((FIELDS, len(joints)))
     if angles == "degrees":
         scale[:2, np.flatnonzero(angular)] = _DEGREE
+    scale[:2] *= by_joint("position_scale", position_scale, joints, 1.0)
     scale[2] = by_joint("effort_scale", effort_scale, joints, 1.0)
     for row, name in enumerate(DELAYED, start=1):
         late[row] = by_joint(f"delay: {name}", delay.get(name, 0.0), joints, 0.0)
-    return Corrections(scale, by_joint("effort_offsets", effort_offsets, joints, 0.0), late)
+    offsets = by_joint("effort_offsets", effort_offsets, joints, 0.0)
+    return Corrections(scale, offsets, late, by_joint("joint_offsets", joint_offsets, joints, 0.0))
 
 
 def check_delays(value: Any) -> None:

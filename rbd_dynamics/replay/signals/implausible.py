@@ -1,111 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples that nothing measured: damaged numbers, states that jump, and robots that only their brakes hold.
 
-What a joint can do is decided by `joint_states.plausibility`, as for the nodes, where the description's limits are not
-passed by more than `RARELY` of the first messages: then they are not the robot's. Beyond that a single number far from
-its neighbours, which are near each other, is damage.
+A number beyond its limit is damage, unless more than `LOOK` in a row are: then the limit is not the robot's, or the
+unit is another. So is a single number far from its neighbours, which are near each other. The state has jumped where a
+way is far beyond what velocities explain in the first messages, or next to it.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import binary_opening
 
-from rbd_dynamics.control.safety.brakes import slack_of, undriven
-from rbd_dynamics.joint_states.plausibility import JITTER, WHOLE_TURN, Plausibility, unexplained_way
+from rbd_dynamics.control.safety.brakes import undriven
+from rbd_dynamics.joint_states.plausibility import JITTER
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.signals.usual import FIELDS, UNUSUAL, Usual, not_the_robots, unexplained
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-FIELDS = ("positions", "velocities", "efforts")
-RARELY = 0.01  # of the first messages may be beyond a limit of the description
-EFFORT = 2.0  # times its limit is no effort
 SPIKE = 8.0  # times as far from its neighbours as they are from each other, and as the noise
 OUTER = 3.0  # times as far as the neighbours are from those beyond them
-SMALLEST = (5e-3, 0.1)  # rad or m, and per s: less than that is no spike
-SMALLEST_EFFORT = 0.02  # of the limit, or 0.1 of the efforts' range, whatever is less
-JUMP = 2e-3  # rad or m beyond what the velocity explains
-UNUSUAL = 5.0  # times what is usual (its 99.9th percentile)
+NONSENSE = 1e4  # times a limit: no unit's, however long it lasts
 CHUNK = 1024  # samples that the processor's cache holds
-LOOK = 2  # samples on either side
+LOOK = 8  # samples on either side
 SECOND = 1e-9  # of a ns
-
-
-@dataclass(frozen=True)
-class Usual:
-    """What the joints can do, and what is usual in the recording's first messages. Arrays (joints,) or (3, joints).
-
-    Attributes:
-        measured: which positions, velocities and efforts there are.
-        beyond: sizes of velocities and efforts, and distance of positions from `middle`, that cannot be.
-        noise: of a number against its neighbours' mean; a spike is more than `SPIKE` times that, and than `smallest`.
-        jump: way beyond what the velocity explains, from which on the state has jumped.
-        slack: effort up to which a joint is not driven.
-        turning: joints whose angle may jump by whole turns.
-    """
-
-    _: KW_ONLY
-    names: Sequence[str]
-    plausibility: Plausibility
-    measured: Mask
-    beyond: Array
-    middle: Array
-    noise: Array
-    smallest: Array
-    jump: Array
-    slack: Array
-    turning: Mask
-
-    @classmethod
-    def of(
-        cls,
-        numbers: Array,
-        period: float,
-        *,
-        names: Sequence[str],
-        measured: Mask,
-        limits: Array,
-        efforts: Array,
-        turning: Mask,
-        log: Log,
-    ) -> Usual:
-        """Usual values from messages (N, 3, joints), the description's limits (joints, 3) and efforts' (joints,)."""
-        plausibility = Plausibility(names, limits, turning.tolist())
-        velocity, farthest = plausibility.bounds
-        beyond = np.stack([farthest, velocity, np.where(efforts > 0.0, EFFORT * efforts, np.inf)])
-        beyond[~measured] = np.inf
-        away = numbers.copy()
-        away[:, 0] -= plausibility.middle
-        with np.errstate(invalid="ignore"):
-            often = (np.abs(away) > beyond).mean(axis=0) > RARELY
-        for field, joint in zip(*np.nonzero(often)):
-            log.remark(f"{names[joint]}: the description's limits are not those of its {FIELDS[field]}; not used")
-        beyond[often] = np.inf
-        noise, spread = np.zeros((2, *beyond.shape))  # of few messages nothing is known
-        jump = np.full(len(names), JUMP)
-        if len(numbers) > 2:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of joints without velocities or efforts
-                second = np.abs(numbers[1:-1] - 0.5 * (numbers[2:] + numbers[:-2]))
-                noise = np.nan_to_num(np.nanquantile(second, 0.9, axis=0))
-                spread = np.nan_to_num(np.diff(np.nanquantile(numbers, (0.01, 0.99), axis=0), axis=0)[0])
-                way = _unexplained(numbers, np.full(len(numbers) - 1, period), turning)
-                jump = np.maximum(JUMP, UNUSUAL * np.nan_to_num(np.nanquantile(way, 0.999, axis=0)))
-        limit = np.where(efforts > 0.0, efforts, np.inf)
-        share = np.maximum(0.1 * spread[2], 1e-3 * np.where(np.isfinite(limit), limit, 0.0))
-        smallest = np.stack([np.full(len(names), level) for level in (*SMALLEST, 0.0)])
-        smallest[2] = np.maximum(np.minimum(SMALLEST_EFFORT * limit, share), 1e-9)
-        slack = slack_of(limit)
-        return cls(
-            names=tuple(names), plausibility=plausibility, measured=measured, beyond=beyond,
-            middle=plausibility.middle, noise=noise, smallest=smallest, jump=jump, slack=slack, turning=turning,
-        )  # fmt: skip
 
 
 class Screen:
@@ -121,8 +44,9 @@ class Screen:
     ) -> None:
         self._usual, self._log, self._max_gap, self._falls = usual, log, max_gap, falls
         self._damage: set[tuple[int, int]] = set()  # fields and joints
+        self._limits: set[tuple[int, int]] = set()  # likewise, of limits that are not the robot's
         self._quick = np.where(usual.measured, np.maximum(usual.smallest, SPIKE * usual.noise), np.inf)
-        self._quick[0] = np.minimum(self._quick[0], np.where(usual.measured[0], usual.jump, np.inf))
+        self._quick[0] = np.minimum(self._quick[0], np.where(usual.measured[0], usual.step, np.inf))
         driven = np.flatnonzero(usual.measured[2])
         self._driven = driven[np.argsort(-usual.slack[driven], kind="stable")]  # that which carries most first
         self._reset()
@@ -146,7 +70,8 @@ class Screen:
                 yield False, stamps[first:stop], numbers[first:stop]
             else:
                 good = ~self._damaged(numbers, first, stop)
-                yield from self._runs(stamps[first:stop][good], numbers[first:stop][good])
+                alone = _alone(stamps, numbers, self._usual, self._max_gap)[first:stop]
+                yield from self._runs(stamps[first:stop][good], numbers[first:stop][good], alone[good])
         begin = max(0, stop - LOOK)
         self._stamps, self._numbers, self._done = stamps[begin:], numbers[begin:], stop - begin
         if last:
@@ -174,9 +99,12 @@ class Screen:
     def _damaged(self, numbers: Array, first: int, stop: int) -> Mask:
         """Which samples from `first` to `stop` were not measured so; counted by what is wrong first."""
         usual = self._usual
-        size = np.abs(numbers[first:stop])
-        np.abs(numbers[first:stop, 0] - usual.middle, out=size[:, 0])
-        bad = ((size > usual.beyond) | _spikes(numbers, usual)[first:stop]) & usual.measured
+        size = np.abs(numbers)
+        np.abs(numbers[:, 0] - usual.middle, out=size[:, 0])
+        beyond = size > usual.beyond
+        lasts = _lasting(beyond & (size < NONSENSE * usual.beyond))
+        self._limits.update((int(k), int(j)) for k, j in zip(*np.nonzero((lasts & usual.measured).any(axis=0))))
+        bad = (((beyond & ~lasts) | _spikes(numbers, usual)) & usual.measured)[first:stop]
         told = np.zeros(stop - first, dtype=bool)
         for field, name in enumerate(FIELDS):
             here = bad[:, field].any(axis=1) & ~told
@@ -186,15 +114,17 @@ class Screen:
         return told
 
     def remark(self) -> None:
-        """Tell the log which joints had damaged numbers."""
+        """Tell the log which joints had damaged numbers, and which limits were not the robot's."""
+        for field, joint in sorted(self._limits):
+            self._log.remark(not_the_robots(self._usual.names[joint], field))
         names = [f"{FIELDS[field]} of {self._usual.names[joint]}" for field, joint in sorted(self._damage)]
         if names:
             self._log.remark(f"some numbers cannot have been measured, their messages are left out: {', '.join(names)}")
 
-    def _runs(self, stamps: Stamps, numbers: Array) -> Iterator[tuple[bool, Stamps, Array]]:
-        """Cut where the state jumps, and around stretches in which brakes hold."""
+    def _runs(self, stamps: Stamps, numbers: Array, alone: Mask) -> Iterator[tuple[bool, Stamps, Array]]:
+        """Cut where the state jumps, and around stretches in which brakes hold. alone: where it does for sure."""
         undriven = self._are_undriven(numbers)
-        jumped = self._have_jumped(stamps, numbers)
+        jumped = self._have_jumped(stamps, numbers) | alone
         begin, cut = 0, False
         for k in np.flatnonzero(undriven | jumped | np.append(self._undriven > 0, undriven[:-1])):
             if k > begin:
@@ -238,7 +168,7 @@ class Screen:
         if len(stamps) > 1:
             usual = self._usual
             elapsed = np.diff(stamps) * SECOND
-            way = _unexplained(numbers, elapsed, usual.turning)
+            way = unexplained(numbers, elapsed, usual.turns)
             known = usual.measured[1]
             fastest = usual.plausibility.bounds[0] * (elapsed[:, None] + JITTER)
             most = np.where(known, usual.jump, np.maximum(usual.jump, fastest))
@@ -247,11 +177,29 @@ class Screen:
         return found
 
 
-def _unexplained(numbers: Array, elapsed: Array, turning: Mask) -> Array:
-    """Ways (N - 1, joints) between samples beyond what their velocities explain."""
-    way = np.diff(numbers[:, 0], axis=0)
-    way -= np.where(turning, WHOLE_TURN * np.round(way / WHOLE_TURN), 0.0)
-    return unexplained_way(way, numbers[1:, 1], numbers[:-1, 1], elapsed[:, None])
+def _lasting(found: Mask) -> Mask:
+    """Those of (N, ...) that are part of more than `LOOK` in a row."""
+    if len(found) <= LOOK or not found.any():
+        return np.zeros_like(found)
+    size = (LOOK + 1, *(1,) * (found.ndim - 1))
+    return np.asarray(binary_opening(found, np.ones(size, dtype=bool)))
+
+
+def _alone(stamps: Stamps, numbers: Array, usual: Usual, max_gap: float) -> Mask:
+    """Samples (N,) whose way from the one before is beyond the velocities, while the ways next to it are not."""
+    found = np.zeros(len(stamps), dtype=bool)
+    if len(stamps) < 4:
+        return found
+    elapsed = np.diff(stamps) * SECOND
+    with np.errstate(invalid="ignore"):
+        way = unexplained(numbers, elapsed, usual.turns)
+    near = np.zeros_like(way)
+    for shift in (1, 2):
+        near[shift:] = np.fmax(near[shift:], way[:-shift])
+        near[:-shift] = np.fmax(near[:-shift], way[shift:])
+    there = (way > usual.step) & (way > UNUSUAL * near) & usual.measured[0] & usual.measured[1]
+    found[1:] = there.any(axis=1) & (elapsed <= max_gap)
+    return found
 
 
 def _spikes(numbers: Array, usual: Usual) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.control.safety.brakes import falls
 from rbd_dynamics.control.terms import GRAVITY
-from rbd_dynamics.model.joints import Continuous
+from rbd_dynamics.model.joints import Continuous, JointKind
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
@@ -21,6 +21,7 @@ from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
 from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
+from rbd_dynamics.replay.signals.followers import Followers
 from rbd_dynamics.replay.signals.implausible import Screen
 from rbd_dynamics.replay.signals.joint_names import JointNames
 from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
@@ -104,15 +105,16 @@ class Segments:
             joints=self.joint_names, topic=settings.topic, robot=settings.robot, names=names.possible()
         )
         self.recorded = names.recorded(self.topic.joints, f"{recording.path}, topic {self.topic.name}")
+        self._followers = Followers(model, self.joint_names, self.topic.joints, settings.robot)
         limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
-        self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints], dtype=bool)
+        self._turns = np.array([turns_of(joint.kind) for joint in self._joints])
         self.survey: Survey = surveyed(
             lambda: self._messages(SURVEYED, Log()),
             self.joint_names,
             settings,
             self.log,
             limits=np.array(limits, dtype=float).reshape(-1, 4),
-            turning=self._continuous,
+            turns=self._turns,
         )
         self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
@@ -123,6 +125,8 @@ class Segments:
             effort_scale=settings.effort_scale,
             effort_offsets=settings.effort_offsets,
             delay=settings.delay,
+            position_scale=settings.position_scale,
+            joint_offsets=settings.joint_offsets,
         )
         edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
         self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends
@@ -137,7 +141,9 @@ class Segments:
         self._remark_on_joints()
 
     def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
-        return self.recording.joint_states(self.topic.name, self.recorded, block=block, log=log)
+        names = (*self.recorded, *self._followers.names)
+        for states in self.recording.joint_states(self.topic.name, names, block=block, log=log):
+            yield self._followers.taken_in(states, log)
 
     def __iter__(self) -> Iterator[Segment]:
         log, self.noise = Log(), Noise(len(self._joints))
@@ -146,7 +152,7 @@ class Segments:
         self.log = log
         asked = self._falls if GRAVITY in self.settings.terms else None
         screen = Screen(self.survey.usual, log, max_gap=self.survey.max_gap, falls=asked)
-        cleaner = Cleaner(self.survey, self._continuous, self._held, log, screen)
+        cleaner = Cleaner(self.survey, self.joint_names, self._turns, self._held, log, screen)
         states = self._messages(self.settings.block, log)
         window = Window(self.settings, self.survey.first)
         number, origin, signals = -1, 0, None
@@ -267,7 +273,7 @@ class Segments:
         }
 
     def _remark_on_joints(self) -> None:
-        named, ours = set(self.topic.joints), {*self.recorded, *self.model.joint_names}
+        named, ours = set(self.topic.joints), {*self.recorded, *self.model.joint_names, *self._followers.names}
         held = [name for name, sampled in zip(self.joint_names, self.survey.sampled) if not sampled]
         remark_on_joints(
             self.log,
@@ -292,6 +298,11 @@ def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:
     found: Array = np.tile(others, (len(values), 1))
     found[:, columns] = values
     return found
+
+
+def turns_of(kind: JointKind) -> float:
+    """Whole turns by which a joint's angle may jump: one where it has limits, since drives may wrap it then, too."""
+    return np.inf if isinstance(kind, Continuous) else float(kind.is_angle)
 
 
 def segments(

@@ -14,7 +14,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, RecordingError
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.clock import wild_stamps
-from rbd_dynamics.replay.signals.implausible import Usual
+from rbd_dynamics.replay.signals.usual import Usual
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -26,6 +26,7 @@ FEWEST = 3.0  # periods: of the window in which stamps are sorted
 FEW = 20  # messages: fewer tell nothing of where they come from
 #: rad or m from one message to the next, and back to within a share of that, so often: no joint moves like that
 APART, RETURNS, OFTEN = 0.02, 0.2, 0.05
+OFTEN_EQUAL = 0.3  # among messages of which several may have the same stamp
 SECOND = 1e-9  # of a ns
 
 
@@ -65,12 +66,12 @@ def survey(
     log: Log,
     *,
     limits: Array | None = None,
-    turning: Mask | None = None,
+    turns: Array | None = None,
 ) -> Survey:
     """Decide what holds for the whole recording. Raises RecordingError where there is too little to go by.
 
-    limits: of the joints (joints, 4): lowest and highest position, velocity, effort; None: unknown. turning: joints
-    whose angle counts modulo one turn.
+    limits: of the joints (joints, 4): lowest and highest position, velocity, effort; None: unknown. turns: whole
+    turns by which each joint's angle may jump, at most; None: none.
     """
     clock = _clock(states, settings, log)
     stamps = states.stamps if clock == "header" else states.received
@@ -79,11 +80,10 @@ def survey(
     if not sampled.any():
         raise RecordingError(f"no position of {', '.join(joints)} in the first {len(states)} messages")
     rows = finite[:, 0, sampled].all(axis=1)
-    _, order = np.unique(stamps[rows], return_index=True)  # of equal stamps the first counts
-    count = len(order)
+    count = len(np.unique(stamps[rows]))
     if count < 2:
         raise RecordingError(f"{count} sample with all of {', '.join(_named(joints, sampled))}: too few")
-    _check_one_source(states.numbers[rows][order, 0], joints, sampled)
+    _check_one_source(stamps[rows], states.numbers[rows, 0], joints, sampled)
     first, steps = _times(stamps[rows], states.received[rows], int(settings.reorder_window / SECOND))
     period = _period(steps.astype(float) * SECOND, log)
     velocity = sampled & (settings.velocity != "differentiated") & finite[rows, 1].any(axis=0)
@@ -110,7 +110,7 @@ def survey(
         measured=np.stack([sampled, velocity, effort]),
         limits=limits[:, :3],
         efforts=limits[:, 3],
-        turning=np.zeros(len(joints), dtype=bool) if turning is None else turning,
+        turns=np.zeros(len(joints)) if turns is None else turns,
         log=log,
     )
     return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, window, first, usual)
@@ -158,19 +158,32 @@ def _stuck(numbers: Array) -> Mask:
     return (velocity == 0.0).all(axis=0) & (np.ptp(position, axis=0) > 1e-3)
 
 
-def _check_one_source(positions: Array, joints: Sequence[str], sampled: Mask) -> None:
-    """Raises RecordingError where positions (N, joints) go back and forth as those of two robots on one topic do."""
+def _check_one_source(stamps: NDArray[np.int64], positions: Array, joints: Sequence[str], sampled: Mask) -> None:
+    """Raises RecordingError where positions (N, joints) go back and forth as those of two robots on one topic do.
+
+    Both in the order of the stamps, which may be out of order, and in that in which they came, in which the clock may
+    have been set; of equal stamps the first counts, unless there are two of most.
+    """
+    _, first = np.unique(stamps, return_index=True)
+    for rows, often in ((np.sort(first), OFTEN), (np.arange(len(stamps)), OFTEN_EQUAL)):
+        by_stamp = rows[np.argsort(stamps[rows], kind="stable")]
+        there, sorted_ = (_back_and_forth(positions[order]) for order in (rows, by_stamp))
+        for k in np.flatnonzero(sampled & (there.mean(axis=0) > often) & (sorted_.mean(axis=0) > often)).tolist():
+            at = rows[int(np.flatnonzero(there[:, k])[0]) :]
+            one, other = positions[at[0], k], positions[at[1], k]
+            raise RecordingError(
+                f"the position of {joints[k]} goes back and forth, as from {one:.3g} to {other:.3g}, in "
+                f"{100 * there[:, k].mean():.0f} % of the messages: two robots publish on one topic; record each on "
+                "its own"
+            )
+
+
+def _back_and_forth(positions: Array) -> Mask:
+    """Where positions (N, joints) leave and return at once, (N - 2, joints); nowhere in a few."""
     if len(positions) < FEW:
-        return
+        return np.zeros((1, positions.shape[1]), dtype=bool)
     step, back = np.abs(positions[1:-1] - positions[:-2]), np.abs(positions[2:] - positions[:-2])
-    there = (step > APART) & (back < RETURNS * step)
-    for k in np.flatnonzero(sampled & (there.mean(axis=0) > OFTEN)).tolist():
-        at = int(np.flatnonzero(there[:, k])[0])
-        one, other = positions[at, k], positions[at + 1, k]
-        raise RecordingError(
-            f"the position of {joints[k]} goes back and forth, as from {one:.3g} to {other:.3g}, in "
-            f"{100 * there[:, k].mean():.0f} % of the messages: two robots publish on one topic; record each on its own"
-        )
+    return np.asarray((step > APART) & (back < RETURNS * step))
 
 
 def _named(joints: Sequence[str], mask: Mask) -> list[str]:

@@ -200,6 +200,24 @@ def test_efforts_are_never_early():
     assert not [finding for finding in diagnosed(model, stamps, numbers).signals if finding.kind == "effort delay"]
 
 
+# --- zeros of joints --------------------------------------------------------------------------------------------------
+
+ZEROS = [("panda", 3, -np.pi / 2), ("panda", 1, 0.25), ("ur10_robot", 1, np.pi / 2), ("kinova", 2, -0.3),
+         ("z1", 2, np.pi / 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "k", "zero"), table(ZEROS, ZEROS[:2]))
+def test_a_zero_that_is_elsewhere_is_told_with_its_value(name, k, zero):
+    """Beside bodies that are off by a tenth, and rotors that the description lacks."""
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1, seed=4)
+    numbers[:, 0, k] -= zero
+    (finding,) = diagnosed(model, stamps, numbers).signals
+    assert finding.kind == "joint zero" and finding.joints[0] == model.joint_names[k]
+    assert finding.estimate.value == pytest.approx(zero, abs=0.05) and finding.estimate.unit == "rad"
+    assert f"--joint-offset {model.joint_names[k]}={finding.estimate.value:.4g}" in finding.remedy
+
+
 # --- efforts that are none --------------------------------------------------------------------------------------------
 
 
@@ -237,10 +255,12 @@ def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses():
 
 
 @needs_rosbags
-def test_two_robots_on_one_topic_are_refused(tmp_path):
+@pytest.mark.parametrize("after", [4_000_000, 0, "any"])
+def test_two_robots_on_one_topic_are_refused(tmp_path, after):
     """Seen: exit code 0, half of the friction, contacts that never were, and a corrected description."""
-    own = messages(count=400)
-    parked = [Message(m.stamp + 4_000_000, m.names, (0.3, -0.4), (0.0, 0.0), (1.0, 0.5)) for m in own]
+    own, rng = messages(count=400), np.random.default_rng(0)
+    later = [int(rng.integers(1_000_000, 9_000_000)) if after == "any" else after for _ in own]
+    parked = [Message(m.stamp + more, m.names, (0.3, -0.4), (0.0, 0.0), (1.0, 0.5)) for m, more in zip(own, later)]
     both = sorted([*own, *parked], key=lambda message: message.stamp)
     path = write_ros2(tmp_path / "run", Content({"/joint_states": both}, {"/robot_description": URDF}))
     with pytest.raises(RecordingError, match="shoulder goes back and forth.*two robots publish on one topic"):

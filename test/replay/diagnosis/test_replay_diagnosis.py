@@ -84,6 +84,17 @@ def mains(found: DiagnosisResult) -> list[str]:
     return [joint.main for joint in found.joints]
 
 
+def test_noise_in_the_velocity_of_a_joint_that_creeps_costs_the_others_nothing():
+    """Seen: a joint at 0.008 rad/s, whose velocity was "not the rate of its position", so that no contact was told."""
+
+    def creeps(numbers):
+        t = np.arange(len(numbers)) / 100.0
+        numbers[:, 0, 2] = 0.3 + 0.008 * t
+        numbers[:, 1, 2] = 0.008 + 0.05 * np.random.default_rng(0).normal(size=len(t))
+
+    assert not any(finding.kind == "velocity" for finding in found_in("arm", creeps).signals)
+
+
 @all_robots
 def test_of_a_good_recording_nothing_is_said(name):
     found = found_in(name)

@@ -24,14 +24,12 @@ from rbd_dynamics.replay.identification.validation import joined
 from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial.rank import least_squares
 
 Array = NDArray[np.float64]
 
 SHORT = "too short to leave stretches out: nothing was decided"
 NOT_APART = "or the inertia of what the joint moves about its axis: no motion tells them apart"
 INERTIAS = "or the inertias of the description, all by one share"
-APART = 1e-6  # of a rotor's torque: what bodies cannot do
 
 
 class DriveIdentifier:
@@ -146,7 +144,7 @@ class DriveIdentifier:
             return DrivePart(part.name, share, numbers, motor=motor)
         if part.name == "rotor inertia":
             found = fit.estimate(part.name, first, mass, joint.armature).at_least_zero(DRIVES)
-            return DrivePart(part.name, share, (found,), note="" if self._apart(dof) else NOT_APART)
+            return DrivePart(part.name, share, (found,), note="" if self._columns.base.apart[dof] else NOT_APART)
         if part.name == "spring":
             return DrivePart(part.name, share, (fit.estimate("stiffness", first, stiff),))
         if part.name == "friction with load":
@@ -167,19 +165,6 @@ class DriveIdentifier:
             for name, sign in (("viscous forth", 1.0), ("viscous back", -1.0))
         )
         return DrivePart(part.name, share, tuple(both))
-
-    def _apart(self, dof: int) -> bool:
-        """Whether a rotor's torque is one that no inertias of bodies can have."""
-        robot, rng = self._prepare.robot, np.random.default_rng(0)
-        base = self._columns.base.base
-        count = 8 * (base.count // robot.model.nv + 1)
-        q = np.stack([robot.model.random(rng) for _ in range(count)])
-        v, a = rng.normal(size=(2, count, robot.model.nv))
-        bodies = robot.regressor(q, v, a)[:, :, base.independent].reshape(-1, base.count)
-        rotor = np.zeros((count, robot.model.nv))
-        rotor[:, dof] = a[:, dof]
-        by_bodies = bodies @ least_squares(bodies, rotor.ravel())
-        return bool(np.linalg.norm(rotor.ravel() - by_bodies) > APART * np.linalg.norm(rotor))
 
 
 class _Fit:
