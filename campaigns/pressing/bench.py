@@ -208,6 +208,18 @@ class Bench:
         return f"silent: {self.silence}" if self.silence else self.engine.supervisor.reason
 
     @property
+    def most_force(self) -> float:
+        """N: the wanted force is no larger than what can be let go in time."""
+        assert self.engine is not None
+        return float(self.engine.supervisor.contact.bound.min())
+
+    @property
+    def drifts(self) -> bool:
+        """It says that the sensor drifts."""
+        assert self.engine is not None
+        return bool(self.engine.supervisor.contact.drift.told)
+
+    @property
     def motion_problem(self) -> str:
         assert self.engine is not None
         return self.engine.motion.problem

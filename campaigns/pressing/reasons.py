@@ -177,5 +177,11 @@ def judged(record: Record, stop: Stop) -> tuple[str, bool | None]:
     return stop.reason[:40] or "(nothing)", None
 
 
+def drift_is_true(record: Record) -> bool:
+    """Whether the sensor reads less and less of what is there, or the load is another than it was."""
+    loads = any(event.what in ("carry", "describe", "load") for event in record.case.events)
+    return bool(record.case.imperfect.drift or np.isfinite(record.case.frozen) or loads)
+
+
 def _velocity_limits(record: Record) -> Array:
     return model_of(record.case.arm).velocity_limit
