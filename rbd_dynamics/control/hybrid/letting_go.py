@@ -2,7 +2,7 @@
 """The force that can be let go in time where contact is lost, so that the tool does not go far.
 
 Efforts fall no faster than their rates allow, and actuators follow late; meanwhile a force F moves a mass m by F / m.
-How far that leads is reckoned along the normal, joint by joint, until the tool stands (theory.md section 8).
+How far that leads is reckoned along the normal, joint by joint, until the tool stands.
 """
 
 from __future__ import annotations

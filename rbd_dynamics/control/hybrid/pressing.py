@@ -65,7 +65,7 @@ class Pressing:
         self._push = Push(self.unilateral)
         self._contact = ContactWatch(self.unilateral)
         self._sense = ContactSense()
-        self._leaves = bool(self.unilateral.any())
+        self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
 
@@ -86,7 +86,8 @@ class Pressing:
     @property
     def _touching_wanted(self) -> bool:
         """The wanted force is large enough for that."""
-        return bool((self.force[self.unilateral] >= 2.0 * self._least).any())
+        force, least = self.force.tolist(), 2.0 * self._least
+        return any(force[row] >= least for row in self._leaves)
 
     def doubts(self) -> list[str]:
         """What the user should know while it goes on."""
@@ -149,7 +150,8 @@ class Pressing:
             return
         approach, sense = self._approach, self._sense
         zero = self.offset if approach is None else approach.zero
-        least = float((measured - zero)[self.unilateral].min())
+        readings, zeros = measured.tolist(), zero.tolist()
+        least = min(readings[row] - zeros[row] for row in self._leaves)
         free = approach is not None and not self._again
         sense.update(least, dt, self.limits.contact_debounce, free=free)
         self._touching = sense.touches(least, self.limits.contact_force)
@@ -166,9 +168,10 @@ class Pressing:
         approach = self._look(q, v, measured, dt)
         felt = measured - self.offset
         if approach is None:
-            wanted = np.where(self.unilateral, np.minimum(self.desired, self.bound), self.desired)
             change = self.limits.force_rate * dt
-            self.force += np.clip(wanted - self.force, -change, change)
+            rows = zip(self.force.tolist(), self.desired.tolist(), self.bound.tolist())
+            for row, (at, wanted, most) in enumerate(rows):
+                self.force[row] = at + max(-change, min(change, min(wanted, most) - at))
         before = self.output
         if before is None or governor.motion.mode == "none":  # the task begins where the robot is
             before = controller.step(q, v, np.zeros(controller.k), posture=governor.posture)

@@ -48,7 +48,7 @@ class SensorDrift:
         wanted, away = float(force[row]), float(felt[row]) - float(out.force[row])
         share = min(1.0, dt / SMOOTHING)
         self._rate += share * (float(out.drift[row]) - self._rate)
-        moves = not known or max(map(abs, out.rate.tolist())) > 10.0 * STANDS or abs(self._rate) > STANDS
+        moves = not known or abs(self._rate) > STANDS or max(map(abs, out.rate.tolist())) > 10.0 * STANDS
         moves, self._wanted = moves or wanted != self._wanted, wanted
         if moves or abs(felt[row] - wanted) > LEAST + 0.2 * wanted:
             self._stands = 0.0

@@ -112,6 +112,26 @@ def test_the_force_stays_while_they_take_over_from_each_other(rig):
     rig.node.says("another node has taken over: standing by")
 
 
+def test_they_take_over_in_motion_and_the_force_stays(rig):
+    """While the tool goes along the surface at 40 mm/s: who takes over stops it where it is, gently."""
+    if not rig.forces or rig.commander is not rig.efforts:
+        rig.takes_over(HYBRID)
+    rig.engage()
+    rig.run(2.0)
+    rig.move((0.5, 0.0, 0.0), (2.5, 0.06, 0.0))
+    rig.run(1.2)
+    speed = float(np.linalg.norm(rig.plant.data.body(pressing.TOOL).cvel[3:]))
+    assert speed > 0.02
+    begin = len(rig.forces)
+    step = rig.takes_over(CARTESIAN)
+    assert step < 1.0  # N m, in a millisecond
+    rig.run(0.5)
+    assert np.abs(rig.plant.state[1]).max() < 0.02
+    rig.takes_over(HYBRID)
+    rig.run(0.5)
+    assert np.abs(np.array(rig.forces[begin:]) - 10.0).max() < 3.0
+
+
 def test_who_stands_by_refuses_and_who_commands_does_not_take_over(rig):
     rig.run(0.01)
     answer = rig.hand_over[HYBRID]()
