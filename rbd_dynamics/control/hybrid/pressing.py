@@ -8,6 +8,7 @@ instead of being pushed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -152,6 +153,8 @@ class Pressing:
         zero = self.offset if approach is None else approach.zero
         readings, zeros = measured.tolist(), zero.tolist()
         least = min(readings[row] - zeros[row] for row in self._leaves)
+        if not math.isfinite(least):
+            return  # the law refuses it, and says so
         free = approach is not None and not self._again
         sense.update(least, dt, self.limits.contact_debounce, free=free)
         self._touching = sense.touches(least, self.limits.contact_force)
