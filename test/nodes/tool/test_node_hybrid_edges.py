@@ -139,8 +139,7 @@ def turn(rig, angle, seconds=2.0):
         message.points.append(point)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(rig.time + 1_500_000_000, 1_000_000_000)
     rig.trajectories.publish(message)
-    time.sleep(0.1)
-    rig.run(1.5)
+    rig.run(1.5)  # by then it is planned
 
 
 def test_turns_are_radians_and_what_no_angle_is_is_refused(rig):
