@@ -90,7 +90,7 @@ class Approach:
 
     @property
     def zero(self) -> Array:
-        """Of the reading, as it is taken to be now (m)."""
+        """What the sensor is taken to read in free motion now (m)."""
         return self._zero
 
     @property

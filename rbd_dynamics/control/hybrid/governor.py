@@ -146,5 +146,5 @@ class TaskGovernor:
 
 
 def _largest(numbers: Array) -> float:
-    """Of few numbers: in a third of the time that arrays take."""
+    """The largest size of few numbers, in a third of the time that arrays take."""
     return max(map(abs, numbers.tolist()))

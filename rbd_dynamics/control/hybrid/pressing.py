@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the way to a surface to pressing on it, and back where contact was lost for a moment: a step for each state.
+"""A contact: found, pressed on, and found again where it was lost for a moment; a step for each state.
 
 What is wanted of the task goes through a governor (`ReachableTask`), so that it never is more than the arm can do.
 The wanted force is no larger than can be let go in time. Where contact is lost the tool approaches again, slowly,
@@ -231,7 +231,7 @@ class Pressing:
         return self._approach
 
     def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
-        """Where the arm is now."""
+        """Update the bound of the force for where the arm is now."""
         self._looked, controller, limits = 0.0, self.controller, self.limits
         A = controller.robot.constraint_rows(q, v, controller.constraints).A
         _, Minv_At = inertia_of(controller.robot, q, A)

@@ -97,7 +97,7 @@ class HybridSupervisor:
 
     @property
     def output(self) -> HybridOutput | None:
-        """Of the last step; None in hold."""
+        """What the last step found; None in hold."""
         return self.contact.output
 
     @property
