@@ -23,6 +23,7 @@ from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
 from rbd_dynamics.control.hybrid.letting_go import LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
 
@@ -165,7 +166,7 @@ class Pressing:
 
     # --- a step -----------------------------------------------------------------------------------
 
-    def step(self, now: int, q: Array, v: Array, measured: Array, dt: float) -> str:
+    def step(self, now: int, q: Array, v: Array, measured: Array, dt: float, *, beside: Beside | None = None) -> str:
         """Find `output` for a state. Why it may not go on; empty if it may. Raises ArithmeticError."""
         controller, governor = self.controller, self.governor
         approach = self._look(q, v, measured, dt)
@@ -203,7 +204,7 @@ class Pressing:
             approach=pushed.aim,
         )
         self.drift.update(out, felt, self.force, dt, known=pushed.felt)
-        problem = self._problem(out, felt)
+        problem = self._problem(out, felt, 0.0 if beside is None else beside.force)
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
@@ -280,13 +281,15 @@ class Pressing:
         self._again = True
         self.force[self.unilateral] = 0.0
 
-    def _problem(self, out: HybridOutput, felt: Array) -> str:
-        """Why the controller may not go on; empty if it may."""
+    def _problem(self, out: HybridOutput, felt: Array, beside: float) -> str:
+        """Why the controller may not go on; empty if it may. beside: N, that are felt beside the constraints."""
         first = self._approach is not None and not self._again
         problem = self.checks.step(out, felt, self.limits, approaching=first)
         if problem or first:
             return problem
         if self._approach is not None:
+            if self._approach.unfelt and beside > 2.0 * self._least:
+                return f"contact lost: something is in the way, with {beside:.3g} N beside the constraints"
             if self._approach.unfelt:
                 return "contact lost: the sensor feels nothing, though something is in the way"
             return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""

@@ -261,7 +261,7 @@ class HybridSupervisor:
         if self._engaged and measured is not None:
             self._hold.q[:], self._hold.v[:] = q, v
             try:
-                problem = contact.step(now, q, v, measured, dt)
+                problem = contact.step(now, q, v, measured, dt, beside=beside)
             except ArithmeticError as error:
                 problem = str(error)
             if not problem and contact.output is not None:
