@@ -77,8 +77,8 @@ class Pressing:
 
     @property
     def lets_go(self) -> bool:
-        """The push has to fall: contact is lost."""
-        return self._again or self._push.share < 1.0
+        """Efforts have to change at once: contact is lost, or a joint nears its limit of velocity."""
+        return self._again or self._push.share < 1.0 or (self.output is not None and float(self.output.braking) > 0.0)
 
     @property
     def _least(self) -> float:

@@ -102,7 +102,7 @@ class HybridSupervisor:
 
     @property
     def lets_go(self) -> bool:
-        """The push has to fall: contact is lost, or it has just stopped."""
+        """Efforts have to change at once: contact is lost, a joint nears its limit of velocity, it has just stopped."""
         if not self._engaged:
             return 0 < self.last - self._stopped < STOPPING
         return self.contact.lets_go
