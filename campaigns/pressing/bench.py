@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
+from campaigns.pressing.cases import X
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.nodes.hybrid_controller import HybridControllerNode
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
@@ -133,7 +135,7 @@ class Bench:
             self.refused.append(str(error)[:LONGEST_REFUSED])
 
     def move(self, ways: dict[int, float], speed: float) -> None:
-        """Task rows by so much (m or rad) from where they are, all in the time that the longest takes at the speed."""
+        """Task rows by so much (m or rad) from where they are, all in the time that the way takes at the speed."""
         engine = self.engine
         assert engine is not None
         try:
@@ -208,6 +210,18 @@ class Bench:
         return f"silent: {self.silence}" if self.silence else self.engine.supervisor.reason
 
     @property
+    def most_force(self) -> float:
+        """N: the wanted force is no larger than what can be let go in time."""
+        assert self.engine is not None
+        return float(self.engine.supervisor.contact.bound.min())
+
+    @property
+    def drifts(self) -> bool:
+        """It says that the sensor drifts."""
+        assert self.engine is not None
+        return bool(self.engine.supervisor.contact.drift.told)
+
+    @property
     def motion_problem(self) -> str:
         assert self.engine is not None
         return self.engine.motion.problem
@@ -215,7 +229,8 @@ class Bench:
 
 def way(theta: Array, ways: dict[int, float], speed: float) -> list[Point]:
     """From task rows on: a quarter second to the speed, then steady, and a quarter second to rest."""
-    ramp, seconds = 0.25, max(abs(way) for way in ways.values()) / speed
+    along = math.hypot(*(way for row, way in ways.items() if row >= X))
+    ramp, seconds = 0.25, max(along, *(abs(way) for row, way in ways.items() if row < X), 0.0) / speed
     offset = np.zeros(len(theta))
     for row, way in ways.items():
         offset[row] = way

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from campaigns.pressing.arms import model_of
 from campaigns.pressing.cases import Case
 from campaigns.pressing.plant import PERIOD
-from campaigns.pressing.reasons import judged
+from campaigns.pressing.reasons import drift_is_true, judged
 from campaigns.pressing.runs import Record
 from campaigns.pressing.scene import Scene
 
@@ -90,8 +90,10 @@ def verdict(record: Record) -> Verdict:
     held, still = _held(record, speed)
     bounds["held"], bounds["still"] = held, still
     found.reasons = [judged(record, stop) for stop in record.stops]
+    if record.drifts or case.imperfect.drift and record.begun >= 0 and not record.stops:
+        found.reasons.append(("sensor drifts", record.drifts and drift_is_true(record)))
     if not record.stops:
-        found.reasons = [("(went on)", not any(each.bad for each in bounds.values()))]
+        found.reasons += [("(went on)", not any(each.bad for each in bounds.values()))]
     return found
 
 

@@ -53,6 +53,11 @@ class Truth:
         return bool(self.forces(LATE)[:, 0].max(initial=0.0) > 0.5 * self.params.contact_force)
 
     @property
+    def touches_anything(self) -> bool:
+        """The surface, or a wall beside it."""
+        return bool(self.forces(4 * LATE).max(initial=0.0) > 0.5 * self.params.contact_force)
+
+    @property
     def too_much_force(self) -> bool:
         largest = self.params.largest_force
         for event in self.case.events:
@@ -126,9 +131,8 @@ class Truth:
         """Something is in the way, the sensor does not feel, or the model is wrong."""
         given = self.case.imperfect
         told = any(event.what in ("carry", "describe", "load") for event in self.case.events)
-        return bool(
-            self.touching or given.mass or given.links or given.joint_friction or np.isfinite(self.case.frozen) or told
-        )  # fmt: skip
+        model = given.mass or given.links or given.joint_friction or told
+        return bool(self.touches_anything or model or np.isfinite(self.case.frozen))
 
     @property
     def no_states(self) -> bool:
@@ -153,6 +157,7 @@ class Truth:
 
 #: (what it says, whether that is true); the first that fits
 CLAIMS: tuple[tuple[str, str, Claim], ...] = (
+    ("in the way", r"something is in the way", lambda t: t.something_wrong),
     ("contact lost", r"contact (is )?lost|lost contact", lambda t: t.no_contact),
     ("too much force", r"^force of|more than largest_force", lambda t: t.too_much_force),
     ("no contact there", r"^no contact where", lambda t: not t.touching),
@@ -160,7 +165,6 @@ CLAIMS: tuple[tuple[str, str, Claim], ...] = (
     ("out of reach", r"out of reach", lambda t: t.out_of_reach),
     ("singular", r"singular|180 degrees", lambda t: t.singular),
     ("moves away", r"moves away", lambda t: t.moved_away),
-    ("in the way", r"something is in the way", lambda t: t.something_wrong),
     ("no contact after", r"^no contact after", lambda t: not t.touching),
     ("states silent", r"joint states? (were|are) silent|no joint states|no answer", lambda t: t.no_states),
     ("sensor silent", r"wrench sensor is silent|no wrench", lambda t: t.no_wrenches),
@@ -175,6 +179,12 @@ def judged(record: Record, stop: Stop) -> tuple[str, bool | None]:
         if re.search(pattern, stop.reason):
             return name, claim(Truth(record, stop))
     return stop.reason[:40] or "(nothing)", None
+
+
+def drift_is_true(record: Record) -> bool:
+    """Whether the sensor reads less and less of what is there, or the load is another than it was."""
+    loads = any(event.what in ("carry", "describe", "load") for event in record.case.events)
+    return bool(record.case.imperfect.drift or np.isfinite(record.case.frozen) or loads)
 
 
 def _velocity_limits(record: Record) -> Array:

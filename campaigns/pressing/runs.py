@@ -65,6 +65,7 @@ class Record(NamedTuple):
     refused: list[str]
     begun: int  # the period in which the force had come; -1: it has not
     motion_problem: str  # why the last motion ended before its time
+    drifts: bool  # whether it has said that the sensor drifts
 
 
 def run(case: Case, law: Any = None) -> Record:
@@ -76,6 +77,7 @@ def run(case: Case, law: Any = None) -> Record:
     forces, position, rotation, q_all, v_all, tau_all, modes = [], [], [], [], [], [], []
     stops: list[Stop] = []
     command, frozen, settled, begun, left = plant.tau.copy(), None, 0, -1, bench.left_alone
+    drifts = False
     for k in range(round((case.patience + case.seconds) / PERIOD)):
         time = -1.0 if begun < 0 else (k - begun) * PERIOD
         if begun < 0 and k * PERIOD > case.patience or time > case.seconds:
@@ -107,13 +109,15 @@ def run(case: Case, law: Any = None) -> Record:
             break
         if not left or not np.isfinite(v_all[-1]).all():
             break
-        settled = settled + 1 if plant.peaks[0] >= 0.9 * case.force - 1.0 else 0
+        wanted = min(case.force, getattr(bench, "most_force", case.force))
+        settled = settled + 1 if plant.peaks[0] >= 0.9 * wanted - 1.0 else 0
+        drifts = drifts or after == "press" and bool(getattr(bench, "drifts", False))
         if begun < 0 and settled >= SETTLED / PERIOD:
             begun, plant.since = k + 1, plant.time
     if hasattr(bench, "close"):  # it is a process
         bench.close()
     arrays = (np.array(x) for x in (forces, position, rotation, q_all, v_all, tau_all))
-    return Record(case, scene, *arrays, modes, stops, bench.refused, begun, bench.motion_problem)
+    return Record(case, scene, *arrays, modes, stops, bench.refused, begun, bench.motion_problem, drifts)
 
 
 def known_rotors(case: Case) -> float:

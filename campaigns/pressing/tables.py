@@ -15,7 +15,7 @@ Tally = dict[str, Any]  # as it stands in a report: numbers, texts, and dictiona
 
 def new() -> Tally:
     return {"runs": 0, "bad": 0, "not pressed": 0, "stopped": 0, "motion ended": 0, "bounds": {}, "said": {},
-            "refused": {}}  # fmt: skip
+            "refused": {}, "wrong": {}}  # fmt: skip
 
 
 def add(tally: Tally, case: Case, verdict: Verdict) -> None:
@@ -26,6 +26,8 @@ def add(tally: Tally, case: Case, verdict: Verdict) -> None:
     tally["stopped"] += verdict.stopped
     tally["motion ended"] += verdict.motion_ended
     told = ", ".join(f"{key} {_short(value)}" for key, value in case.told().items())
+    if not verdict.good:
+        tally["wrong"][str(case.number)] = _what(verdict)
     for name, found in verdict.bounds.items():
         row = tally["bounds"].setdefault(name, {"bad": 0, "value": -1.0, "most": 0.0, "excess": -math.inf, "run": 0})
         row["bad"] += found.bad
@@ -40,6 +42,15 @@ def add(tally: Tally, case: Case, verdict: Verdict) -> None:
             count.setdefault(f"a {key} run", case.number)
     for text, times in Counter(each[:60] for each in verdict.refused).items():
         tally["refused"][text] = tally["refused"].get(text, 0) + times
+
+
+def _what(verdict: Verdict) -> str:
+    """What was wrong."""
+    bounds = [
+        f"{name} {UNITS[name][1] * found.value:.3g} {UNITS[name][0]} ({UNITS[name][1] * found.most:.3g})"
+        for name, found in verdict.bounds.items() if found.bad
+    ]  # fmt: skip
+    return "; ".join([*bounds, *(f"not true: {said}" for said, true in verdict.reasons if true is False)])
 
 
 def _short(value: Any) -> str:
@@ -72,6 +83,8 @@ def text(name: str, tally: Tally, *, law: str = "hybrid", seed: int = 0) -> str:
             lines.append(f"| {said} | {count['true']} | {count['false']} | {count['not judged']} | {example} |")
     if tally["refused"]:
         lines += ["", "refused: " + "; ".join(f"{n} x {what!r}" for what, n in sorted(tally["refused"].items())[:8])]
+    if tally["wrong"]:
+        lines += ["", *(f"run {number}: {what}" for number, what in tally["wrong"].items())]
     lines += ["", f"again: python -m campaigns.pressing --only {name} --seed {seed} --law {law} --run N", ""]
     return "\n".join(lines)
 

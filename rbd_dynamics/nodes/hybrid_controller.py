@@ -258,6 +258,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             status.values["estimated tilt"] = f"{np.degrees(engine.normal.tilt):.2f} degrees"
         status.values["desired force"] = ", ".join(f"{x:.3g}" for x in supervisor.desired)
         if supervisor.engaged:
+            for doubt in supervisor.contact.doubts():
+                status.warn(doubt)
             status.values["desired motion"] = supervisor.motion.mode
             status.values["largest force error"] = f"{self._errors[0]:.3g}"
             status.values["largest tracking error"] = f"{self._errors[1]:.3g}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 
 Array = NDArray[np.float64]
@@ -31,7 +32,17 @@ SETTLED = 0.1  # s, after which the zero is known
 #: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
 #: m c^2 / 4 times the speed, does to a hard surface is faster
 DRIFT = 0.1
+BLOW = 0.9  # share of the joints' velocity limits that a blow may take
 MEMORY = 0.25  # s; what counts is the zero of one to two times this ago: a soft contact begins before it is felt
+
+
+def fastest_approach(jolt: Array, velocity_limits: Array) -> float:
+    """m/s, at which a blow makes no joint faster than its limit: the tool may come back as fast as it went.
+
+    jolt (nv, m): joint speeds for each 1 m/s that a blow takes from a row. velocity_limits (nv).
+    """
+    most = BLOW * velocity_limits[:, None] / np.maximum(2.0 * np.abs(jolt), 1e-9)
+    return float(most.min(initial=np.inf))
 
 
 class Approach:
@@ -40,6 +51,7 @@ class Approach:
     Parameters:
         rows (m): which are one-sided. inertia (m): kg. push (m): N, with which it begins. h (m): of the constraints.
         measured (m): what the sensor reads.
+        fastest: m/s, whatever the limits allow.
         damping: normal_damping of the controller, 1/s.
         ramp: s, in which the speed is reached.
     """
@@ -54,9 +66,10 @@ class Approach:
         damping: float,
         limits: HybridLimits,
         *,
+        fastest: float = np.inf,
         ramp: float = RAMP,
     ) -> None:
-        self.rows, self.limits, self._ramp = rows, limits, ramp
+        self.rows, self.limits, self.fastest, self._ramp = rows, limits, fastest, ramp
         self.stiffness = np.where(rows, inertia, 0.0) * (0.25 * damping * damping)  # N/m
         most = limits.approach_force
         self.push = np.clip(np.where(rows, push, 0.0), -most, most)
@@ -66,6 +79,7 @@ class Approach:
         self._begin, self._first, self._recent = h.copy(), self._zero.copy(), self._zero.copy()
         self._first_push = self.push.copy()
         self._before = [self._zero.copy(), self._zero.copy()]
+        self._pushes = [self.push.copy(), self.push.copy()]
         self._count, self._slow = 0, False
         self._time = self._above = self._stuck = self._remembered = 0.0
 
@@ -74,11 +88,21 @@ class Approach:
         """What the sensor read in free motion (m)."""
         return self._before[0]
 
+    @property
+    def zero(self) -> Array:
+        """What the sensor is taken to read in free motion now (m)."""
+        return self._zero
+
+    @property
+    def free_push(self) -> Array:
+        """What free motion needed beside the model (m): before anything was touched."""
+        return self._pushes[0]
+
     def step(self, h: Array, drift: Array, dt: float) -> str:
         """Velocity and push for the next state, after violations h (m) and their rates. The reason to stop, or none."""
         limits, rows = self.limits, self.rows
         self._time += dt
-        speed = limits.approach_speed * (min(1.0, self._time / self._ramp) if self._ramp else 1.0)
+        speed = min(limits.approach_speed, self.fastest) * (min(1.0, self._time / self._ramp) if self._ramp else 1.0)
         self.velocity[rows] = -speed
         most = limits.approach_force
         self._slow = bool((-drift[rows] < SLOW * speed).any())
@@ -108,14 +132,18 @@ class Approach:
         more = (self.push - self._first_push)[self.rows]
         return self._slow and bool((more > 2.0 * self.limits.contact_force).any())
 
-    def touches(self, h: Array, measured: Array, dt: float) -> bool:
-        """Whether the reading has changed as by contact; watches it where it has not."""
+    def touches(self, h: Array, measured: Array, dt: float, *, noise: ContactSense) -> bool:
+        """Whether the reading has changed as by contact, and by more than noise; watches it where it has not."""
         limits, rows = self.limits, self.rows
         reading = np.where(rows, measured, 0.0)
         if bool((reading[rows] - self._zero[rows] >= limits.contact_force).all()):
             self._above += dt
-            return self._above >= limits.contact_debounce
-        self._above = 0.0
+            if self._above >= limits.contact_debounce and noise.smooth >= noise.least:
+                return True
+        else:
+            self._above = 0.0
+        if self._above > 0.5 * limits.contact_debounce:  # what is above for a shorter time is noise as well
+            return False
         self._count += 1
         average = 1.0 / self._count
         if self._time < SETTLED:
@@ -126,11 +154,13 @@ class Approach:
         if self._time >= self._remembered + MEMORY:
             self._remembered = self._time
             self._before = [self._before[1], self._zero.copy()]
+            self._pushes = [self._pushes[1], self.push.copy()]
         self._recent += max(average, min(1.0, dt / SMOOTHING)) * (reading - self._recent)
         way = float((self._begin - h)[rows].min())
         if way < 0.1 * FREE_WAY:
             self._first[:] = self._recent
             self._before[0][:] = self._before[1][:] = self._zero
+            self._pushes[0][:] = self._pushes[1][:] = self.push
         change = float((self._recent - self._first)[rows].max())
         if way >= FREE_WAY and change < FREE_CHANGE * limits.contact_force:
             self.free = True

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,16 @@ def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
     Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
     mobility = np.asarray(np.einsum("ij,ji->i", A, Minv_At), dtype=float)
     return 1.0 / np.maximum(mobility, 1e-6), np.asarray(Minv_At)
+
+
+class FreeMotion(NamedTuple):
+    """What an arm does where it is held: push (m) and task acceleration (k) of its errors of the model; inertia (m) of
+    the rows; jolt (nv, m): joint speeds for each 1 m/s that a blow takes from a row."""
+
+    push: Array
+    acceleration: Array
+    inertia: Array
+    jolt: Array
 
 
 class HybridHold:
@@ -52,13 +64,11 @@ class HybridHold:
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
 
-    def against_the_model(self, limits: HybridLimits, rows: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-        """What holding does against errors of the model, in the terms of approaching; and the rows' inertia.
+    def against_the_model(self, limits: HybridLimits, rows: NDArray[np.bool_]) -> FreeMotion:
+        """What holding does against errors of the model, in the terms of approaching; and how the rows move.
 
-        rows (m): those that can be left.
-
-        push (m) and task acceleration (k) that make the same acceleration of all rows as holding does now, and the
-        effective inertia (m) of each of these rows.
+        rows (m): those that can be left. Push and acceleration make the same acceleration of all rows as holding does
+        now.
         """
         q, v, robot, controller = self.q, self.v, self.controller.robot, self.controller
         a = self._acceleration(q, v, limits)
@@ -68,7 +78,7 @@ class HybridHold:
         inertia = np.where(rows, inertia, 0.0)
         most = limits.approach_force
         push = np.clip(-inertia * (A @ a), -most, most)
-        return push, moved @ (a + Minv_At @ push), inertia
+        return FreeMotion(push, moved @ (a + Minv_At @ push), inertia, Minv_At * inertia)
 
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)

@@ -26,6 +26,9 @@ from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, where
 Vector = Sequence[Scalar]
 Law = Literal["geometric", "gauge_invariant"]
 LAWS = ("geometric", "gauge_invariant")
+STUCK = 0.25  # of the rate with which an integral brings a free tool to its target
+STILL = 1e-4  # m/s, rad/s: no motion is wanted
+NEAR = 2e-3  # m, rad
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,10 @@ class HybridLaw:
         geometric = self.law == "geometric"
         slope = [p * task_ki for p in kp]  # of what the integral adds to acceleration or velocity, as its limit is
         most = task_limit if geometric else task_limit * reciprocal(kd[0] + 1e-300)
+        grows = [moves(task_ki, *row) for row in zip(error, rates[m:], x.rate)]
         task_integral = [
-            clamped_integral(before + dt * e, s, most) for before, e, s in zip(x.task_integral, error, slope)
+            clamped_integral(before + dt * g * e, s, most)
+            for before, g, e, s in zip(x.task_integral, grows, error, slope)
         ]
         stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
         pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
@@ -112,6 +117,16 @@ class HybridLaw:
                 away = x.q[joint.q_index] - x.posture[joint.v_index]
                 pull[joint.v_index] = pull[joint.v_index] - stiffness * away
         return pull
+
+
+def moves(ki: Scalar, error: Scalar, rate: Scalar, wanted: Scalar) -> Scalar:
+    """1; 0 where a tool that is to stand near its target is stuck, as friction holds it.
+
+    An integral that grew on would find its way into the constraints' forces, as far as inertias are not known.
+    """
+    slow = STUCK * ki * error
+    stuck = less(rate * rate, slow * slow) * less(wanted * wanted, STILL * STILL) * less(error * error, NEAR * NEAR)
+    return where(stuck, 0.0, 1.0)
 
 
 def clamped_integral(integral: Scalar, ki: Scalar, limit: Scalar) -> Scalar:

@@ -31,7 +31,7 @@ class NormalSpeed:
     """
 
     def __init__(self, rows: Mask) -> None:
-        self.rows = rows
+        self.rows, self._numbers = rows, np.flatnonzero(rows).tolist()
         self.forget()
 
     def forget(self) -> None:
@@ -46,10 +46,11 @@ class NormalSpeed:
         most: m/s, the speed at which nothing pushes; 0: there is no bound. ahead: s, from a speed to the torque that
         answers it.
         """
-        if not most or not self.rows.any():
+        if not most or not self._numbers:
             self.share = 1.0
             return 1.0
-        speed = float((-drift[self.rows]).max())
+        rates = drift.tolist()
+        speed = -min(rates[row] for row in self._numbers)
         if self._known and dt > 0.0:
             self._growth += min(1.0, dt / GROWTH) * ((speed - self._speed) / dt - self._growth)
         self._speed, self._known = speed, True

@@ -100,7 +100,7 @@ class ReachableTask:
         if dt < LEAST_STEP:  # the same state again: nothing moves, and no speed is told by that
             return self._step
         self._dt[0] = dt
-        if np.abs(self._weights * (target - self._before)).max() > JUMP * self._dt[0]:
+        if max(map(abs, (self._weights * (target - self._before)).tolist())) > JUMP * dt:
             self._before = target.copy()  # it has jumped: that is a way to be made up for
         drift = self.room.drift(self.q, posture, self.pace)
         inputs = (

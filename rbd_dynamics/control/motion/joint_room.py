@@ -28,7 +28,8 @@ class JointRoom:
     """Bounds (nv) of joints of one degree of freedom each: rad, m and seconds.
 
     Attributes:
-        velocity_limits (nv): rad/s or m/s; at first the model's. Zero is none.
+        velocity_limits (nv): rad/s or m/s; at first the model's. Zero is none. Others are to be assigned: what is
+            written into them is not seen.
         lower, upper (nv): of positions.
     """
 
@@ -38,15 +39,23 @@ class JointRoom:
         margin = np.minimum(MARGIN[0], MARGIN[1] * (model.upper - model.lower))
         self.lower, self.upper = model.lower + margin, model.upper - margin
 
+    @property
+    def velocity_limits(self) -> Array:
+        return self._velocity_limits
+
+    @velocity_limits.setter
+    def velocity_limits(self, limits: Array) -> None:
+        speed = SPEED_SHARE * usable_speeds(limits)
+        self._velocity_limits, self._rates = limits, (speed, speed / FULL_TIME)
+
     def rates(self) -> tuple[Array, Array]:
         """Largest velocities and accelerations (nv)."""
-        speed = SPEED_SHARE * usable_speeds(self.velocity_limits)
-        return speed, speed / FULL_TIME
+        return self._rates
 
     @staticmethod
     def drift(q: Array, posture: Array, pace: float) -> Array:
         """Velocities (nv) towards a posture. pace: how far the task lets them, as it comes first: 0 to 1."""
-        return np.asarray(pace * np.clip(DRIFT_RATE * (posture - q), -DRIFT, DRIFT))
+        return np.asarray(pace * np.minimum(np.maximum(DRIFT_RATE * (posture - q), -DRIFT), DRIFT))
 
     def obstacle(self, q: Array) -> str:
         """What keeps a motion at q (nv) from its target: joints at their limits, or a singular posture."""

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS, polynomial
+from rbd_dynamics.algorithms.feedforward_torque import POWERS
 
 Array = NDArray[np.float64]
 End = Literal["rest", "free"]
@@ -144,4 +144,10 @@ def motion_of(state: ArrayLike) -> Array:
 
 def state_of(motion: Array, t: float) -> Array:
     """Position, velocity, acceleration (3, joints) at time t of a motion with coefficients (6, joints)."""
-    return np.array([list(row) for row in zip(*(polynomial(column, t) for column in motion.T))])
+    t2, t3 = t * t, t * t * t
+    powers = [
+        (1.0, t, t2, t3, t2 * t2, t3 * t2),
+        (0.0, 1.0, 2.0 * t, 3.0 * t2, 4.0 * t3, 5.0 * t2 * t2),
+        (0.0, 0.0, 2.0, 6.0 * t, 12.0 * t2, 20.0 * t3),
+    ]
+    return np.asarray(np.array(powers) @ motion)

@@ -49,8 +49,12 @@ class ToolParameters(TorqueParameters):
     @property
     def reaction_time(self) -> float:
         """How long it takes from a state to the torque that answers it, s."""
-        lag = 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
-        return LEAST_REACTION_TIME + self.sensor_delay + lag
+        return LEAST_REACTION_TIME + self.sensor_delay + self.actuator_lag
+
+    @property
+    def actuator_lag(self) -> float:
+        """Time constant of the actuators, s."""
+        return 1.0 / (2.0 * math.pi * self.actuator_bandwidth) if self.actuator_bandwidth else 0.0
 
 
 CONTINUED_EFFORT = Topic(

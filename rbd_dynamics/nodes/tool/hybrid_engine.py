@@ -32,6 +32,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
+from rbd_dynamics.nodes.torque.safeguards import Bounds
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -141,6 +142,9 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
+    letting_go = supervisor.contact.letting_go
+    letting_go.rates[engine.joints] = Bounds.of(names, params).urgent_rates
+    letting_go.lag = params.actuator_lag
     supervisor.motion.options = params.motion_options
     if engine.normal is not None:
         engine.normal.options = NormalOptions(largest_tilt=params.largest_tilt)

@@ -26,6 +26,7 @@ from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import SECOND
 from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
+from rbd_dynamics.nodes.torque.alone import Alone
 from rbd_dynamics.nodes.torque.effort_output import EffortOutput
 from rbd_dynamics.nodes.torque.hand_over import HandOver
 from rbd_dynamics.nodes.torque.in_command import InCommand
@@ -74,6 +75,7 @@ class TorqueNode(ManagedNode[P, T]):
         )
         self.hand_over: HandOver | None = None
         self.parts += [
+            Alone(self),
             self.silence,
             self.clock,
             self.states,

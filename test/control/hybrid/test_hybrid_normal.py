@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +13,7 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
-from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
 from rbd_dynamics.control.hybrid.normal import PERIOD, NormalEstimator, NormalOptions  # noqa: E402
-from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
-from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 
 OPTIONS = NormalOptions(largest_tilt=math.radians(8.0), rate=0.5, smoothing=0.1)
 STEP = OPTIONS.rate * PERIOD
@@ -36,11 +34,9 @@ class Felt:
 
     def __init__(self):
         self.robot, _, controller, self.q, _ = pressing.scene(pressing.Case())
-        limits = HybridLimits(contact_force=0.5)
-        self.supervisor = HybridSupervisor(controller, DesiredMotion(controller.task.row_names), limits)
+        self.supervisor = SimpleNamespace(controller=controller, mode="press", tared=False)  # what it looks at
         self.estimator = NormalEstimator(self.supervisor, pressing.TOOL, options=OPTIONS)
         self.R = self.robot.pose(self.q, pressing.TOOL)[:3, :3]
-        self.supervisor.mode = "press"
 
     def update(self, force, velocity=(0.0, 0.0, 0.0), dt=PERIOD):
         twist = np.concatenate([np.zeros(3), self.R.T @ velocity])

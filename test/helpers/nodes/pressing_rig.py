@@ -166,8 +166,10 @@ class Rig(Conversation):
         ahead = AHEAD if len(points) > 1 else 0.0
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
         self.trajectories.publish(message)
-        time.sleep(0.1)
-        self.run(ahead)
+        if ahead:  # states go on meanwhile, however long it takes to be planned
+            self.run(ahead)
+        else:
+            time.sleep(0.1)
 
     def pressed(self, height=0.003):
         """Pressing with 10 N, from above the surface, whatever was before; where it does already, nothing is done."""

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from helpers.models.arms import JOINTS
-from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, wait_until
 
 AGAIN = 1.0  # s without an answer after which another state is sent
 
@@ -48,8 +48,8 @@ def in_lockstep(states, state, efforts, *nodes):
     begin = again = time.monotonic()
     while not efforts or efforts[-1].header.stamp != state.header.stamp:
         now = time.monotonic()
-        logs = "\n".join(node.log for node in nodes) if now > begin + 5.0 else ""
-        assert now < begin + 5.0, f"waited 5 s in vain for an effort\n{logs}"
+        logs = "\n".join(node.log for node in nodes) if now > begin + PATIENCE else ""
+        assert now < begin + PATIENCE, f"waited {PATIENCE:g} s in vain for an effort\n{logs}"
         if now > again + 0.3:  # best effort: it may be lost
             states.publish(state)
             again = now

@@ -274,6 +274,25 @@ def test_a_torque_node_that_was_started_again_without_its_load_is_kept_out(ros, 
             wait_until(lambda: not any("new process" in s.message for s in guard.reports[-1].status), "no error")
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_a_guard_that_is_started_again_while_its_torque_node_commands_passes_that_on(ros, oracle, number):
+    """Killed, it commands nothing more; ended, it has held the robot; the next one says nothing else than the node."""
+    options = {"robot_description": ARM, "state_timeout": 10.0}
+    behind = ("-r", "~/commands:=/renewed/unguarded_commands")
+    with ros.start("feedforward", options, *behind, name="steady"), Stream(ros, (A[0], REST)) as stream:
+        with ros.start("guard", PATIENT, name="renewed") as process:
+            guard = Guarded(ros, process, None, stream)
+            guard.answers(oracle.gravity(A[0]))
+            process.process.send_signal(number)
+            process.process.wait()
+            process.process.returncode = 0
+        guard.forget()
+        with ros.start("guard", PATIENT, name="renewed") as process:
+            again = Guarded(ros, process, None, stream)
+            again.answers(oracle.gravity(A[0]))
+            assert all(np.allclose(each, oracle.gravity(A[0]), rtol=1e-9) for each in again.commands)
+
+
 def test_its_gate_has_the_options_that_it_was_started_with(ros):
     with started(ros, PATIENT | {"most_silences": 0}, "strict") as process, Stream(ros, (A[0], REST)) as stream:
         with Commands(ros, "strict/unguarded_commands") as commands:

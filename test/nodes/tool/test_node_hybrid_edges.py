@@ -36,7 +36,7 @@ def node_and_rig(ros):
 def rig(node_and_rig):
     """Pressing with 10 N at the origin of the task frame."""
     rig = node_and_rig
-    rig.bias = np.zeros(3)
+    rig.bias, rig.noise = np.zeros(3), 0.0
     scene = pressing.scene(pressing.Case())
     rig.plant, rig.place = scene.plant, list(scene.position)
     rig.engage(False)
@@ -129,18 +129,17 @@ def test_forces_are_checked_wherever_they_come_from(rig):
     np.testing.assert_allclose(rig.forces, 10.0, rtol=0.05)
 
 
-def turn(rig, angle):
+def turn(rig, angle, seconds=2.0):
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     message = JointTrajectory(joint_names=["tool.rz"])
-    for t, a in ((0.2, 0.0), (2.2, angle)):
+    for t, a in ((0.2, 0.0), (0.2 + seconds, angle)):
         point = JointTrajectoryPoint(positions=[a])
         point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
         message.points.append(point)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(rig.time + 1_500_000_000, 1_000_000_000)
     rig.trajectories.publish(message)
-    time.sleep(0.1)
-    rig.run(1.5)
+    rig.run(1.5)  # by then it is planned
 
 
 def test_turns_are_radians_and_what_no_angle_is_is_refused(rig):
@@ -179,3 +178,57 @@ def test_a_motion_beyond_the_arms_reach_stops_in_front_and_the_force_is_held(rig
     assert np.ptp(places[-500:], axis=0).max() < 1e-3  # it stands
     assert any(text in rig.node.log for text in ("singular posture", "is at its limit"))
     put(rig, path_tolerance=[0.1])
+
+
+def test_noise_above_what_counts_as_contact_is_none_and_the_surface_is_found_gently(rig):
+    """2 N rms, with a `contact_force` of 0.5 N: what was taken for contact in the air struck with 36 N."""
+    rig.engage(False)
+    rig.noise = 2.0
+    rig.plant.reset(start(0.008))
+    rig.run(0.1)
+    assert rig.engage().success
+    del rig.forces[:]
+    rig.run(0.6)
+    assert not any(rig.forces) and rig.node.log.rstrip().split("[hybrid_controller]: ")[-1].startswith("approach")
+    rig.run(1.9)
+    assert max(rig.forces) < 13.0
+    np.testing.assert_allclose(np.mean(rig.forces[-300:]), 10.0, rtol=0.05)
+
+
+def test_a_sensor_that_drifts_is_told_by_what_joint_torques_press_with(rig):
+    for k in range(2500):
+        rig.bias = np.array([0.0, 0.0, -2e-3 * k])  # of a tool that points down: it reads more and more
+        rig.step()
+    rig.diagnosed("the sensor drifts, or the load is another")
+    assert rig.forces[-1] < 7.0  # as it does
+
+
+def test_a_joints_limit_along_the_surface_is_not_passed_and_the_force_is_held(rig):
+    """The tool is turned by 2.9 rad about its axis, the way for which its last joint has 2.1 rad left."""
+    put(rig, reach=10.0, velocity_limits=[2.0], path_tolerance=[0.3])
+    last = rig.plant.state[0][6]
+    del rig.forces[:]
+    turn(rig, math.copysign(2.9, -last), seconds=3.0)
+    rig.run(3.2)
+    q, v = rig.plant.state
+    assert -2.8973 < q[6] < 2.8973 and np.abs(v).max() < 0.02
+    assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
+    assert "'panda_joint7' is at its limit" in rig.node.log
+
+
+def test_what_is_deactivated_and_activated_while_it_presses_holds_and_may_press_again(rig):
+    from lifecycle_msgs.srv import ChangeState
+
+    call = rig.ros.client(ChangeState, f"{rig.node.name}/change_state")
+    before = rig.plant.data.body(pressing.TOOL).xpos.copy()
+    for number in (4, 3):  # deactivate, activate
+        request = ChangeState.Request()
+        request.transition.id = number
+        assert call(request).success
+    del rig.forces[:]
+    shares, places = watched(rig, 1.0)
+    assert shares.max() < 0.3 and np.abs(places - before).max() < 3e-3
+    assert max(rig.forces) < 12.0
+    assert rig.engage().success
+    rig.run(1.5)
+    np.testing.assert_allclose(rig.forces[-50:], 10.0, rtol=0.05)

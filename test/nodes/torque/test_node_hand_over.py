@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import joint_state, needs_ros
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -50,8 +50,8 @@ class TwoRig(Rig):
                     if found.header.frame_id:
                         self.commander = efforts
             now = time.monotonic()
-            logs = f"{self.node.log}\n{self.other.log}" if now > begin + 5.0 else ""
-            assert now < begin + 5.0, f"waited 5 s in vain for an effort\n{logs}"
+            logs = f"{self.node.log}\n{self.other.log}" if now > begin + PATIENCE else ""
+            assert now < begin + PATIENCE, f"waited {PATIENCE:g} s in vain for an effort\n{logs}"
             if now > again + 0.3:
                 self.states.publish(state)
                 again = now
@@ -110,6 +110,27 @@ def test_the_force_stays_while_they_take_over_from_each_other(rig):
         deviation = np.abs(np.array(rig.forces[begin:]) - 10.0).max()
         assert deviation < 0.02, (name, deviation)  # N, though one of them believes in less gravity
     rig.node.says("another node has taken over: standing by")
+
+
+def test_they_take_over_in_motion_and_the_force_stays(rig):
+    """While the tool goes along the surface at 40 mm/s: who takes over stops it near where it is, gently."""
+    rig.run(0.1)
+    if rig.commander is not rig.efforts:
+        rig.takes_over(HYBRID)
+    assert rig.engage().success
+    rig.run(2.0)
+    rig.move((0.5, 0.0, 0.0), (2.5, 0.06, 0.0))
+    rig.run(1.2)
+    place = rig.plant.data.body(pressing.TOOL).xpos
+    before = place.copy()
+    rig.run(0.01)
+    assert np.linalg.norm(place - before) > 2e-4
+    begin, before = len(rig.forces), place.copy()
+    assert rig.takes_over(CARTESIAN) < 1.0  # N m, in a millisecond
+    rig.run(2.0)
+    assert np.linalg.norm(place - before) < 0.02 and np.abs(rig.plant.state[1]).max() < 0.03
+    rig.takes_over(HYBRID)
+    assert np.abs(np.array(rig.forces[begin:]) - 10.0).max() < 1.5
 
 
 def test_who_stands_by_refuses_and_who_commands_does_not_take_over(rig):

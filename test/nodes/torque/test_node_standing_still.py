@@ -169,6 +169,15 @@ def test_gains_that_are_unstable_at_this_rate_are_refused_with_those_that_are_no
     talk.is_well_at(REST)
 
 
+def test_another_node_on_its_topic_of_commands_is_told(talk):
+    """Of a launch file that starts one twice, or two that remap to one controller."""
+    talk.ask(REST, REST)
+    with talk.ros.start("feedforward", PARAMETERS, "-r", "~/commands:=/standing/commands", name="beside") as other:
+        other.is_active()
+        talk.diagnosed("not alone: /beside may command on /standing/commands, too")
+    talk.is_well_at(REST)
+
+
 def test_two_publishers_that_contradict_each_other_end_the_control_and_are_named(talk):
     """A joint_state_publisher's zeros beside the robot, never so many in a row that this alone ends it."""
     from rclpy.qos import qos_profile_sensor_data

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contact: found, pressed on, and found again where it was lost for a moment; a step for each state.
+
+What is wanted of the task goes through a governor (`ReachableTask`), so that it never is more than the arm can do.
+The wanted force is no larger than can be let go in time. Where contact is lost the tool approaches again, slowly,
+instead of being pushed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.control.hybrid.approach import Approach, fastest_approach
+from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
+from rbd_dynamics.control.hybrid.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.contact_watch import ContactWatch
+from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.governor import TaskGovernor
+from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
+from rbd_dynamics.control.hybrid.letting_go import LettingGo
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
+from rbd_dynamics.control.hybrid.push import Push
+from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+
+Array = NDArray[np.float64]
+SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
+PATIENCE = 0.5  # of contact_timeout: after which one that stands does
+LOOKS = 0.25  # s between two looks at what can be let go
+
+
+class Pressing:
+    """One contact: found, pressed on, found again.
+
+    Parameters:
+        controller: of a robot whose joints have one degree of freedom each.
+        governor: of the wanted motion of the task rows.
+        limits: see `HybridLimits`; may be replaced between two calls.
+
+    Attributes:
+        desired (m): multipliers wanted by the user. force (m): wanted now. bound (m): the most that is wanted of rows
+            that push, as no more could be let go in time.
+        offset (m): what the sensor reads in free motion, as found on the way to the surface. tared: whether that was
+            found at the last approach.
+        unilateral (m): rows that can only push.
+        output: of the last step; None where there was none.
+        drift: of the sensor.
+    """
+
+    def __init__(self, controller: HybridController, governor: TaskGovernor, limits: HybridLimits) -> None:
+        self.controller, self.governor, self.limits = controller, governor, limits
+        self.unilateral = one_sided(controller.constraints)
+        m, nv = controller.m, controller.robot.model.nv
+        self.desired, self.force, self.offset = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.bound = np.full(m, np.inf)
+        self.tared = False
+        self.output: HybridOutput | None = None
+        self.checks = HybridChecks(controller, self.unilateral)
+        self.letting_go = LettingGo(nv)
+        self.drift = SensorDrift(self.unilateral)
+        self._approach: Approach | None = None
+        self._again = False  # the approach is one back to a contact that was lost
+        self._push = Push(self.unilateral)
+        self._contact = ContactWatch(self.unilateral)
+        self._sense = ContactSense()
+        self._leaves = np.flatnonzero(self.unilateral).tolist()
+        self._touching = True  # what cannot be lost
+        self._looked = 0.0  # s, since what can be let go was looked at
+
+    @property
+    def approaching(self) -> bool:
+        return self._approach is not None
+
+    @property
+    def lets_go(self) -> bool:
+        """Efforts have to change at once: contact is lost, or a joint nears its limit of velocity."""
+        return self._again or self._push.share < 1.0 or (self.output is not None and float(self.output.braking) > 0.0)
+
+    @property
+    def _least(self) -> float:
+        """N, that tell contact from none."""
+        return max(self.limits.contact_force, self._sense.least)
+
+    @property
+    def _touching_wanted(self) -> bool:
+        """The wanted force is large enough for that."""
+        force, least = self.force.tolist(), 2.0 * self._least
+        return any(force[row] >= least for row in self._leaves)
+
+    def doubts(self) -> list[str]:
+        """What the user should know while it goes on."""
+        found, names = [], self.controller.constraints.row_names
+        for name, wanted, most in zip(names, self.desired, self.bound):
+            if wanted > most and not self.approaching:
+                found.append(
+                    f"{name} = {wanted:.3g} is wanted, but {most:.3g} pressed: of more the tool could not let go in "
+                    f"time where contact is lost (effort_rate_limits, normal_speed, inertias of the description)"
+                )
+        if self.drift.told:
+            found.append(
+                f"what is felt has come to be {self.drift.told:+.3g} N beside what joint torques press with, while the "
+                "tool stands: the sensor drifts, or the load is another"
+            )
+        return found
+
+    # --- begin and end ----------------------------------------------------------------------------
+
+    def begin(self, out: HybridOutput, measured: Array, free: FreeMotion | None) -> None:
+        """Find the surface, from free motion; or press at once with what is felt. out: a step where it begins."""
+        felt, limits, controller = measured - self.offset, self.limits, self.controller
+        self._approach, self._again, self.output = None, False, None
+        if free is not None:
+            push = free.push + self.force  # what holding still presses with goes on
+            self._approach = Approach(
+                self.unilateral, free.inertia, push, out.h, measured, controller.gains.normal_damping, limits,
+                fastest=fastest_approach(free.jolt[:, self.unilateral], controller.velocity_limits),
+            )  # fmt: skip
+            self._sense.begin()
+        self.force[:] = felt if free is None else 0.0
+        self.checks.at_contact = out.theta.copy(), out.h.copy()
+        self._contact.begin(out.h)
+        self._push.begin()
+        self.drift.begin()
+        self._looked = np.inf
+
+    def end(self) -> None:
+        """What still presses fades away in hold, unless nothing pushes back."""
+        if self.output is not None:
+            self.force[:] = self.output.force  # with what the integral added
+        if self._contact.without > SUDDEN:
+            self.force[self.unilateral] = 0.0
+        self._contact.begin(self._contact.touched)
+        self._approach, self._again, self.output = None, False, None
+
+    def held(self, measured: Array | None, dt: float) -> None:
+        """What fades away in hold ends at once where nothing pushes back. A silent sensor tells nothing of that."""
+        if measured is None or not self.force.any():
+            return
+        self._contact.update(self._touching, self._contact.touched, dt)
+        if self._contact.without > max(self.limits.contact_debounce, SUDDEN):
+            self.force[self.unilateral] = 0.0
+
+    # --- what is felt -----------------------------------------------------------------------------
+
+    def feel(self, measured: Array, dt: float) -> None:
+        """A reading (m), dt (s) after the last."""
+        if not self._leaves:
+            return
+        approach, sense = self._approach, self._sense
+        zero = self.offset if approach is None else approach.zero
+        readings, zeros = measured.tolist(), zero.tolist()
+        least = min(readings[row] - zeros[row] for row in self._leaves)
+        if not math.isfinite(least):
+            return  # the law refuses it, and says so
+        free = approach is not None and not self._again
+        sense.update(least, dt, self.limits.contact_debounce, free=free)
+        self._touching = sense.touches(least, self.limits.contact_force)
+
+    def touches(self, measured: Array) -> bool:
+        """Contact is felt, by one reading; what cannot be lost is always felt."""
+        return bool(((measured - self.offset)[self.unilateral] >= self._least).all())
+
+    # --- a step -----------------------------------------------------------------------------------
+
+    def step(self, now: int, q: Array, v: Array, measured: Array, dt: float, *, beside: Beside | None = None) -> str:
+        """Find `output` for a state. Why it may not go on; empty if it may. Raises ArithmeticError."""
+        controller, governor = self.controller, self.governor
+        approach = self._look(q, v, measured, dt)
+        felt = measured - self.offset
+        if approach is None:
+            change = self.limits.force_rate * dt
+            rows = zip(self.force.tolist(), self.desired.tolist(), self.bound.tolist())
+            for row, (at, wanted, most) in enumerate(rows):
+                self.force[row] = at + max(-change, min(change, min(wanted, most) - at))
+        before = self.output
+        if before is None or governor.motion.mode == "none":  # the task begins where the robot is
+            before = controller.step(q, v, np.zeros(controller.k), posture=governor.posture)
+            governor.begin(q, before.theta)
+        step = governor.follow(now, q, before, dt)
+        if governor.problem:
+            if governor.moving:
+                return governor.problem
+            governor.give_up(step.theta)
+        push = self._push
+        pushed = (
+            push.pressing(self.force, controller.force_integral, before)
+            if approach is None
+            else push.approaching(approach, before, again=self._again)
+        )
+        self.output = out = controller.step(
+            q,
+            v,
+            step.theta,
+            rate=step.rate,
+            acceleration=step.acceleration,
+            force=pushed.force,
+            measured=felt if pushed.felt else None,
+            dt=dt,
+            posture=governor.wanted_posture,
+            approach=pushed.aim,
+        )
+        self.drift.update(out, felt, self.force, dt, known=pushed.felt)
+        problem = self._problem(out, felt, 0.0 if beside is None else beside.force)
+        if not problem and approach is not None:
+            problem = approach.step(out.h, out.drift, dt)
+        return problem
+
+    def _look(self, q: Array, v: Array, measured: Array, dt: float) -> Approach | None:
+        """Whether it touches, touches no more, or yet. The approach that goes on."""
+        approach, out = self._approach, self.output
+        if out is None:
+            return approach
+        if approach is not None:
+            if not self._again:
+                approach.limits = self.limits
+            if approach.touches(out.h, measured, dt, noise=self._sense):
+                self._begin_to_press(approach, measured)
+                approach = None
+        if approach is None:
+            self._contact.update(self._touching or not self._touching_wanted, out.h, dt)
+            self._push.update(out, dt, self.limits, self.controller.reaction_time)
+            self._looked += dt
+            if self._looked >= LOOKS:
+                self._look_at_what_can_be_let_go(q, v)
+            self._approach_again(q, v, measured)
+        elif self._again:
+            self._contact.update(False, out.h, dt)
+        return self._approach
+
+    def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
+        """Update the bound of the force for where the arm is now."""
+        self._looked, controller, limits = 0.0, self.controller, self.limits
+        A = controller.robot.constraint_rows(q, v, controller.constraints).A
+        _, Minv_At = inertia_of(controller.robot, q, A)
+        damping = controller.gains.normal_damping
+        for row in np.flatnonzero(self.unilateral):
+            self.bound[row] = self.letting_go.largest(
+                A[row], Minv_At[:, row], damping, limits.normal_speed, limits.largest_force
+            )
+
+    def _begin_to_press(self, approach: Approach, measured: Array) -> None:
+        """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""
+        assert self.output is not None
+        known, again = self.limits.tare and approach.free, self._again
+        if known:
+            self.offset[:] = approach.offset
+        self.tared = known or (again and self.tared)
+        self.checks.at_contact = self.output.theta.copy(), self.output.h.copy()
+        felt = measured - self.offset
+        # a blow is no wish: what came in free motion begins with the force that counts as contact
+        most, came = np.maximum(self.desired, 0.0), approach.free or again
+        if came:
+            if not again:
+                self._push.lacking[:] = approach.free_push
+            most = np.minimum(most, self.limits.contact_force)
+        self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
+        # in contact from the begin, part of the push was this force already
+        self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
+        self._approach, self._again = None, False
+        self._contact.begin(self.output.h)
+
+    def _approach_again(self, q: Array, v: Array, measured: Array) -> None:
+        """Back to a contact that was lost a moment ago, slowly, if it was."""
+        limits, controller, out = self.limits, self.controller, self.output
+        assert out is not None
+        sudden = self._push.share < 0.5
+        patience = max(limits.contact_debounce, SUDDEN) if sudden else PATIENCE * limits.contact_timeout
+        if self._contact.without < patience or not (limits.approach_speed and controller.gains.normal_damping):
+            return
+        A = controller.robot.constraint_rows(q, v, controller.constraints).A
+        inertia = np.where(self.unilateral, inertia_of(controller.robot, q, A)[0], 0.0)
+        slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
+        self._approach = Approach(
+            self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
+            replace(limits, approach_speed=slow), ramp=0.0,
+        )  # fmt: skip
+        self._again = True
+        self.force[self.unilateral] = 0.0
+
+    def _problem(self, out: HybridOutput, felt: Array, beside: float) -> str:
+        """Why the controller may not go on; empty if it may. beside: N, that are felt beside the constraints."""
+        first = self._approach is not None and not self._again
+        problem = self.checks.step(out, felt, self.limits, approaching=first)
+        if problem or first:
+            return problem
+        if self._approach is not None:
+            if self._approach.unfelt and beside > 2.0 * self._least:
+                return f"contact lost: something is in the way, with {beside:.3g} N beside the constraints"
+            if self._approach.unfelt:
+                return "contact lost: the sensor feels nothing, though something is in the way"
+            return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""
+        return "contact lost" if self._contact.lost > self.limits.contact_timeout and self._touching_wanted else ""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contact and drift of a sensor, told from what it reads."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.control.hybrid.approach import Approach
+from rbd_dynamics.control.hybrid.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.law import STUCK, moves
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+
+MS = 1e-3
+LIMITS = HybridLimits()
+ROWS = np.array([True])
+
+
+class Felt:
+    """An approach at its speed, with a sensor of so much noise (N rms)."""
+
+    def __init__(self, noise, rng):
+        self.noise, self.rng, self.sense, self.h = noise, rng, ContactSense(), np.zeros(1)
+        self.approach = Approach(
+            ROWS, np.ones(1), np.zeros(1), self.h, np.zeros(1), 30.0, LIMITS
+        )  # fmt: skip
+
+    def touches(self, force):
+        """A millisecond with a force on the tool, N."""
+        approach, reading = self.approach, np.array([force + self.noise * self.rng.standard_normal()])
+        felt = float(reading[0] - approach.zero[0])
+        self.sense.update(felt, MS, LIMITS.contact_debounce, free=True)
+        found = approach.touches(self.h, reading, MS, noise=self.sense)
+        approach.step(self.h, np.array([-LIMITS.approach_speed]), MS)
+        self.h = self.h - LIMITS.approach_speed * MS
+        return found
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0, 2.0, 5.0])
+def test_noise_is_no_contact_and_what_is_above_it_is(noise):
+    felt = Felt(noise, np.random.default_rng(5))
+    assert not any(felt.touches(0.0) for _ in range(8000))
+    assert felt.sense.least == pytest.approx(5.0 * noise / 3.0, rel=0.35)  # five of what is left by 5 ms of smoothing
+    force, steps = max(2.0 * LIMITS.contact_force, 2.5 * felt.sense.least), 0
+    while not felt.touches(force):
+        steps += 1
+    assert steps < 60
+
+
+def standing(drift, seconds=6.0, friction=0.0, moved=False):
+    """What is told where a sensor drifts by so much, N/s, while a tool presses with 10 N by what is felt."""
+    watch, rng, wanted = SensorDrift(ROWS), np.random.default_rng(2), np.array([10.0])
+    for k in range(round(seconds / MS)):
+        zero = drift * k * MS
+        rate = np.array([0.05]) if moved and k % 2000 > 500 else np.zeros(1)
+        pushed = wanted[0] - zero + friction * (1.0 if k % 4000 > 2000 else -1.0) * moved
+        out = SimpleNamespace(force=np.array([pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate)
+        watch.update(out, wanted + 0.2 * rng.standard_normal(1), wanted, MS, known=True)
+    return watch.told
+
+
+def test_a_sensor_that_drifts_is_told_while_the_tool_stands():
+    assert standing(1.0) > 2.0
+    assert standing(-1.0) < -2.0
+    assert standing(0.0) == 0.0
+
+
+def test_friction_that_changes_sides_with_the_motion_is_no_drift():
+    assert standing(0.0, seconds=12.0, friction=4.0, moved=True) == 0.0
+
+
+def test_the_integral_stands_where_friction_holds_the_tool_near_its_target():
+    ki = 8.0
+    assert moves(ki, 5e-4, 0.0, 0.0) == 0.0
+    assert moves(ki, 5e-4, 2.0 * STUCK * ki * 5e-4, 0.0) == 1.0  # it goes there
+    assert moves(ki, 5e-4, 0.0, 0.01) == 1.0  # it is to go on
+    assert moves(ki, 5e-3, 0.0, 0.0) == 1.0  # it is far

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The force that can be let go in time, against motions of one joint in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.control.hybrid import letting_go
+from rbd_dynamics.control.hybrid.approach import fastest_approach
+from rbd_dynamics.control.hybrid.letting_go import LOST, STEP, UNSEEN, LettingGo
+from rbd_dynamics.control.hybrid.normal_speed import BRAKING
+
+MASS, LEVER, DAMPING, SPEED = 3.0, 0.4, 30.0, 0.05  # kg, m, 1/s, m/s
+ROW = np.array([LEVER])
+RESPONSE = ROW / (MASS * LEVER**2)  # of one joint with the inertia m l^2
+
+
+def largest(rate, *, most=1e3, row=ROW, response=RESPONSE, damping=DAMPING):
+    letting = LettingGo(len(row))
+    letting.rates[:] = rate
+    return letting.largest(row, response, damping, SPEED, most)
+
+
+def test_efforts_that_may_jump_leave_what_is_not_seen_at_once_and_the_braking():
+    """For `UNSEEN` steps it grows faster; then the damper takes the speed away, over v / (k c) of the way."""
+    force = largest(np.inf)
+    unseen = UNSEEN * STEP
+    speed = force / MASS * unseen
+    way = 0.5 * speed * unseen + speed / (BRAKING * DAMPING)
+    assert way == pytest.approx(LOST * SPEED, rel=0.1)
+
+
+def test_efforts_that_fall_slowly_leave_what_they_push_meanwhile():
+    """So slowly that all else is short: F falls to nothing in T = F l / rate, and on, until the speed is gone."""
+    rate, hard = 20.0, 1e4  # braked by all that the rate allows
+    force = largest(rate, most=10.0, damping=hard)
+    fall = force * LEVER / rate
+    stands = 2.0 * fall  # of a(t) = F / m (1 - t / T)
+    way = force / MASS * (0.5 * stands**2 - stands**3 / (6.0 * fall))
+    assert way == pytest.approx(LOST * SPEED, rel=0.15)
+    assert largest(10.0 * rate, damping=hard) > force
+
+
+def test_it_is_never_more_than_is_asked_and_without_a_bound_all_of_it():
+    assert largest(1000.0, most=2.0) == 2.0
+    assert LettingGo(1).largest(ROW, RESPONSE, DAMPING, 0.0, 50.0) == 50.0
+
+
+def test_machine_code_and_python_agree(monkeypatch):
+    rng = np.random.default_rng(3)
+    row = rng.standard_normal(7)
+    A = rng.standard_normal((7, 7))
+    response = np.linalg.solve(A @ A.T + np.eye(7), row)
+    compiled = largest(800.0, row=row, response=response)
+    slow = letting_go.Loops(letting_go.way_of, letting_go.let_go, machine_code=False)
+    monkeypatch.setattr(letting_go, "_loops", lambda: slow)
+    assert largest(800.0, row=row, response=response) == pytest.approx(compiled, rel=1e-12)
+
+
+def test_a_blow_makes_no_joint_faster_than_its_limit():
+    """A wrist that weighs little takes the blow: its speed changes by the whole impulse, twice what stops the tool."""
+    M, row, limits = np.diag([2.0, 0.02]), np.array([[0.5, 0.15]]), np.array([2.0, 3.0])
+    Minv_At = np.linalg.solve(M, row.T)
+    mass = 1.0 / float(row[0] @ Minv_At[:, 0])
+    speed = fastest_approach(Minv_At * mass, limits)
+    after = Minv_At[:, 0] * 2.0 * mass * speed  # an elastic blow
+    share = np.abs(after) / limits
+    assert 0.8 < share.max() < 1.0
+    assert math.isinf(fastest_approach(np.zeros((2, 0)), limits))
