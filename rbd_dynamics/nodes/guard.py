@@ -19,6 +19,7 @@ from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate
 from rbd_dynamics.control.safety.safe_stop import OLDEST, SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.nodes.commanding.commanders import Commanders
 from rbd_dynamics.nodes.commanding.heartbeat import Heartbeat
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
@@ -34,14 +35,12 @@ from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
 
+COMMANDED = "~/unguarded_commands"  # what the guard passes on
 WATCH = 0.01  # s: how often it is looked whether commands still come
 QUEUE = (
     50_000_000  # ns: after a standstill of this process, commands, and states without a stamp, may be old for so long
 )
-RESTART = 0.2  # s: no process begins to command so soon after another one's last command
-KNOWN = 0.3  # s: how long after its first command the middleware may not yet tell of a process
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
-PARTICIPANT = 12  # bytes of an endpoint's identifier that are its process's
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
 
 
@@ -74,14 +73,11 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         )
         self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
         self.acceptance = Acceptance(self)
-        self.parts += [self.silence, self.clock, self.acceptance, self.payload]
+        self.commanders = Commanders(self, COMMANDED, lambda: self.payload.payloads.loads, self._keep_out)
+        self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders]
         self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
-        self._sources: frozenset[bytes] = frozenset()  # processes whose commands pass
-        self._stranger = ""  # why those of another one do not
-        self._latest = 0.0  # monotonic, of the last command
-        self._whose = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
         self.entities.take_in_threads(self.silence.largest_text)
@@ -130,14 +126,12 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         self._gate.options = new.gate_options
 
     def open(self) -> None:
-        self.entities.subscribe(
-            Float64MultiArray, "~/unguarded_commands", self._on_command, COMMANDS, raw=True, urgent=True
-        )
+        self.entities.subscribe(Float64MultiArray, COMMANDED, self._on_command, COMMANDS, raw=True, urgent=True)
         self.entities.serve(Trigger, "~/resume", self._on_resume)
         self.entities.every(WATCH, self._watch)
 
     def activated(self) -> None:
-        self._gate, self._stranger = CommandGate(options=self.params.gate_options), ""
+        self._gate = CommandGate(options=self.params.gate_options)
 
     def state_age(self, now: float) -> float:
         """How old the last good state is, s."""
@@ -160,13 +154,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             self._bad = (now, problem)
             self.refuse(f"command not passed on: {problem}")
             return
-        begins, gap = self._gate.good(now), now - self._latest
-        self._latest = now
-        if gap > RESTART:  # it may be another process, of which the middleware does not tell yet
-            self._whose = now + KNOWN
-        elif begins:
-            self._whose = now
-        if self._whose and not self._is_known(now):
+        if not self.commanders.pass_now(now, self._gate.good(now)):
             return
         if silence.reason and not (silence.returns and self._gate.opens(now)):
             return
@@ -200,47 +188,14 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             response.message = "nothing to resume: commands pass as soon as they are good"
         else:
             self._gate.reset()
-            self._sources, self._stranger = self._commanders(), ""
+            self.commanders.accept()
             self.silence.returns = True
             response.message = "commands pass again as soon as they are good"
         return response
 
-    # --- whose commands ---------------------------------------------------------------------------
-
-    def _is_known(self, now: float) -> bool:
-        """Commands have begun: while there is a load they pass from no process that was not there before.
-
-        A torque node that was started again has no loads, and would let the robot sink under one. That it is there
-        the middleware tells later than its first command comes.
-        """
-        if self.payload.payloads.loads and self._sources:
-            if now < self._whose:
-                return False
-            publishers = self._commanders()
-            if not publishers:
-                return False
-            if not publishers <= self._sources:
-                self._keep_out()
-        else:
-            self._sources = self._commanders()
-        self._whose = 0.0
-        return True
-
-    def _commanders(self) -> frozenset[bytes]:
-        """The processes that publish commands: what their identifiers have in common that are of one process."""
-        infos = self.get_publishers_info_by_topic("~/unguarded_commands")
-        return frozenset(bytes(info.endpoint_gid[:PARTICIPANT]) for info in infos)
-
-    def _keep_out(self) -> None:
-        """No command passes until somebody has said that it may."""
-        loads = ", ".join(f"{load[0]:g} kg at {frame!r}" for frame, load in self.payload.payloads.loads)
-        self._stranger = (
-            f"commands come from a new process, which knows nothing of the payload that this node has ({loads}): "
-            "tell it by its set_payload, then call ~/resume"
-        )
-        self.get_logger().error(self._stranger)
+    def _keep_out(self, stranger: str) -> None:
         self._gate.shut = True
-        self.silence.fall(self._stranger)
+        self.silence.fall(stranger)
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -266,10 +221,6 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
     def report(self, status: Status) -> None:
         status.values["commands passed on per second"] = self._passed
         if self.active and self.engine is not None:
-            if self._stranger:
-                status.error(self._stranger)
-            elif not self._sources:
-                self._sources = self._commanders()
             if not self._passed and not self.silence.reason:
                 status.warn("no command passed on" + ("" if self.entities.refused else ": none arrives"))
             age = self.state_age(time.monotonic())

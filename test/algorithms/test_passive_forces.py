@@ -25,6 +25,7 @@ from rbd_dynamics import (
     model_to_dict,
     save_yaml,
 )
+from rbd_dynamics.algorithms.passive_forces import drag_torque, is_viscous
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
 from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
 from rbd_dynamics.model.model import Body, Frame, Joint, Model
@@ -135,6 +136,22 @@ def test_a_spring_has_energy_whose_slope_is_its_torque():
             return np.asarray(robot.potential_energy(at) - bare.potential_energy(at))
 
         assert_close(derivative(energy), np.asarray(by_hand(model, q) @ v), 1e-7)
+
+
+def test_friction_is_viscous_where_what_is_not_dry_is_in_proportion_to_the_velocity():
+    """Said by the friction that a model has; measured by the drag at a velocity and at twice that."""
+    rng = np.random.default_rng(5)
+    for model, viscous in ((rough(mixed_tree(1), rng), True), (sprung(mixed_tree(1), rng), False)):
+        v = rng.uniform(0.5, 1.0, model.nv)
+        once, twice = (np.array(drag_torque(model, (k * v).tolist())) for k in (1.0, 2.0))
+        assert once.all() and np.allclose(twice, 2.0 * once, rtol=1e-12) == viscous
+        assert is_viscous(model) is viscous
+
+
+def rough(model: Model, rng: np.random.Generator) -> Model:
+    """With damping and dry friction everywhere."""
+    joints = [replace(b.joint, damping=rng.uniform(1, 2), friction=rng.uniform(1, 2)) for b in model.bodies]
+    return replace(model, bodies=tuple(replace(b, joint=joint) for b, joint in zip(model.bodies, joints)))
 
 
 @pytest.mark.parametrize("seed", range(3))

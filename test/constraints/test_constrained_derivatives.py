@@ -187,11 +187,12 @@ def test_inverse_dynamics(passive, objective, redundant):
 @pytest.mark.parametrize("restitution", [0.0, 0.6])
 def test_impulses(restitution, redundant):
     held, q, v, *_ = bound(redundant=redundant)
+    options = {"restitution": restitution} if restitution else {}  # none is the default
 
     def at(q, v):
         return np.concatenate(held.impulse(q, v, restitution=restitution)[:2])
 
-    found = held.impulse_derivatives(q, v, restitution=restitution)
+    found = held.impulse_derivatives(q, v, **options)
     close([np.vstack(found[0::3]), np.vstack(found[1::3])], at, held.robot.model, q, v)
 
 

@@ -110,6 +110,16 @@ def test_motion_tells_what_friction_may_be_at_most(both_ways):
     assert 1.0 < known < 7.0 and unknown == np.inf
 
 
+@pytest.mark.parametrize(("dt", "every"), [(0.03, 0.06), (0.04, 0.04), (0.2, 0.2), (0.001, 0.05)])
+def test_how_long_a_joint_was_seen_in_motion_is_counted_in_the_recordings_own_time(dt, every):
+    """Of samples that are no whole part of a tick, and rarer than ticks."""
+    t = dt * np.arange(round(12.0 / dt))
+    ticks = Ticks(1)
+    ticks.add(t, 0, 0, np.zeros((len(t), 1)), np.ones((len(t), 1)), dt)
+    assert ticks.dt == pytest.approx(every)
+    assert in_motion(ticks).seconds == pytest.approx(12.0, abs=every)
+
+
 def test_a_joint_that_never_moves_has_no_threshold():
     v = np.ones((1000, 2))
     v[:, 1] = 0.0
