@@ -38,6 +38,7 @@ ARMS: dict[str, tuple[str, list[str], str]] = {
     "Kinova j2s6s200": ("kinova", [], "j2s6s200_end_effector"),
     "xArm7": ("xarm7", [], "link_eef"),
     "Z1": ("z1", [f"joint{k}" for k in range(1, 7)], "gripperStator"),
+    "TIAGo": ("tiago_no_hand", [f"arm_{k}_joint" for k in range(1, 8)], "arm_tool_link"),
 }
 MS = 1_000_000  # ns
 PERIOD, STEP = 1e-3, 5e-4  # s, of control and of the simulation
@@ -134,6 +135,7 @@ class Reach:
             gains = softer_where_unstable(CartesianGains(reaction_time=TIMING.delay + LAG), usual)
             self.controller.use(self.controller.tuning(gains=gains))
         self.reference = ReachableReference(robot, frame)
+        self.reference.largest_energy = self.controller.largest_energy
         self.motion = CartesianMotion()
         self.motion.limits = MotionLimits.of(
             self.motion.joints, velocity=[2.0 * self.speed] * 3 + [self.speed] * 3, acceleration=[10.0] * 3 + [5.0] * 3

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.cartesian.controller import CartesianController, Tuning
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains, GainNumbers
+from rbd_dynamics.control.motion.joint_room import random_postures
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
-from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial import adjoint, pose_inverse
 
 Array = NDArray[np.float64]
@@ -132,12 +132,6 @@ def rounded(value: float) -> float:
     """Down to two digits."""
     digit = 10.0 ** np.floor(np.log10(value) - 1.0)
     return float(f"{np.floor(value / digit + 1e-9) * digit:.2g}")
-
-
-def random_postures(model: Model, count: int) -> Array:
-    """Postures (count, nv) within the limits, the same ones each time."""
-    lower, upper = np.maximum(model.lower, -np.pi), np.minimum(model.upper, np.pi)
-    return np.random.default_rng(0).uniform(np.minimum(lower, upper), np.maximum(lower, upper), (count, model.nv))
 
 
 def softer_where_unstable(gains: CartesianGains, usual: tuple[float, float]) -> CartesianGains:
