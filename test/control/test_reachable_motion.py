@@ -147,7 +147,11 @@ def test_a_robot_near_its_kinetic_energy_is_braked_as_a_whole(law):
     gravity = pin.computeGeneralizedGravity(model, data, q)
     loose, bound = (
         CartesianController(
-            robot, arm.frame, law=law, effort_limits=[1e6], velocity_limits=[1e3],
+            robot,
+            arm.frame,
+            law=law,
+            effort_limits=[1e6],
+            velocity_limits=[1e3],
             gains=CartesianGains(largest_energy=energy),
         )
         for energy in (1e9, 2.0)

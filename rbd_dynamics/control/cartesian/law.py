@@ -40,6 +40,7 @@ from rbd_dynamics.spatial.so3 import IDENTITY3, Mat3, Vec3, add3, cross, matmul,
 Vector = Sequence[Scalar]
 Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
+SINGULAR = 0.005  # of a row's mobility alone: where the others leave less to it, it is kept up
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
 
@@ -84,7 +85,11 @@ class CartesianLaw:
         M = x.mass_matrix()
         least = [gains.least_rotation] * 3 + [gains.least_translation] * 3
         W = MassFactor.of(M)
-        rows = DampedRows.of(W, rows_into(axes, tool.jacobian), least)
+        jacobian = rows_into(axes, tool.jacobian)
+        if not impedance:  # a stiffness per inertia pushes hardest where the tool can least be moved
+            alone = [dot(x, x) for x in map(W.solve, jacobian)]
+            least = [where(less(low, SINGULAR * m), SINGULAR * m, low) for low, m in zip(least, alone)]
+        rows = DampedRows.of(W, jacobian, least)
         felt = [a + b for a, b in zip(into(axes, x.wrench[:6]), into(axes, turned(tool.R, x.wrench[6:])))]
 
         # spring and damper
