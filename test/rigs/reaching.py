@@ -39,7 +39,7 @@ ARMS: dict[str, tuple[str, list[str], str]] = {
     "Kinova j2s6s200": ("kinova", [], "j2s6s200_end_effector"),
     "xArm7": ("xarm7", [], "link_eef"),
     "Z1": ("z1", [f"joint{k}" for k in range(1, 7)], "gripperStator"),
-    "TIAGo": ("tiago_no_hand", [f"arm_{k}_joint" for k in range(1, 8)], "arm_tool_link"),
+    "TIAGo": ("tiago", [f"arm_{k}_joint" for k in range(1, 8)], "hand_palm_link"),
 }
 MS = 1_000_000  # ns
 PERIOD, STEP = 1e-3, 5e-4  # s, of control and of the simulation
