@@ -81,15 +81,17 @@ def stiffen(
 
 
 def limit_torque(
-    q: Scalar, v: Scalar, lower: Scalar, upper: Scalar, margin: Scalar, torque: Scalar, inertia: Scalar
+    q: Scalar, v: Scalar, lower: Scalar, upper: Scalar, margin: Scalar, torque: Scalar, inertia: Scalar, fastest: Scalar
 ) -> Scalar:
     """Keeps a joint from its limits: a spring that begins at `margin` (rad, m) from them, critically damped.
 
-    torque: N m or N, what it has where the limit is; inertia: of the joint's own freedom.
+    torque: N m or N, what it has where the limit is; inertia: of the joint's own freedom. fastest: rad/s, of the spring
+    on this inertia: one that is too light for the torque has less.
     """
     below, above = lower + margin - q, q - (upper - margin)
     inside = where(less(0.0, below), below, where(less(0.0, above), -above, 0.0))
-    stiffness = torque * reciprocal(margin + TINY)
+    stiffness, most = torque * reciprocal(margin + TINY), inertia * fastest * fastest
+    stiffness = where(less(stiffness, most), stiffness, most)
     deep = inside * inside * reciprocal(margin * margin + TINY)  # the damper comes smoothly, too
     deep = where(less(1.0, deep), 1.0, deep)
     return stiffness * inside - 2.0 * deep * sqrt(stiffness * inertia + TINY) * v

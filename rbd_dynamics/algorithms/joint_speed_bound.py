@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps joints from going faster than they may, whatever drives them (theory.md section 13)."""
+"""What keeps joints from going faster, and a robot from more kinetic energy, than they may (theory.md section 13)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.spatial.scalar import Scalar, less, reciprocal, where
+from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, where
 
 Vector = Sequence[Scalar]
-BEGINS, COMPLETE = 0.86, 0.96  # shares of a joint's speed limit: from where on it is braked, and by all that there is
+BEGINS, COMPLETE = 0.86, 0.96  # shares of a speed limit: from where on there is braking, and all that there is of it
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
+TINY = 1e-300
 
 
 def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Scalar]:
@@ -37,8 +38,7 @@ class SpeedBound(NamedTuple):
         largest: Scalar = 0.0
         for v, limit in zip(velocities, limits):
             size = where(less(v, 0.0), -v, v)
-            over = (size * reciprocal(limit) - BEGINS) * (1.0 / (COMPLETE - BEGINS))
-            share = where(less(0.0, over), where(less(1.0, over), 1.0, over), 0.0)
+            share = braking(size * reciprocal(limit))
             shares.append(share)
             largest = where(less(largest, share), share, largest)
         rate = DAMPING * reciprocal(reaction_time)
@@ -50,3 +50,34 @@ class SpeedBound(NamedTuple):
             damper - where(less(0.0, a * v), share * a, 0.0)
             for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
         ]
+
+
+class EnergyBound(NamedTuple):
+    """How a whole robot is braked, by its velocity z = W^T v in the metric of M = W W^T: energy is z^T z / 2.
+
+    share: 0 (not) to 1. rate: 1/s, with which velocities die out by the whole of it.
+    """
+
+    velocity: list[Scalar]
+    square: Scalar
+    share: Scalar
+    rate: Scalar
+
+    @classmethod
+    def of(cls, velocity: Vector, limit: Scalar, reaction_time: Scalar) -> EnergyBound:
+        """velocity (nv): z. limit: J. reaction_time: s, from a velocity to the torque that answers it."""
+        square = dot(velocity, velocity)
+        share = braking(sqrt(0.5 * square * reciprocal(limit) + TINY))
+        return cls(list(velocity), square, share, DAMPING * reciprocal(reaction_time))
+
+    def change(self, acceleration: Vector) -> list[Scalar]:
+        """What is to be added to W^T a (nv), of which the part along z counts that adds energy."""
+        power = dot(acceleration, self.velocity)
+        more = where(less(0.0, power), power * reciprocal(self.square + TINY), 0.0)
+        return [-self.share * (more + self.rate) * z for z in self.velocity]
+
+
+def braking(used: Scalar) -> Scalar:
+    """How much of the braking there is where so much of a speed limit is used: 0 to 1."""
+    over = (used - BEGINS) * (1.0 / (COMPLETE - BEGINS))
+    return where(less(0.0, over), where(less(1.0, over), 1.0, over), 0.0)

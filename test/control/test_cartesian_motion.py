@@ -241,6 +241,30 @@ def test_a_trajectory_takes_over_from_a_moving_tool_without_a_jump():
     np.testing.assert_allclose(loop.places[-1], [0.3, 0.0, 0.2], atol=1e-6)
 
 
+def test_a_trajectory_waits_for_an_arm_that_cannot_follow_on_its_way_and_ends_later():
+    def followed(pace):
+        loop = Loop()
+        raw = pose_message([(1.5, [0.3, 0.0, 0.2], Rotation.from_matrix(BASE))])
+        points = PoseDecoder(loop.motion.chart, ("base",), ("tool0",))(raw, 10).waypoints
+        loop.motion.follow(points, loop.now, loop.now, *loop.motion.state()[:2])
+        for k in range(3000):
+            loop.motion.pace = pace(1e-3 * k)
+            loop.run(1e-3)
+        return loop
+
+    whole = followed(lambda t: 1.0)
+    slowed = followed(lambda t: 0.6 + 0.4 * np.cos(np.pi * t) if t < 2.0 else 1.0)
+    late = 2.0 * 0.4  # s: the mean pace of the first two seconds is 0.6
+    for k in range(0, 3000, 50):
+        t = 1e-3 * k
+        passed = 0.6 * t + 0.4 * np.sin(np.pi * t) / np.pi if t < 2.0 else t - late
+        np.testing.assert_allclose(slowed.places[k], whole.places[round(1e3 * passed)], atol=2e-3)
+    rates = np.array(slowed.twists)[1:-1, 3:]
+    np.testing.assert_allclose(rates, (slowed.places[2:] - slowed.places[:-2]) / 2e-3, atol=3e-3)
+    np.testing.assert_allclose(slowed.places[-1], [0.3, 0.0, 0.2], atol=1e-9)
+    assert slowed.motion.mode == "hold"
+
+
 def test_a_robot_that_does_not_follow_is_held_where_it_is():
     loop = Loop(path_tolerance=(0.1,))
     loop.motion.go_to(pose(place=[0.6, 0.0, 0.0]), loop.now)

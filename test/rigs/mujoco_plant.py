@@ -108,9 +108,30 @@ def bare_description(urdf: Path, joints: Sequence[str] | None = None) -> str:
             joint.remove(mimic)
         if joints is not None and joint.get("name") not in joints:
             joint.set("type", "fixed")
+    moved = _moved_links(root)
+    for link in root.findall("link"):
+        if link.get("name") not in moved:  # its inertia is nobody's, and in some files none
+            for inertial in link.findall("inertial"):
+                link.remove(inertial)
     options: Mapping[str, str] = {
         "discardvisual": "true", "fusestatic": "false", "balanceinertia": "false", "angle": "radian",
         "inertiafromgeom": "false",
     }  # fmt: skip
     ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", dict(options))
     return ET.tostring(root, encoding="unicode")
+
+
+def _moved_links(root: ET.Element) -> set[str]:
+    """Names of the links that some joint moves."""
+    ends = {}
+    for joint in root.findall("joint"):
+        parent, child = (str(joint.find(end).get("link")) for end in ("parent", "child"))  # type: ignore[union-attr]
+        ends[child] = parent, joint.get("type") != "fixed"
+    moved = set()
+    for link in ends:
+        at, moves = link, False
+        while at in ends and not moves:
+            at, moves = ends[at]
+        if moves:
+            moved.add(link)
+    return moved

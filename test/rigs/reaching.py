@@ -27,6 +27,7 @@ from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.spatial import log_so3
 from rigs.mujoco_plant import Plant, bare_description
+from rigs.reaching_rivals import Rival
 
 Array = NDArray[np.float64]
 #: arm -> its description, the joints that move (none: all), the link of the tool
@@ -38,6 +39,7 @@ ARMS: dict[str, tuple[str, list[str], str]] = {
     "Kinova j2s6s200": ("kinova", [], "j2s6s200_end_effector"),
     "xArm7": ("xarm7", [], "link_eef"),
     "Z1": ("z1", [f"joint{k}" for k in range(1, 7)], "gripperStator"),
+    "TIAGo": ("tiago", [f"arm_{k}_joint" for k in range(1, 8)], "hand_palm_link"),
 }
 MS = 1_000_000  # ns
 PERIOD, STEP = 1e-3, 5e-4  # s, of control and of the simulation
@@ -116,8 +118,9 @@ class Outcome(NamedTuple):
 class Reach:
     """An arm on its way to a random pose, that is 1.5 times as far where `seed` is 3, 7, 11, ..."""
 
-    def __init__(self, name: str, law: Law | None, seed: int) -> None:
-        self.arm, self.law = Arm.of(name), law
+    def __init__(self, name: str, law: Law | Rival, seed: int) -> None:
+        self.arm, self.rival = Arm.of(name), law if isinstance(law, Rival) else None
+        own: Law = "impedance" if isinstance(law, Rival) else law
         true, rng = rbd.Robot(self.arm.model), np.random.default_rng(seed)
         model, frame = self.arm
         lower, upper = np.maximum(model.lower, -2.8), np.minimum(model.upper, 2.8)
@@ -128,18 +131,20 @@ class Reach:
             self.target[:3, 3] *= 1.5
         self.speed = SPEEDS[seed % 3]
         robot = rbd.Robot(perturb_inertias(model, 0.1, seed=1))
-        self.controller = CartesianController(robot, frame, law=law or "impedance")
+        self.controller = CartesianController(robot, frame, law=own)
         if self.controller.law == "impedance":
             usual = StiffnessCheck(self.controller).usual(CartesianGains(), TIMING)
             gains = softer_where_unstable(CartesianGains(reaction_time=TIMING.delay + LAG), usual)
             self.controller.use(self.controller.tuning(gains=gains))
         self.reference = ReachableReference(robot, frame)
+        self.reference.largest_energy = self.controller.largest_energy
         self.motion = CartesianMotion()
         self.motion.limits = MotionLimits.of(
             self.motion.joints, velocity=[2.0 * self.speed] * 3 + [self.speed] * 3, acceleration=[10.0] * 3 + [5.0] * 3
         )
         self.plant = LatePlant(name, self.arm)
         self.plant.stand(self.begin, true)
+        self._last = np.zeros(model.nv)
 
     def run(self) -> Outcome:
         """As long as the way takes, and 4 s."""
@@ -156,13 +161,13 @@ class Reach:
             q, v = plant.measured()
             here = self.controller.pose(q)
             motion.come_along()
-            motion.pace = self.reference.pace if self.law else 1.0
+            motion.pace = 1.0 if self.rival else self.reference.pace
             motion.update(now, motion.chart.coordinates(here), np.zeros(6))
             wanted = motion.chart.pose(motion.state()[0])
-            if self.law and apart(here, wanted) > TOLERANCE:
+            if not self.rival and apart(here, wanted) > TOLERANCE:
                 motion.end(motion.chart.coordinates(here), "path tolerance violated")
                 wanted, ended = here, ended + 1
-            plant.command(self._law(q, v, wanted) if self.law else self._plain(q, v, here, wanted))
+            plant.command(self._of_rival(q, v, here, wanted) if self.rival else self._law(q, v, wanted))
             at, moves = plant.state
             fastest = max(fastest, float((np.abs(moves) / speeds).max()))
             beyond = max(beyond, float(np.maximum(model.lower - at, at - model.upper).max()))
@@ -184,15 +189,16 @@ class Reach:
         )  # fmt: skip
         return out.tau
 
-    def _plain(self, q: Array, v: Array, here: Array, wanted: Array) -> Array:
-        """J^T (K e - D V) + N with the same stiffness and D = 2 sqrt(K), as the usual examples have it."""
-        robot, K = self.controller.robot, self.controller.wanted_stiffness
+    def _of_rival(self, q: Array, v: Array, here: Array, wanted: Array) -> Array:
+        """Of another law, with the same stiffness."""
+        assert self.rival is not None
+        robot = self.controller.robot
         J = np.kron(np.eye(2), here[:3, :3]) @ robot.jacobian(q, self.controller.frame)
-        error = np.concatenate([log_so3(wanted[:3, :3] @ here[:3, :3].T), wanted[:3, 3] - here[:3, 3]])
-        free = np.eye(len(q)) - J.T @ np.linalg.pinv(J.T)
-        posture = free @ (10.0 * (self.begin - q) - 2.0 * math.sqrt(10.0) * v)
-        tau = J.T @ (K @ error - 2.0 * np.sqrt(K) @ J @ v) + robot.gravity(q) + posture
-        return np.clip(tau, -self.controller.effort_limits, self.controller.effort_limits)
+        self._last = self.rival.torque(
+            robot, J, self.controller.wanted_stiffness, (here, wanted), (q, v), self.begin, self._last
+        )
+        limits = self.controller.effort_limits
+        return np.clip(self._last + robot.gravity(q), -limits, limits)
 
 
 def apart(a: Array, b: Array) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, st
 from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
 from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.motion.joint_room import usable_speeds
+from rbd_dynamics.control.motion.joint_room import largest_inertias, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
@@ -38,7 +38,7 @@ class CartesianOutput(NamedTuple):
     axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
     stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
     used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
-    braking: how much joints are kept from going faster, 0 to 1.
+    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1.
     """
 
     tau: Array
@@ -143,6 +143,7 @@ class CartesianController:
             for side in ("lower", "upper")
         )
         nv = model.nv
+        self._inertias = largest_inertias(robot)
         self._zeros = np.zeros(6)
         self._wrenches, self._dt = np.zeros(12), np.zeros(1)
         self.base = np.eye(3)
@@ -195,10 +196,12 @@ class CartesianController:
         margins = np.minimum(gains.joint_limit_margin, 0.4 * (self._bounds[1] - self._bounds[0]))
         limits = per_joint("effort_limits", effort_limits, self.joints, efforts)
         carrier, axes = compliance.numbers()
-        vectors = (gains.numbers(), gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
-        stiffness = gains.stiffness_of(self.law).reshape(-1)
         speeds = [joint.limits.velocity for joint in joints]
         velocities = usable_speeds(per_joint("velocity_limits", velocity_limits, self.joints, speeds))
+        energy = 0.5 * float(self._inertias @ velocities**2) if gains.largest_energy is None else gains.largest_energy
+        numbers = replace(gains, largest_energy=energy).numbers()
+        vectors = (numbers, gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
+        stiffness = gains.stiffness_of(self.law).reshape(-1)
         return Tuning(gains, chosen, compliance, stiffness, vectors, velocities, limits)
 
     def use(self, tuning: Tuning) -> None:
@@ -216,6 +219,11 @@ class CartesianController:
     def want_stiffness(self, stiffness: ArrayLike) -> None:
         """Another stiffness than the gains', until `use`: see `stiffness_matrix`, which raises ValueError."""
         self._wanted_stiffness = stiffness_matrix(stiffness).reshape(-1)
+
+    @property
+    def largest_energy(self) -> float:
+        """J, kinetic, from which the robot is kept."""
+        return float(self._vectors[0][GainNumbers._fields.index("largest_energy")])
 
     @property
     def stiffness(self) -> Array:

@@ -39,6 +39,7 @@ class GainNumbers(NamedTuple):
     tank_share: Scalar
     stiffness_time: Scalar
     reaction_time: Scalar
+    largest_energy: Scalar
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class CartesianGains:
         m give; 0: not. singularity_stiffness: J, of that.
     reaction_time: s, from a state to the torque that answers it; joints are kept from their limits of velocity by what
         they would do within that time.
+    largest_energy: J, kinetic, from which the robot is kept likewise. None: `usual_energy` of the joints' velocity
+        limits.
     """
 
     _: KW_ONLY
@@ -84,6 +87,7 @@ class CartesianGains:
     least_manipulability: float = 0.0
     singularity_stiffness: float = 10.0
     reaction_time: float = 0.01
+    largest_energy: float | None = None
 
     def stiffness_of(self, law: str) -> Array:
         """(6, 6), angular part first. Raises ValueError."""
@@ -107,9 +111,9 @@ class CartesianGains:
             "joint_limit_margin", "least_manipulability", "singularity_stiffness",
         ):  # fmt: skip
             _check(name, getattr(self, name))
-        for name in ("largest_mass", "largest_inertia", "reaction_time"):
+        for name in ("largest_mass", "largest_inertia", "reaction_time", "largest_energy"):
             value = getattr(self, name)
-            if not 0.0 < value < math.inf:
+            if value is not None and not 0.0 < value < math.inf:
                 raise ValueError(f"{name} = {value:g}: expected a finite number > 0")
         for name in ("largest_force", "largest_moment"):
             value = getattr(self, name)
@@ -133,6 +137,7 @@ class CartesianGains:
                 tank_share=self.tank_share,
                 stiffness_time=self.stiffness_time,
                 reaction_time=self.reaction_time,
+                largest_energy=1e30 if self.largest_energy is None else self.largest_energy,
             ),
             dtype=float,
         )

@@ -26,20 +26,22 @@ from rbd_dynamics.algorithms.cartesian_impedance import (
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_speed_bound import SpeedBound, foreseen
+from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, foreseen
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.model.model import Frame
 from rbd_dynamics.spatial.lie import log_so3, right_jacobian_inverse_so3
-from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, dot, reciprocal, sin, where
+from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, dot, less, reciprocal, sin, where
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import IDENTITY3, Mat3, Vec3, add3, cross, matmul, matvec, scale3, sub3, transpose
 
 Vector = Sequence[Scalar]
 Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
+SINGULAR = 0.005  # of a row's mobility alone: where the others leave less to it, it is kept up
+LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
 
 class Reference(NamedTuple):
@@ -83,7 +85,11 @@ class CartesianLaw:
         M = x.mass_matrix()
         least = [gains.least_rotation] * 3 + [gains.least_translation] * 3
         W = MassFactor.of(M)
-        rows = DampedRows.of(W, rows_into(axes, tool.jacobian), least)
+        jacobian = rows_into(axes, tool.jacobian)
+        if not impedance:  # a stiffness per inertia pushes hardest where the tool can least be moved
+            alone = [dot(x, x) for x in map(W.solve, jacobian)]
+            least = [where(less(low, SINGULAR * m), SINGULAR * m, low) for low, m in zip(least, alone)]
+        rows = DampedRows.of(W, jacobian, least)
         felt = [a + b for a, b in zip(into(axes, x.wrench[:6]), into(axes, turned(tool.R, x.wrench[6:])))]
 
         # spring and damper
@@ -134,15 +140,19 @@ class CartesianLaw:
         opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
         ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
         bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time)
-        braking = bound.change(W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)])))
-        torque = [a + b for a, b in zip(torque, W.times(W.times_transposed(braking)))]
+        driven = W.solve([a - b for a, b in zip(torque, opposed)])  # W^T of the acceleration
+        braked = W.times_transposed(bound.change(W.solve_transposed(driven)))
+        whole = EnergyBound.of(W.times_transposed(ahead), gains.largest_energy, gains.reaction_time)
+        slowed = whole.change([a + b for a, b in zip(driven, braked)])
+        torque = [a + b for a, b in zip(torque, W.times([a + b for a, b in zip(braked, slowed)]))]
+        braking = where(less(bound.largest, whole.share), whole.share, bound.largest)
         limited = [clamped(t, bound) for t, bound in zip(torque, x.limits)]
         turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
         chart_rate = right_jacobian_inverse_so3(turned_by, matvec(transpose(tool.R), tuple(twist[:3])))
         energy = spring_energy(K, error)
         return [
             limited, torque, [*turned_by, *tool.p], [*chart_rate, *twist[3:]], [*tool.R, *tool.p], twist, error, slip,
-            at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power], [bound.largest],
+            at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power], [braking],
         ]  # fmt: skip
 
     @staticmethod
@@ -187,7 +197,8 @@ class CartesianLaw:
         for k, has in enumerate(self.limited):
             if has:
                 bounds = x.lower[k], x.upper[k], x.margins[k], x.limit_torques[k]
-                kept[k] = limit_torque(x.q[k], x.v[k], *bounds, M[k][k])
+                fastest = LIMIT_SPRING * reciprocal(gains.reaction_time)
+                kept[k] = limit_torque(x.q[k], x.v[k], *bounds, M[k][k], fastest)
         if not self.free:
             return kept, 0.0
         measure, gradient = manipulability(x.model, x.q, frame)

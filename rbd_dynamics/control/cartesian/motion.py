@@ -30,7 +30,8 @@ class CartesianMotion(DesiredMotion):
     Attributes:
         chart: of `motion`, and of what `update` takes.
         follow_rate: 1/s, with which the way to a pose dies out at its end, and a stream of poses is followed.
-        pace: how fast "pose" and "twist" go on, as a share of their own speed: less than 1 where an arm cannot follow.
+        pace: how fast motions go on, as a share of their own speed: less than 1 where an arm cannot follow. A
+            trajectory ends later then.
     """
 
     def __init__(self, *, options: MotionOptions | None = None, follow_rate: float = 20.0) -> None:
@@ -91,7 +92,10 @@ class CartesianMotion(DesiredMotion):
     def update(self, now: int, q: Array, v: Array) -> None:
         """Update as `DesiredMotion.update`; q, v: measured coordinates and rates (6) in `chart`."""
         if self.mode not in ("pose", "twist"):
+            self._wait(now)
             super().update(now, q, v)
+            if self.mode == "trajectory" and self.pace < 1.0:
+                self.motion, self.since[0] = motion_of(self.state() * self._slowed), 0.0
             return
         gap, self._seen = now - (self._seen or now), now
         if gap > self._gap:
@@ -128,7 +132,16 @@ class CartesianMotion(DesiredMotion):
     def _show(self, now: int) -> None:
         self.motion, self.since[0] = motion_of(self._moving * self._slowed), (now - self._at) * NANOSECOND
 
+    def _wait(self, now: int) -> None:
+        """A trajectory that has begun goes on no faster than `pace` lets it."""
+        gap = now - self._seen
+        if self.mode == "trajectory" and self.pace < 1.0 and self._start < now and gap <= self._gap:
+            self._start += round((1.0 - self.pace) * min(gap, now - self._start))
+
     def _state_at(self, when: int) -> Array:
+        if self.mode == "trajectory" and self._seen > self._start:
+            ahead = round(self.pace * (when - self._seen))
+            return np.asarray(super()._state_at(self._seen + ahead) * self._slowed)
         if self.mode not in ("pose", "twist"):
             return super()._state_at(when)
         at, state = self._rolled(when)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rbd_dynamics.algorithms.cartesian_control import tool_frame
 from rbd_dynamics.algorithms.reachable_motion import JointBounds, Placed, reachable_step
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.control.feedforward import single_freedom_indices
-from rbd_dynamics.control.motion.joint_room import JointRoom
+from rbd_dynamics.control.motion.joint_room import SPEED_SHARE, JointRoom
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
@@ -46,7 +47,7 @@ class ReachableReference:
 
     Attributes:
         q, v (nv): the joint motion. behind: how far the tool is from its target, m; a turn by 1 rad counts as 0.3 m.
-        room: what it may take of the joints' limits.
+        room: what it may take of the joints' limits. largest_energy: J, kinetic, that control keeps the robot from.
     """
 
     def __init__(self, robot: Robot, frame: str, *, tool: ArrayLike | None = None) -> None:
@@ -54,6 +55,7 @@ class ReachableReference:
         single_freedom_indices(robot, model.joint_names)
         self.robot, self.frame, self.tool = robot, frame, np.eye(4) if tool is None else np.array(tool, dtype=float)
         self.room = JointRoom(model)
+        self.largest_energy = math.inf
         self._kernel = self._build()
         self._call, nv = self._kernel.fast, model.nv
         self._out, self._spare = ([np.zeros(size) for size in self._sizes(nv)] for _ in range(2))
@@ -64,15 +66,19 @@ class ReachableReference:
         """Stand at q."""
         self.q: Array = np.array(q, dtype=float)
         self.v: Array = np.zeros(self.robot.model.nv)
-        self.behind = 0.0
+        self.behind = self._energy = 0.0
         pose = np.asarray(self.robot.pose(self.q, self.frame) @ self.tool)
         self._before[:9], self._before[9:] = pose[:3, :3].reshape(-1), pose[:3, 3]
         self._step = ToolStep(pose, np.zeros(6), np.zeros(6))
 
     @property
     def pace(self) -> float:
-        """How fast the target should move, as a share of its own speed: 1 where the tool is there, 0 far behind."""
-        return max(0.0, 1.0 - self.behind / BEHIND)
+        """How fast the target should move, as a share of its own speed.
+
+        1 where the tool is there, 0 far behind, or where the robot has as much kinetic energy as a motion may take.
+        """
+        energetic = 2.0 * (1.0 - self._energy / (SPEED_SHARE**2 * self.largest_energy))
+        return float(np.clip(min(1.0 - self.behind / BEHIND, energetic), 0.0, 1.0))
 
     def away(self, pose: Array) -> float:
         """How far a pose (4, 4) is from where the tool is wanted, m; a turn by 1 rad counts as 0.3 m."""
@@ -109,6 +115,8 @@ class ReachableReference:
         self.q, self.v = self._out[:2]
         placed, twist, acceleration, behind = self._out[2:]
         self.behind = float(behind[0])
+        if self.largest_energy < math.inf:
+            self._energy = float(self.robot.kinetic_energy(self.q, self.v))
         self._before[:] = self._target
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = placed[:9].reshape(3, 3), placed[9:]
@@ -122,7 +130,7 @@ class ReachableReference:
         if not (self._target == self._before).all():
             return False
         if self._step.twist.any():
-            self.v = np.zeros_like(self.v)
+            self.v, self._energy = np.zeros_like(self.v), 0.0
             self._step = ToolStep(self._step.pose, np.zeros(6), np.zeros(6))
         return True
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
@@ -14,6 +15,7 @@ FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
 FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
 MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
 NEAR = 0.01  # rad, m: of the end of what a joint may take
+POSTURES = 200  # tried, for the largest inertias
 DRIFT_RATE, DRIFT = 1.0, 0.5  # 1/s; rad/s, m/s: how fast what a task leaves free goes to a posture
 
 
@@ -22,6 +24,18 @@ def usable_speeds(limits: ArrayLike) -> Array:
     `FASTEST`."""
     given = np.asarray(limits, dtype=float)
     return np.minimum(np.where(given > 0.0, given, np.inf), FASTEST)
+
+
+def random_postures(model: Model, count: int) -> Array:
+    """Postures (count, nv) within the limits, the same ones each time."""
+    lower, upper = np.maximum(model.lower, -np.pi), np.minimum(model.upper, np.pi)
+    return np.random.default_rng(0).uniform(np.minimum(lower, upper), np.maximum(lower, upper), (count, model.nv))
+
+
+def largest_inertias(robot: Robot) -> Array:
+    """The largest diagonal (nv) of M that is met at random postures, kg m^2 or kg."""
+    masses = [np.diagonal(robot.mass_matrix(q)) for q in random_postures(robot.model, POSTURES)]
+    return np.asarray(np.max(masses, axis=0), dtype=float)
 
 
 class JointRoom:

@@ -158,6 +158,13 @@ class CartesianControllerParameters(ToolParameters):
         maximum=1e6,
         dynamic=True,
     )
+    largest_energy: float = parameter(
+        0.0,
+        "Largest kinetic energy of the robot, J: a motion takes no more than 0.42 of it, and a robot that nears it is "
+        "braked, whatever drives it. 0: that of the joints' velocity limits, each with the largest inertia it meets",
+        minimum=0.0,
+        dynamic=True,
+    )
     joint_limit_margin: float = parameter(
         DEFAULTS.joint_limit_margin,
         "Distance at which joint limits begin to repel, rad or m",
@@ -263,6 +270,7 @@ class CartesianControllerParameters(ToolParameters):
             largest_inertia=self.largest_inertia,
             joint_limit_margin=self.joint_limit_margin,
             joint_limit_torque=self.joint_limit_torque or None,
+            largest_energy=self.largest_energy or None,
             least_manipulability=self.least_manipulability,
             singularity_stiffness=self.singularity_stiffness,
         )

@@ -128,7 +128,7 @@ class Engine(ToolEfforts):
         self.wanted, twist, acceleration = reference.follow(target, elapsed, self.wanted_posture)
         theta = chart.coordinates(self.wanted)
         rate = chart.rates(theta, twist)
-        waits = reference.pace < STALLED and motion.mode in ("pose", "twist")
+        waits = reference.pace < STALLED and motion.mode in ("pose", "twist", "trajectory")
         self._stalled = self._stalled + elapsed if waits else 0.0
         if self._stalled > STALL_TIME:
             self._stalled = 0.0
@@ -207,6 +207,7 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
         controller.step(start, np.zeros(model.nv), motion.chart.coordinates(controller.pose(start)))
         reference.follow(controller.pose(start), 1e-3, start)
         robot.inverse_dynamics(start, np.zeros(model.nv), np.zeros(model.nv))
+        robot.kinetic_energy(start, np.zeros(model.nv))
     except ArithmeticError:
         pass
     controller.reset()
@@ -239,6 +240,7 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
     if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
         controller.want_stiffness(kept)
     engine.reference.room.velocity_limits = controller.velocity_limits
+    engine.reference.largest_energy = controller.largest_energy
     motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
     engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
     engine.posture_given = posture is not None
