@@ -23,6 +23,7 @@ from rbd_dynamics.cli.sources import (
     names,
     positive,
 )
+from rbd_dynamics.cli.switch import add_switch
 from rbd_dynamics.common.help_format import HelpFormatter
 from rbd_dynamics.replay.command.arguments import add_replay
 from rbd_dynamics.replay.command.kinds import known_load
@@ -162,6 +163,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_play(commands)
     _add_status(commands)
     _add_echo(commands)
+    add_switch(commands, _add)
     _add_demo(commands)
     for command in commands.choices.values():
         if any(action.dest == "urdf" for action in command._actions):

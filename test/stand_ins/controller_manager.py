@@ -198,9 +198,10 @@ class Manager:
         self.plant.advance(self.efforts, self.period)
 
     def run(self):
-        effort, stamp, due, answered = self.controllers[0], time.time_ns(), time.monotonic(), False
+        effort, stamp, due = self.controllers[0], time.time_ns(), time.monotonic()
         while rclpy.ok():
             q, v = self.plant.state
+            answered = effort.came.is_set()  # the one before, or late
             effort.came.clear()
             sent = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
             message = JointState(name=self.joints, position=q.tolist(), velocity=v.tolist())
@@ -208,7 +209,8 @@ class Manager:
             if self.measures_efforts:
                 message.effort = self.efforts.tolist()
             self.states.publish(message)
-            answered = effort.came.wait(ANSWER if answered else 0.0)
+            if answered:
+                effort.came.wait(ANSWER)
             with self.lock:
                 self.update()
             stamp += round(1e9 * self.period)

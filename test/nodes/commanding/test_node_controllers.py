@@ -103,3 +103,23 @@ def test_a_controller_of_other_joints_gets_no_torque_and_one_that_is_not_loaded_
         own = {**PARAMETERS, "controller": "elbow_controller"}
         with ros.start("feedforward", own, *TO_COMMANDS) as node:
             Commanding(ros, node).diagnosed("not in command: controller '/elbow_controller' is not loaded")
+
+
+def test_switch_activates_a_controller_once_torques_arrive_there(ros):
+    """No cycle is without torque; a manager that refuses is heard; what was waited for in vain is named."""
+    from rbd_dynamics.nodes.tools.switch import NotSwitched, switch
+
+    with ManagedArm(ros, **ARMS) as arm:
+        with pytest.raises(ValueError, match="waited 5 s in vain for controllers wrist of /controller_manager"):
+            switch(["wrist"], patience=5.0)
+        with pytest.raises(ValueError, match="waited 5 s in vain for commands on /effort_controller/commands"):
+            switch(OURS, OTHER, patience=5.0)
+        with ros.start("feedforward", PARAMETERS, *TO_COMMANDS) as node:
+            with pytest.raises(NotSwitched, match="Resource conflict"):
+                switch(OURS)
+            assert switch(OURS, OTHER) == "Successfully switched controllers!"
+            assert switch(OURS, OTHER) == "all were so already"
+            q, v = arm.passes(0.3)
+            assert np.abs(q).max() < 2e-3 and np.abs(v).max() < 0.05
+            node.says("in command again")
+            switch(OTHER, OURS)
