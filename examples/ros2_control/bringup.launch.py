@@ -34,7 +34,7 @@ def start(context: LaunchContext) -> list:
         ours = "feedforward"
         arguments = {"guard": "true", "commands": f"/{controller}/commands", "joint_states": "/joint_states"}
         arguments["activate"] = "true"  # once torques arrive
-        first = [controller, "--inactive"]
+        first = [WAYS["trajectories"], controller, "--inactive"]  # the other one is its fallback
     else:
         ours = "trajectory_proxy"
         arguments = {"controller": controller}

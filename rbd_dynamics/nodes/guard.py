@@ -80,7 +80,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         self._gate = CommandGate()
         self._sources: frozenset[bytes] = frozenset()  # processes whose commands pass
         self._stranger = ""  # why those of another one do not
-        self._latest = 0.0  # monotonic, of the last command
+        self._latest = 0.0  # by the clock's `lapse`, of the last command
         self._whose = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
         self._passed = 0
@@ -160,15 +160,16 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             self._bad = (now, problem)
             self.refuse(f"command not passed on: {problem}")
             return
-        begins, gap = self._gate.good(now), now - self._latest
-        self._latest = now
+        lapse = self.clock.lapse()
+        begins, gap = self._gate.good(lapse), lapse - self._latest
+        self._latest = lapse
         if gap > RESTART:  # it may be another process, of which the middleware does not tell yet
             self._whose = now + KNOWN
         elif begins:
             self._whose = now
         if self._whose and not self._is_known(now):
             return
-        if silence.reason and not (silence.returns and self._gate.opens(now)):
+        if silence.reason and not (silence.returns and self._gate.opens(lapse)):
             return
         silence.send(engine, raw, owns=bool(numbers.any()))  # zeros for all leave the robot alone
         self._passed += 1
@@ -187,7 +188,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         when, problem = self._bad
         what = f"none was good: {problem}" if when > self._watchdog.done else "they have stopped"
         reason = f"no good command for {now - self._watchdog.done:.3g} s: {what}"
-        shut = self._gate.stopped(now)
+        shut = self._gate.stopped(self.clock.lapse())
         if shut:
             reason += f"; more than {self.params.most_silences} times within a minute: call ~/resume"
         self.silence.fall(reason, returns=not shut)
