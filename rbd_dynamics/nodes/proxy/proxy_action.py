@@ -305,7 +305,7 @@ class ProxyAction(Part):
                 goal.behind.cancel_goal_async()
 
     def _on_reason(self, goal: Goal, efforts: bool, reason: str) -> None:
-        """Of a goal that was rejected."""
+        """End a goal that was rejected: the reason, where one was found. efforts: it had some."""
         hint = " (efforts were in the trajectory: is it too old for them? efforts:=never)" if efforts else ""
         self._refuse(goal, f"{self._behind} rejected the goal: {reason or f'its log says why{hint}'}")
 

@@ -94,7 +94,8 @@ def test_a_manager_that_publishes_no_activity_is_asked(ros):
 
 
 def test_a_controller_of_other_joints_gets_no_torque_and_one_that_is_not_loaded_is_said(ros):
-    with ManagedArm(ros, **ARMS, controller_joints=JOINTS[::-1]) as arm:
+    """By a manager that publishes no activity."""
+    with ManagedArm(ros, **ARMS, publishes_activity=False, controller_joints=JOINTS[::-1]) as arm:
         with ros.start("feedforward", PARAMETERS, *TO_COMMANDS) as node:
             node.says("commands slide, elbow, shoulder, in this order, and the node shoulder, elbow, slide")
             Conversation(ros, node).diagnosed("parameter 'joints' is to be the same in both")
