@@ -13,14 +13,14 @@ from launch.actions import OpaqueFunction
 
 from launch import LaunchContext, LaunchDescription
 from rbd_dynamics.demo import panda
-from rbd_dynamics.nodes.tools.launching import common_arguments, node_action
+from rbd_dynamics.nodes.tools.launching import common_arguments, node_action, outliving
 
 
 def start(context: LaunchContext) -> list[Any]:
     text = panda.description()
     commands = [("~/commands", "simulator/commands")]
     return [
-        node_action(context, "simulator", (), panda.simulator_parameters(), text),
+        node_action(context, "simulator", (), panda.simulator_parameters(), text, prefix=outliving()),
         node_action(context, "feedforward", commands, panda.feedforward_parameters(), text),
         node_action(context, "dynamics_server", (), panda.server_parameters(), text),
     ]

@@ -17,6 +17,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rbd_dynamics.nodes.tools.launching import outliving
 
 HERE = Path(__file__).resolve().parent
 WAYS = {"feedforward": "effort_controller", "trajectories": "arm_controller"}
@@ -27,24 +28,28 @@ def start(context: LaunchContext) -> list:
     controller = WAYS[value["way"]]
     description = {"robot_description": ParameterValue(Path(value["urdf"]).read_text(), value_type=str)}
     controllers = str(HERE / "controllers.yaml")
-    spawned = ["joint_state_broadcaster", controller, *value["sensors"].split()]
+    spawned = ["joint_state_broadcaster", *value["sensors"].split()]
     share = FindPackageShare("rbd_dynamics").perform(context)
     if value["way"] == "feedforward":
         ours = "feedforward"
         arguments = {"guard": "true", "commands": f"/{controller}/commands", "joint_states": "/joint_states"}
+        arguments["activate"] = "true"  # once torques arrive
+        first = [WAYS["trajectories"], controller, "--inactive"]  # the other one is its fallback
     else:
         ours = "trajectory_proxy"
         arguments = {"controller": controller}
+        first = [controller]
     return [
         Node(package="robot_state_publisher", executable="robot_state_publisher", parameters=[description]),
         Node(
             package="controller_manager",
             executable="ros2_control_node",
             parameters=[controllers],
-            remappings=[("~/robot_description", "/robot_description")],
             output="screen",
+            prefix=outliving(),  # Ctrl-C reaches all at once: the torque node first leaves the robot safe
         ),
         Node(package="controller_manager", executable="spawner", arguments=[*spawned, "--param-file", controllers]),
+        Node(package="controller_manager", executable="spawner", arguments=[*first, "--param-file", controllers]),
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(f"{share}/launch/{ours}.launch.py"),
             launch_arguments={"params_file": str(HERE / f"{ours}.yaml"), **arguments}.items(),

@@ -10,6 +10,7 @@ from typing import Any
 from rbd_dynamics.cli.command import add_command, later
 from rbd_dynamics.cli.completion import complete_node, complete_parameter, complete_service, complete_topic
 from rbd_dynamics.cli.sources import above_zero, positive
+from rbd_dynamics.cli.switch import add_switch
 
 VALUES = "fields as {name: value}, or @FILE; what is not given keeps its default"
 PLAY_EXAMPLES = """\
@@ -81,6 +82,7 @@ def add_ros_commands(commands: Any) -> None:
         each.add_argument("--patience", metavar="S", type=above_zero, default=10.0,
             help="to wait for what is asked; default: 10")  # fmt: skip
     _add_record(commands)
+    add_switch(commands)
     _add_demo(commands)
 
 

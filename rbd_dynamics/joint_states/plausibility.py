@@ -29,6 +29,9 @@ class Plausibility:
         continuous: joints whose angle counts modulo one turn.
         factor: zero: anything is plausible. May be changed.
 
+    Attributes:
+        turning: as `continuous`.
+
     Raises ValueError for a factor that is no number >= 0, and where the others are not of the same number of joints.
     """
 
@@ -46,7 +49,7 @@ class Plausibility:
         known = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
         lower, upper = np.where(known, lower, -FARTHEST / 3.0), np.where(known, upper, FARTHEST / 3.0)
         self._middle, self._farthest = 0.5 * (lower + upper), 1.5 * (upper - lower)
-        self._turning = [bool(turns) for turns in continuous]
+        self.turning = [bool(turns) for turns in continuous]
         self.factor = factor
 
     @property
@@ -61,7 +64,7 @@ class Plausibility:
         most = self._velocity * factor
         self._bounds = most, self._farthest if factor else most
         self._of_joint = list(
-            zip(self._names, most.tolist(), self._middle.tolist(), self._farthest.tolist(), self._turning, strict=True)
+            zip(self._names, most.tolist(), self._middle.tolist(), self._farthest.tolist(), self.turning, strict=True)
         )
 
     @property

@@ -154,9 +154,10 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             self._bad = (now, problem)
             self.refuse(f"command not passed on: {problem}")
             return
-        if not self.commanders.pass_now(now, self._gate.good(now)):
+        lapse = self.clock.lapse()
+        if not self.commanders.pass_now(now, self._gate.good(lapse), lapse):
             return
-        if silence.reason and not (silence.returns and self._gate.opens(now)):
+        if silence.reason and not (silence.returns and self._gate.opens(lapse)):
             return
         silence.send(engine, raw, owns=bool(numbers.any()))  # zeros for all leave the robot alone
         self._passed += 1
@@ -175,7 +176,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         when, problem = self._bad
         what = f"none was good: {problem}" if when > self._watchdog.done else "they have stopped"
         reason = f"no good command for {now - self._watchdog.done:.3g} s: {what}"
-        shut = self._gate.stopped(now)
+        shut = self._gate.stopped(self.clock.lapse())
         if shut:
             reason += f"; more than {self.params.most_silences} times within a minute: call ~/resume"
         self.silence.fall(reason, returns=not shut)

@@ -40,6 +40,8 @@ def test_controllers_have_the_parameters_of_their_kinds():
     manager = found.pop("controller_manager")["ros__parameters"]
     kinds = {name: entry["type"] for name, entry in manager.items() if isinstance(entry, dict)}
     assert set(kinds) == set(found)
+    for entry in manager.values():  # of the manager, beside each controller's type
+        assert not isinstance(entry, dict) or set(entry.get("fallback_controllers", ())) <= set(kinds)
     for name, section in found.items():
         assert set(section["ros__parameters"]) <= CONTROLLERS[kinds[name]], name
     trajectories = found["arm_controller"]["ros__parameters"]
@@ -49,7 +51,12 @@ def test_controllers_have_the_parameters_of_their_kinds():
 
 
 @pytest.mark.parametrize(
-    ("file", "interface"), [("feedforward.yaml", FEEDFORWARD), ("trajectory_proxy.yaml", TRAJECTORY_PROXY)]
+    ("file", "interface"),
+    [
+        ("feedforward.yaml", FEEDFORWARD),
+        ("trajectory_proxy.yaml", TRAJECTORY_PROXY),
+        ("hybrid.yaml", HYBRID_CONTROLLER),
+    ],
 )
 def test_parameters_of_our_nodes_are_theirs(file, interface):
     values = load(file)[f"/**/{interface.executable}"]["ros__parameters"]

@@ -7,7 +7,7 @@ points, times that do not increase, a last velocity that is not zero, an end in 
 is none of the command_interfaces. What it has taken is published on ~/received.
 
 Parameter `mode`: normal; "mute": takes a goal and sends neither feedback nor result; "deaf": does not answer goals for
-ten seconds; "stubborn": does not heed cancels; "stuck": the robot does not move.
+ten seconds; "stubborn": does not heed cancels; "stuck": the robot does not move; "inactive": it rejects all.
 
     python joint_trajectory_controller.py --ros-args -r __node:=arm_controller -p joints:="[a, b]"
 """
@@ -25,6 +25,12 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+try:
+    from controller_manager_msgs.msg import ControllerState
+    from controller_manager_msgs.srv import ListControllers
+except ImportError:
+    ListControllers = None
+
 Result = FollowJointTrajectory.Result
 PERIOD = 0.01
 
@@ -39,6 +45,7 @@ class Controller(Node):
         self.joints = self.declare_parameter("joints", ["shoulder", "elbow", "slide"]).value
         self.declare_parameter("command_interfaces", ["effort"])
         self.declare_parameter("mode", "normal")
+        self.declare_parameter("allow_partial_joints_goal", False)
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.received = self.create_publisher(JointTrajectory, "~/received", latched)
         self.position = [0.0] * len(self.joints)
@@ -50,7 +57,15 @@ class Controller(Node):
             handle_accepted_callback=self.on_accepted, cancel_callback=self.on_cancel,
         )  # fmt: skip
         self.results = {}
+        if ListControllers is not None:
+            self.create_service(ListControllers, "/controller_manager/list_controllers", self.on_list)
         self.create_timer(PERIOD, self.update)
+
+    def on_list(self, request, response):
+        """The manager's word."""
+        state = "inactive" if self.mode == "inactive" else "active"
+        response.controller = [ControllerState(name=self.get_name(), state=state)]
+        return response
 
     @property
     def mode(self):
@@ -59,7 +74,10 @@ class Controller(Node):
     def problem(self, trajectory):
         """Why it is rejected; empty: it is not."""
         points = trajectory.points
-        if sorted(trajectory.joint_names) != sorted(self.joints):
+        if self.mode == "inactive":
+            return "Can't accept new action goals. Controller is not running."
+        some = self.get_parameter("allow_partial_joints_goal").value and set(trajectory.joint_names) <= set(self.joints)
+        if not some and sorted(trajectory.joint_names) != sorted(self.joints):
             return "Joints on incoming trajectory don't match the controller joints."
         if not points:
             return "Empty trajectory received."

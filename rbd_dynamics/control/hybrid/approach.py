@@ -28,6 +28,7 @@ FREE_CHANGE = 0.3  # of contact_force
 SMOOTHING = 0.02  # s, of what is compared
 SLOW = 0.3  # share of the speed: a tool that is slower is held up
 LEAST_RATE = 4.0  # N/s, of the push that is held up
+PULL = 2.0  # of contact_force: a reading that has fallen so far is none of noise
 SETTLED = 0.1  # s, after which the zero is known
 #: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
 #: m c^2 / 4 times the speed, does to a hard surface is faster
@@ -81,7 +82,7 @@ class Approach:
         self._before = [self._zero.copy(), self._zero.copy()]
         self._pushes = [self.push.copy(), self.push.copy()]
         self._count, self._slow = 0, False
-        self._time = self._above = self._stuck = self._remembered = 0.0
+        self._time = self._above = self._below = self._stuck = self._remembered = 0.0
 
     @property
     def offset(self) -> Array:
@@ -113,6 +114,11 @@ class Approach:
         np.clip(self.push, -most, most, out=self.push)
         self._stuck = self._stuck + dt if (np.abs(self.push[rows]) >= most).any() else 0.0
         way = float((self._begin - h)[rows].max())
+        if self._below > 0.0 and self._below >= limits.contact_debounce:
+            return (
+                "approach stopped: the sensor reads a pull where the tool stands and pushes: it seems to report the "
+                "wrench that the robot exerts, not the one on it (wrench_of_robot: true)"
+            )
         if self._stuck > STUCK:
             return (
                 f"approach stopped: it needs more than approach_force ({most:g} N) to keep its speed: something is in "
@@ -144,6 +150,8 @@ class Approach:
             self._above = 0.0
         if self._above > 0.5 * limits.contact_debounce:  # what is above for a shorter time is noise as well
             return False
+        pulled = bool((self._zero[rows] - reading[rows] >= PULL * limits.contact_force).all())
+        self._below = self._below + dt if pulled and self.unfelt else 0.0
         self._count += 1
         average = 1.0 / self._count
         if self._time < SETTLED:

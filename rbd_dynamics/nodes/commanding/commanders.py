@@ -38,15 +38,19 @@ class Commanders(Part):
         self._node, self._topic, self._loads, self._keep_out = node, topic, loads, keep_out
         self._known: frozenset[bytes] = frozenset()
         self._stranger = ""  # why commands of another process do not pass
-        self._latest = 0.0  # monotonic, of the last command
+        self._latest = 0.0  # by the lapse of time, of the last command
         self._due = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
 
     def activated(self) -> None:
         self._stranger = ""
 
-    def pass_now(self, now: float, begins: bool) -> bool:
-        """Whether a good command may pass that came at a monotonic time (s). begins: after a gap, or as the first."""
-        gap, self._latest = now - self._latest, now
+    def pass_now(self, now: float, begins: bool, lapse: float | None = None) -> bool:
+        """Whether a good command may pass that came at a monotonic time (s).
+
+        begins: after a gap, or as the first. lapse: `NodeClock.lapse` then, by which gaps are measured; default: now.
+        """
+        latest = now if lapse is None else lapse
+        gap, self._latest = latest - self._latest, latest
         if gap > RESTART:  # it may be another process, of which the middleware does not tell yet
             self._due = now + KNOWN
         elif begins:

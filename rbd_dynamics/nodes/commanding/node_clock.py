@@ -20,6 +20,8 @@ class NodeClock(Part):
     def __init__(self, node: Node) -> None:
         self._node = node
         self.simulated = False
+        self._lapse = self._steady = time.monotonic()
+        self._last = 0  # ns, of the simulated clock
 
     def activated(self) -> None:
         self.simulated = bool(self._node.get_parameter("use_sim_time").value)
@@ -32,3 +34,16 @@ class NodeClock(Part):
     def simulated_now(self) -> int | None:
         """ns; None where the clock is not simulated."""
         return self.now() if self.simulated else None
+
+    def lapse(self) -> float:
+        """A time (s) that never jumps: it goes as the steady clock, and as the simulated one where that is slower.
+
+        What shall come ten times in a simulated second may come once in a second of a slow simulation.
+        """
+        steady, before = time.monotonic(), self._steady
+        passed, self._steady = steady - before, steady
+        if self.simulated:
+            now = self.now()
+            passed, self._last = min(passed, max(1e-9 * (now - self._last), 0.0)), now
+        self._lapse += passed
+        return self._lapse

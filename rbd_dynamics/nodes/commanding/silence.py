@@ -159,13 +159,17 @@ class Silence(Part, Generic[S]):
 
     def answer(self, reader: JointStateReader) -> None:
         """A good state has come while the robot is held."""
+        self.damp(reader.q, reader.v)
+
+    def damp(self, q: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+        """The same of a state (nv) by which nothing else is commanded."""
         if not self.stopping or self.engine is None:
             return
         now, stop = time.monotonic(), self.engine.safe_stop
         if stop.over(now):
             return self._finish()
         self._answered = now
-        self._publish(stop.answer(now, reader.q, reader.v))
+        self._publish(stop.answer(now, q, v))
 
     def answer_also(self, engine: S, names: list[str], position: Any, velocity: Any, stamp: int) -> None:
         """A state (as `JointStateReader.read` takes it) that does not fit this engine: maybe that which is held."""

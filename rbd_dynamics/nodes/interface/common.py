@@ -24,6 +24,14 @@ class CommonParameters(ParameterSet):
     largest_description: int = parameter(
         30_000_000, "A larger robot_description (bytes) is refused unread", minimum=1, dynamic=True
     )
+    description_timeout: float = parameter(
+        10.0,
+        "How long (s) `configure` waits for the topic robot_description where a lifecycle manager asks for it; then it "
+        "fails. 0: not at all; `activate` then fails until there is a robot. With autostart the node waits for ever",
+        minimum=0.0,
+        maximum=3600.0,
+        dynamic=True,
+    )
     most_links: int = parameter(
         1000,
         "A robot_description with more moving links is refused: compiling would take hours",
@@ -39,7 +47,9 @@ class CommonParameters(ParameterSet):
         "the log names the links",
     )
     tf_prefix: str = parameter("", "Prefix of joint and frame names in messages, unless the description already has it")
-    autostart: bool = parameter(True, "Configure and activate at once; false: a lifecycle manager does")
+    autostart: bool = parameter(
+        True, "Configure, and activate as soon as there is a robot; false: a lifecycle manager does"
+    )
     executor: Executor = parameter(
         "auto",
         "What runs the callbacks; auto: the events executor if it works, else the single-threaded one",

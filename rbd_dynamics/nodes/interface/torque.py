@@ -80,9 +80,15 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     check_in_command: bool = parameter(
         True,
-        "Whether the node judges by measured efforts and by the motion if its efforts reach the motors. Where they do "
-        "not, it holds the robot where it is and takes no trajectories",
+        "Whether the node judges by its controller's state, by measured efforts and by the motion if its efforts reach "
+        "the motors. Where they do not, it holds the robot where it is and takes no trajectories",
         dynamic=True,
+    )
+    controller: str = parameter(
+        "",
+        "The effort controller of ros2_control that gets the efforts, by name. Its state is watched, in the "
+        "controller_manager of its name space, and its joints are to be the node's. Empty: the one whose topic "
+        "`~/commands` is remapped to, behind a guard also",
     )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
     interpolation: Interpolation = parameter(

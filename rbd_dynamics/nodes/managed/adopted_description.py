@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
@@ -17,8 +18,10 @@ from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.managed.entities import Entities
 from rbd_dynamics.nodes.managed.messages import LATCHED
+from rbd_dynamics.nodes.process.stopping import stop_requested
 from rbd_dynamics.nodes.wire.large_texts import LargeTexts
 
+LOOK = 0.02  # s: how often it is looked for a text that is waited for
 NONE_YET = "no robot_description yet"
 
 
@@ -131,7 +134,21 @@ class AdoptedDescription(Generic[P, E]):
         if self.engine is None:
             self.problem = NONE_YET
 
-    def use(self, text: str) -> None:
+    def wait(self, seconds: float, topic: str) -> None:
+        """Wait for the topic's text until it is in use; 0: not at all. Raises BuildError.
+
+        Only where no executor is needed for that: see `listen`.
+        """
+        if not seconds or self._texts is None:
+            return
+        end = time.monotonic() + seconds
+        while (text := self._texts.latest()) is None:
+            if time.monotonic() > end or stop_requested.wait(LOOK):
+                raise BuildError(f"no robot_description on topic {topic} within {seconds:g} s (description_timeout)")
+        self._published = text
+        self.use(text)
+
+    def use(self, text: str | bytes) -> None:
         """Wait until this one is in use. Raises BuildError."""
         self.text = text
         self._adopt(self._build_of(text).run())

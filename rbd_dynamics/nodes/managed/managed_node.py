@@ -49,6 +49,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.parts: list[Part] = []
         self.answering: tuple[Callable[[int], None], ...] = ()  # the parts' `answered`, of those that have one
         self.active = self.configured = False
+        self._waits = False  # for a robot, to be activated with it
         super().__init__(interface.executable, **options)
         answer_always(self)
         self.description: AdoptedDescription[P, E] = AdoptedDescription(self, self)
@@ -79,6 +80,9 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     def poll(self) -> None:
         """Begin with what has come, and take over what is ready. Called between two cycles."""
         self.description.poll()
+        if self._waits and self.engine is not None:
+            self._waits = False
+            self.trigger_activate()
 
     # --- what a node says about itself ------------------------------------------------------------
 
@@ -145,9 +149,12 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
     # --- life cycle -------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Configure and activate at once, unless a life-cycle manager does."""
-        if self.params.autostart and self.trigger_configure() == SUCCESS:
-            self.trigger_activate()
+        """Configure, and activate as soon as there is a robot, unless a life-cycle manager does both."""
+        if not self.params.autostart:
+            return
+        self._waits = True
+        if self.trigger_configure() == SUCCESS:
+            self.poll()
 
     def leave(self) -> None:
         """The process was asked to end: begin what has to be done before."""
@@ -218,6 +225,8 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
                 self.description.listen()
                 topic = self.resolve_topic_name("robot_description")
                 self.get_logger().info(f"waiting for robot_description: on topic {topic}, or as the parameter")
+                if not self._waits:
+                    self.description.wait(self.params.description_timeout, topic)
             for part in self.parts:
                 part.open()
             self.open()
@@ -236,6 +245,8 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
             raise BuildError(f"{error}; set back: {', '.join(changed)}") from None
 
     def _activate(self) -> None:
+        if self.engine is None:
+            raise BuildError(self.description.problem)
         self.answering = tuple(part.answered for part in self.parts if type(part).answered is not Part.answered)
         for part in self.parts:
             part.activated()
@@ -248,6 +259,7 @@ class ManagedNode(LifecycleNode, Generic[P, E]):
         self.active = False
 
     def _clean_up(self) -> None:
+        self._waits = False
         self._end("shut down" if self._finalized else "cleaned up")
         self.active = self.configured = False
         self.description.abandon()

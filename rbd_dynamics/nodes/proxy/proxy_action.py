@@ -26,6 +26,7 @@ from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import nanoseconds
 from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.proxy.rejection import Rejection
 from rbd_dynamics.nodes.wire.rclpy_private import begin_goal
 
 ACTION = "~/follow_joint_trajectory"
@@ -60,7 +61,7 @@ class Goal:
 
     def __init__(self, handle: ServerGoalHandle, ready: Ready) -> None:
         self.handle, self.ready, self.request = handle, ready, handle.request
-        self.stage = "waiting"  # then asking (what the controller takes), sent, followed, over
+        self.stage = "waiting"  # then asking (what the controller takes), sent, rejected or followed, over
         self.since = time.monotonic()  # in this stage
         self.seen = self.since  # the controller's server, last
         self.heard = 0.0  # feedback, last
@@ -103,6 +104,7 @@ class ProxyAction(Part):
         self._kind, self._behind = kind, f"{controller}/follow_joint_trajectory"
         self._client = ActionClient(node, kind, self._behind)
         self._parameters = node.create_client(GetParameters, f"{controller}/get_parameters")
+        self._rejection = Rejection(node, node.resolve_service_name(controller))
         self._server = ActionServer(
             node, kind, ACTION, self._finish, goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -168,6 +170,8 @@ class ProxyAction(Part):
             self._look()
 
     def _refuse(self, goal: Goal, reason: str, code: str = "INVALID_GOAL") -> None:
+        if goal.stage == "over":
+            return
         self._node.refuse(f"goal refused: {reason}")
         self._end(goal, GoalStatus.STATUS_ABORTED, self._result(reason, code))
 
@@ -227,6 +231,8 @@ class ProxyAction(Part):
             self._send(goal, efforts=False)
         elif goal.stage == "sent" and waited > params.response_timeout:
             self._give_up(goal, f"{self._behind} has not answered the goal in {params.response_timeout:g} s")
+        elif goal.stage == "rejected" and waited > params.response_timeout:
+            self._on_reason(goal, False, "")
         elif goal.stage == "followed":
             self._watch(goal, now)
 
@@ -287,8 +293,9 @@ class ProxyAction(Part):
             return
         goal.behind = future.result()
         if not goal.behind.accepted:
-            hint = " (efforts were in the trajectory: is it too old for them? efforts:=never)" if efforts else ""
-            self._refuse(goal, f"{self._behind} rejected the goal: its log says why{hint}")
+            goal.enter("rejected")
+            names = goal.request.trajectory.joint_names
+            self._rejection.look_into(names, partial(self._on_reason, goal, efforts))
         elif goal.stage == "over":
             goal.behind.cancel_goal_async()  # nobody wants it any more
         else:
@@ -296,6 +303,11 @@ class ProxyAction(Part):
             goal.behind.get_result_async().add_done_callback(partial(self._on_result, goal))
             if goal.cancelled:
                 goal.behind.cancel_goal_async()
+
+    def _on_reason(self, goal: Goal, efforts: bool, reason: str) -> None:
+        """End a goal that was rejected: the reason, where one was found. efforts: it had some."""
+        hint = " (efforts were in the trajectory: is it too old for them? efforts:=never)" if efforts else ""
+        self._refuse(goal, f"{self._behind} rejected the goal: {reason or f'its log says why{hint}'}")
 
     def _on_feedback(self, goal: Goal, message: Any) -> None:
         now = goal.heard = time.monotonic()

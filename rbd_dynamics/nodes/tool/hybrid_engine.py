@@ -31,6 +31,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.tool.fixed_frames import FixedFrames
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.nodes.torque.safeguards import Bounds
 from rbd_dynamics.robot import Robot
@@ -54,6 +55,7 @@ class Engine(ToolEfforts):
     joints: NDArray[np.intp]  # of the model's order, as `joints` orders the efforts
     root: str  # what the root frame is called in messages
     free: FreeReading  # of the wrench
+    frames: FixedFrames  # in which it may come
 
     @property
     def controller(self) -> HybridController:
@@ -88,7 +90,19 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     safe_stop = SafeStop(robot, joints=inside)
     root = root_frames(model, prefix)[0]
     engine = Engine(
-        model, robot, supervisor, sensor, safe_stop, reader, prefix, given, normal, joints, root, FreeReading()
+        model,
+        robot,
+        supervisor,
+        sensor,
+        safe_stop,
+        reader,
+        prefix,
+        given,
+        normal,
+        joints,
+        root,
+        FreeReading(),
+        FixedFrames(model, sensor_frame),
     )
     _tune(engine, params)
     robot.compile("inverse_dynamics", "mass_matrix")

@@ -153,10 +153,10 @@ class WrenchInput(Part):
 
 
 def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:
-    """(m, f) on the robot, in the sensor's frame.
+    """(m, f) on the robot, in the sensor's frame: from there, or from another frame that is fixed to it.
 
     of_robot: the message has what the robot exerts. Raises ValueError, which names `what` it is, where a number is not
-    finite or the frame is another one than the engine's.
+    finite, and where the frame is not known or moves against the sensor's.
     """
     force, torque, frame = message.wrench.force, message.wrench.torque, message.header.frame_id
     numbers = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
@@ -165,7 +165,13 @@ def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_r
     if engine is not None and frame:
         expected = engine.prefix.outside(engine.sensor.frame)
         if frame != expected:
-            raise ValueError(f"{what} is in frame {frame!r}, expected {expected!r} (parameter sensor_frame)")
+            try:
+                numbers = engine.frames.moved(engine.prefix.inside(frame), numbers)
+            except KeyError as error:
+                raise ValueError(
+                    f"{what} is in frame {frame!r}, expected {expected!r} (parameter sensor_frame) or one that is "
+                    f"fixed to it: {message_of(error)}"
+                ) from None
     return -numbers if of_robot else numbers
 
 

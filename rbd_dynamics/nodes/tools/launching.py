@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
@@ -42,8 +43,15 @@ TOPICS = {
     "wrench": ("", "topic of the force-torque sensor. Empty: the node's own"),
     "unguarded_commands": ("feedforward/commands", "topic of the torque node's commands"),
 }
-#: of torque nodes that the node `guard` can stand behind
-GUARDED = {"guard": ("false", "true: start the node guard, between this node and the effort controller")}
+#: of torque nodes: the node `guard` can stand behind them, and their controller be activated once they are ready
+GUARDED = {
+    "guard": ("false", "true: start the node guard, between this node and the effort controller"),
+    "activate": (
+        "false",
+        "true: activate the controller that `commands` names once torques arrive there: spawn it with --inactive",
+    ),
+    "deactivate": ("", "controllers that are deactivated in the same cycle, by name; several with spaces between them"),
+}
 OWN_ARGUMENTS = {
     **{each.executable: GUARDED for each in INTERFACES if issubclass(each.parameter_set, TorqueParameters)},
     "trajectory_proxy": {
@@ -66,11 +74,12 @@ def launch_node(executable: str, config: str) -> LaunchDescription:
 
     def start(context: LaunchContext) -> list[Any]:
         value = {name: context.launch_configurations.get(name, default) for name, (default, _) in own.items()}
-        if value.get("guard", "").lower() in ("true", "1"):
-            return guarded(context, executable, value)
+        then = switch_action(value) if _is_true(value.get("activate", "")) else []
+        if _is_true(value.get("guard", "")):
+            return [*guarded(context, executable, value), *then]
         if executable == "trajectory_proxy":
             return [beside_controller(context, executable, value)]
-        return [node_action(context, executable, renamed(topics, value))]
+        return [node_action(context, executable, renamed(topics, value)), *then]
 
     return LaunchDescription(
         [
@@ -88,6 +97,26 @@ def launch_node(executable: str, config: str) -> LaunchDescription:
 def renamed(topics: Mapping[str, str], value: Mapping[str, str]) -> list[tuple[str, str]]:
     """The remappings that the arguments say."""
     return [(topic, value[name]) for name, topic in topics.items() if value.get(name)]
+
+
+def _is_true(text: str) -> bool:
+    return text.lower() in ("true", "1")
+
+
+def switch_action(value: Mapping[str, str]) -> list[Any]:
+    """Activates the controller that `commands` names, once torques arrive there. Raises RuntimeError."""
+    space, _, name = value["commands"].removesuffix("/commands").rpartition("/")
+    if not name or not value["commands"].endswith("/commands"):
+        raise RuntimeError("activate: commands must name the controller's topic, as in /effort_controller/commands")
+    off = value.get("deactivate", "").split()
+    manager = f"{space}/controller_manager"
+    command = [sys.executable, "-m", PACKAGE, "switch", "--manager", manager, "--on", name]
+    return [ExecuteProcess(cmd=[*command, *(["--off", *off] if off else [])], name="switch", output="screen")]
+
+
+def outliving(seconds: float = 2.5) -> str:
+    """The `prefix` of a launch_ros Node that is to end so long after the others: what applies torques."""
+    return f"{sys.executable} -m rbd_dynamics.nodes.tools.outlive {seconds:g} "
 
 
 def beside_controller(context: LaunchContext, executable: str, value: Mapping[str, str]) -> Any:
@@ -156,12 +185,13 @@ def node_action(
     defaults: Mapping[str, Any] | None = None,
     first: Iterable[tuple[str, str]] = (),
     namespace: str | None = None,
+    prefix: str | None = None,
 ) -> Any:
     """The action that starts a node as the arguments say.
 
     defaults: parameters that the parameter file may change; `parameters` it may not. first: remappings that come before
     those of a SetRemap around the launch file: the first that fits a name counts. namespace: in place of the
-    argument's.
+    argument's. prefix: put before the command.
     """
     value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
     text = robot_description(value) if description is None else description
@@ -186,6 +216,7 @@ def node_action(
         arguments=["--ros-args", *rules, "--log-level", value["log_level"]],
         output="screen",
         emulate_tty=True,
+        prefix=prefix,
     )
 
 

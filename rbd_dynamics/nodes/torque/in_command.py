@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what a torque node publishes reach the motors? Drives that are off, brakes and other controllers do not say."""
+"""Does what a torque node publishes reach the motors? The controller manager may say so, and what is measured."""
 
 from __future__ import annotations
 
@@ -29,17 +29,26 @@ class Commander(Protocol):
 
 
 class InCommand(Part):
-    """Whether the node's efforts move the robot, as far as its states tell.
+    """Whether the node's efforts move the robot, as far as its controller's manager and its states tell.
 
     Where they do not, the node holds the robot where it is at each moment and takes no goals, so that it can take over
     without a step when they do again.
+
+    Parameters:
+        word: what the controller manager says against it; empty: nothing.
 
     Attributes:
         reason: why they do not, by the latest evidence; empty: nothing speaks against it.
     """
 
-    def __init__(self, node: ManagedNode[Any, Any], commander: Commander, changed: Callable[[str], None]) -> None:
-        self._node, self._commander, self._changed = node, commander, changed
+    def __init__(
+        self,
+        node: ManagedNode[Any, Any],
+        commander: Commander,
+        changed: Callable[[str], None],
+        word: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._node, self._commander, self._changed, self._word = node, commander, changed, word
         self.reason = ""
         self.use(())
 
@@ -54,9 +63,12 @@ class InCommand(Part):
         self.silent("")
 
     def silent(self, reason: str) -> None:
+        self._forget_evidence()
+        self._known = False
+
+    def _forget_evidence(self) -> None:
         self._efforts.reset()
         self._motion.reset()
-        self._known = False
 
     def commanded(self, efforts: Array) -> None:
         """Take in what was published."""
@@ -73,7 +85,10 @@ class InCommand(Part):
             self._efforts.commanded(self._last, time)
             self._motion.commanded(self._last)
             if self._node.params.check_in_command:
-                reason = self._problem(engine, efforts, time)
+                if reason := self._word():  # then measurements tell nothing of this node's efforts
+                    self._forget_evidence()
+                else:
+                    reason = self._problem(engine, efforts, time)
         if reason != self.reason:
             self._say(reason)
 

@@ -16,6 +16,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder, decoded
 from rbd_dynamics.joint_states.reader import JointStateReader
+from rbd_dynamics.nodes.commanding.controller_watch import ControllerWatch
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.interface import Interface
@@ -64,7 +65,8 @@ class TorqueNode(ManagedNode[P, T]):
         self.states = StateInput(self, self._end_control)
         self.watching = Watching(self, self.clock, self.states, self.silence, lambda: self.lets_another_command)
         self.motions: Motions[T] = Motions(self, self, self.clock)
-        self.in_command = InCommand(self, self, self._out_of_command)
+        self.controller = ControllerWatch(self, lambda: self.output.joints, self._let_go)
+        self.in_command = InCommand(self, self, self._out_of_command, lambda: self.controller.problem)
         self.transition = Transition(lambda: self.params.transition_time)
         self.safeguards = Safeguards()
         self.output = EffortOutput(self.entities)
@@ -81,6 +83,7 @@ class TorqueNode(ManagedNode[P, T]):
             self.states,
             self.watching,
             self.motions,
+            self.controller,
             self.in_command,
             self.transition,
             self.safeguards,
@@ -179,6 +182,8 @@ class TorqueNode(ManagedNode[P, T]):
         if stamp < reader.stamp - SECOND:
             self._set_back(engine)
         if not self.states.whole(reader, state):
+            if self.states.fast is not None and self.silence.engine is engine:
+                return self.silence.damp(*self.states.fast)
             return self.silence.answer_also(engine, *state[1:4], stamp)
         # silent: gravity and damping in place of the law
         if self.silence.reason and not (self.active and self.silence.returns):
@@ -231,6 +236,8 @@ class TorqueNode(ManagedNode[P, T]):
 
     def _begins(self, engine: T) -> bool:
         """Whether the robot can be held where it is; else control ends before it has begun."""
+        if self.controller.undecided:
+            return False
         try:
             self.trial.begin(engine)
         except (ValueError, ArithmeticError) as error:
@@ -268,6 +275,13 @@ class TorqueNode(ManagedNode[P, T]):
         self.silence.fall(reason)
         self.trigger_deactivate()
         self.active = False  # whatever became of the transition
+
+    def _let_go(self, reason: str) -> None:
+        """The controller moves other joints: what would hold the robot is wrong there as well."""
+        if self.silence.owns and self.engine is not None:
+            self.output.numbers[:] = 0.0
+            self.silence.send(self.engine, self.output.command, owns=False)
+        self._end_control(reason)
 
     def time_source_changed(self, simulated: bool) -> None:
         if simulated != self.clock.simulated:

@@ -85,45 +85,52 @@ def test_what_goes_wrong_in_a_transition_is_kept_until_one_succeeds():
 
 
 def test_transition_that_is_not_allowed_gets_its_answer(ros):
-    with ros.start("feedforward", {"autostart": False}, name="refusing") as node:
+    """Nor are those for which a robot is missing: what is active is ready."""
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+
+    with ros.start("feedforward", {"autostart": False, "description_timeout": 0.5}, name="refusing") as node:
         talk = LifeCycle(ros, node)
         for transition in (ACTIVATE, DEACTIVATE, CLEANUP, 0, 6, 7, 8, 10, 99, 255):
             assert not talk.change(transition), transition
         for label in ("activate", "magic", "x" * 10_000):
             assert not talk.change(label=label), label
         assert talk.state == talk.reported() == "unconfigured"
+        assert not talk.change(label="configure")
+        talk.diagnosed("cannot configure: no robot_description on topic /robot_description within 0.5 s")
+        ros.set_parameters("refusing", description_timeout=0.0)
+        assert talk.change(CONFIGURE) and not talk.change(ACTIVATE)  # it would not be ready
+        talk.diagnosed("cannot activate: no robot_description yet")
+        ros.set_parameters("refusing", description_timeout=60.0)
+        assert talk.change(CLEANUP)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        texts = ros.node.create_publisher(String, "robot_description", latched)
+        texts.publish(String(data=ARM))
         assert talk.change(label="configure") and not talk.change(CONFIGURE) and talk.state == "inactive"
         assert talk.change(6)  # shut down
         assert talk.state == talk.reported() == "finalized"
         assert not any(talk.change(transition) for transition in range(9))
         assert "Traceback" not in node.log
+        ros.destroy(lambda: ros.node.destroy_publisher(texts))
 
 
 @pytest.mark.parametrize("executable", ["feedforward", "dynamics_server", "simulator", "monitor"])
 def test_transitions_in_any_order_leave_a_consistent_node(ros, executable):
     """A walk at random, with descriptions that come meanwhile; what is allowed succeeds, and nothing else."""
-    from rclpy.qos import DurabilityPolicy, QoSProfile
-    from std_msgs.msg import String
-
     rng = np.random.default_rng(10)
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    texts = ros.node.create_publisher(String, "robot_description", latched)
-    try:
-        with ros.start(executable, {"autostart": False}, name=f"walking_{executable}") as node:
-            talk, state = LifeCycle(ros, node), "unconfigured"
-            for k in range(60):
-                if k % 5 == 0:
-                    texts.publish(String(data=str(rng.choice([ARM, HEAVIER, "<robot", "<robot name='a'/>"]))))
-                transition = int(rng.integers(1, 5))
-                expected = ALLOWED[state].get(transition)
-                assert talk.change(transition) == (expected is not None), (k, state, transition)
-                state = expected or state
-                if k % 10 == 0:
-                    assert talk.state == state
-            assert talk.state == talk.reported() == state
-            assert "Traceback" not in node.log and "internal error" not in node.log
-    finally:
-        ros.destroy(lambda: ros.node.destroy_publisher(texts))
+    with ros.start(executable, {"autostart": False, "robot_description": ARM}, name=f"walking_{executable}") as node:
+        talk, state = LifeCycle(ros, node), "unconfigured"
+        for k in range(60):
+            if k % 5 == 0:
+                ros.set_parameters(node.name, robot_description=str(rng.choice([ARM, HEAVIER, "<robot"])))
+            transition = int(rng.integers(1, 5))
+            expected = ALLOWED[state].get(transition)
+            assert talk.change(transition) == (expected is not None), (k, state, transition)
+            state = expected or state
+            if k % 10 == 0:
+                assert talk.state == state
+        assert talk.state == talk.reported() == state
+        assert "Traceback" not in node.log and "internal error" not in node.log
 
 
 def test_requests_of_several_clients_at_once_are_all_answered(ros):

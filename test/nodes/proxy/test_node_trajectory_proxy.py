@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -285,6 +286,18 @@ def test_controller_without_effort_interfaces_gets_no_efforts(talk):
     assert (status, code) == ("aborted", "INVALID_GOAL")
     assert "/arm_controller/follow_joint_trajectory rejected the goal: its log says why (efforts" in text
     talk.ros.set_parameters("trajectory_proxy", efforts="auto")
+
+
+def test_why_the_controller_has_rejected_a_goal_is_asked(talk):
+    """Of its manager where there is one, and of its parameters, before efforts are blamed."""
+    talk.controller()
+    talk.states.publish(joint_state(JOINTS, REST, REST, stamp=time.time_ns()))
+    status, _, text = talk.run(JOINTS[:2], (0.0, REST[:2]), (0.3, GOAL[:2]))
+    assert status == "aborted" and "lacks its joint 'slide', and its parameter allow_partial_joints_goal" in text
+    if importlib.util.find_spec("controller_manager_msgs"):
+        talk.controller("inactive")
+        status, _, text = talk.run(JOINTS, (0.0, REST), (0.3, GOAL))
+        assert status == "aborted" and text.endswith("rejected the goal: the controller is inactive")
 
 
 @pytest.mark.parametrize(

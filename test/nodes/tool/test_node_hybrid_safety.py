@@ -185,6 +185,17 @@ def test_an_approach_that_finds_nothing_ends_with_a_reason(rig, bound, reason):
     assert abs(rig.robot_height() - before) < 1e-3
 
 
+def test_a_sensor_of_the_opposite_sign_is_named(rig):
+    """It reads what the robot exerts: at the first touch a pull."""
+    put(rig, wrench_of_robot=True)
+    try:
+        engaged(rig, 1.5)
+        rig.diagnosed("wrench that the robot exerts, not the one on it (wrench_of_robot: true)")
+        assert max(rig.forces) < 20.0
+    finally:
+        put(rig, wrench_of_robot=False)
+
+
 def test_an_activation_clears_what_stopped_it(rig):
     from lifecycle_msgs.srv import ChangeState
 

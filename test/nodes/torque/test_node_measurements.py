@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.silences import Oracle
 from helpers.nodes.torque_talk import Talk
 from helpers.periodic import Periodic
 
@@ -110,6 +111,28 @@ def test_too_many_implausible_states_in_a_row_end_the_control(ros):
         transition.transition.id = 3  # activate
         assert ros.client(ChangeState, "ending/change_state")(transition).success
         begin_at_zero(talk)
+
+
+def test_a_robot_that_is_too_fast_is_damped_in_the_silence(ros):
+    """Its states are refused, but go where their velocities say: it is the robot that is fast."""
+    with ros.start("feedforward", {**PATIENT, "most_refused": 5, "silence_duration": 4.0}, name="fast") as node:
+        talk, oracle, q = Talk(ros, node), Oracle(), np.array([0.3, 0.0, 0.1])
+        v, slow = np.array([0.0, 8.0, 0.0]), np.array([0.0, 3.0, 0.0])
+        talk.ask(q, REST)
+        stamp, held = time.time_ns(), []
+
+        def damped():
+            nonlocal stamp
+            stamp += 10_000_000
+            q[:] += 0.01 * v
+            held.append(oracle.held(q, slow))
+            talk.states.publish(talk.message(q, v, stamp=stamp))
+            time.sleep(0.01)
+            commands = [each.data for each in list(talk.commands)[-5:]]
+            return any(np.allclose(each, wanted, rtol=1e-9) for each in commands for wanted in held[-20:])
+
+        wait_until(damped, "what damps it")
+        assert "the control has ended: 5 implausible joint states in a row" in node.log
 
 
 class Stream(Periodic):
