@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from typing import Any, Literal
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.joint_numbers import check_offsets, check_scale
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
+from rbd_dynamics.replay.reading import Recording
+from rbd_dynamics.replay.reading.tables.given import checked_columns
 from rbd_dynamics.replay.signals.corrections import check_delays
 from rbd_dynamics.replay.signals.joint_names import check_joint_map
 
@@ -48,11 +51,14 @@ class Settings:
         terms: which terms of the equation of motion the measured efforts have in them: "inertia", "coriolis",
             "gravity", "spring", "friction". Many robots report efforts from which they took gravity or friction.
         positions: of joints that the recording does not have, rad or m; zero where none is given.
-        angles: unit of positions and velocities of joints that turn: "radians", or "degrees".
+        angles: unit of positions and velocities of joints that turn: "radians", or "degrees"; None: radians, but what a
+            table says, or what the robot's limits say of a table that does not.
         effort_scale: by which efforts are multiplied, one for all or {joint: number}: N m per ampere where currents
             were recorded, -1 where the sign is turned.
         effort_offsets: {joint: N m or N} to subtract from efforts once they are scaled.
         delay: {"effort" or "velocity": s, or {joint: s}}, by how much these signals are late against the positions.
+        columns: of a table: {"time", "position", "velocity" or "effort": the name of a column or of an array, a pattern
+            with {} where the joint stands, numbers of columns, or {joint: column}}, each with a unit in brackets.
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
 
@@ -72,10 +78,11 @@ class Settings:
     reorder_window: float = 0.5
     terms: tuple[str, ...] = WITHOUT_FRICTION
     positions: Mapping[str, float] = field(default_factory=dict)
-    angles: Angles = "radians"
+    angles: Angles | None = None
     effort_scale: float | Mapping[str, float] = 1.0
     effort_offsets: Mapping[str, float] = field(default_factory=dict)
     delay: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
+    columns: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
     block: int = 16384
 
     def __post_init__(self) -> None:
@@ -110,10 +117,18 @@ class Settings:
             if not _is_number(position):
                 raise ValueError(f"position of joint {excerpt(joint)} is {excerpt(position)}")
         object.__setattr__(self, "positions", dict(self.positions))
-        _among("angles", self.angles, ("radians", "degrees"))
+        if self.angles is not None:
+            _among("angles", self.angles, ("radians", "degrees"))
         check_scale("effort_scale", self.effort_scale)
         check_offsets("effort_offsets", self.effort_offsets)
         check_delays(self.delay)
+        object.__setattr__(self, "columns", checked_columns(self.columns))
+
+    def opened(self, recording: Recording | str | os.PathLike[str]) -> Recording:
+        """A recording, read as these settings say. Raises RecordingError."""
+        if isinstance(recording, Recording):
+            return recording
+        return Recording(recording, columns=self.columns, rate=self.rate)
 
     def cutoff_at(self, rate: float) -> float:
         """The cutoff in Hz for signals of a rate. Raises ValueError where the rate is too low for it."""

@@ -33,9 +33,9 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
         "replay",
         help="compare recordings with the model: torques, friction, payload, contacts",
         description="Compare recorded efforts with those of the robot's model, and find friction, load, inertias and "
-        "contacts. Reads rosbag2 (sqlite3, mcap), ROS 1 bags, and tables (CSV, Parquet, MATLAB), without ROS. Exit "
-        "code 1 if a recording failed or had nothing to compare, or if a corrected description was not written since "
-        "it would be worse.",
+        "contacts. Reads rosbag2 (sqlite3, mcap), ROS 1 bags, and tables (CSV, Parquet, MATLAB, HDF5, NumPy), without "
+        "ROS. Exit code 1 if a recording failed or had nothing to compare, or if a corrected description was not "
+        "written since it would be worse.",
         epilog=EPILOG,
         formatter_class=HelpFormatter,
     )
@@ -57,6 +57,13 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     signals = parser.add_argument_group("what was recorded")
     add = signals.add_argument
     add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
+    add("--columns", metavar="FIELD=COLUMNS|FILE", action="append", default=[], type=kinds.columns_or_file,
+        help="of a table: which columns are the time (t), positions (q), velocities (dq) and efforts (tau), as "
+        "t=stamp[ms], q=pos_meas{} ({} is the joint's name or number), tau=16-22; JOINT.q=NAME for one joint; may be "
+        "repeated; or the YAML file that --explain writes; the rest goes by its names")  # fmt: skip
+    add("--explain", action="store_true",
+        help="print what the recording is taken for, column by column, with units and why, and no more; of a table, "
+        "write it as NAME.columns.yaml for --columns, into --output or here")  # fmt: skip
     add("--start", metavar="S", type=float, help="leave out what was before, s since the first sample")
     add("--end", metavar="S", type=float, help="and what came after")
     add("--joint-map", metavar="RECORDED=JOINT|FILE", action="append", default=[], type=kinds.pair_or_file,
@@ -82,7 +89,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     processing = parser.add_argument_group("how it is processed")
     add = processing.add_argument
     add("--cutoff", metavar="HZ", type=float, help="of the low-pass filter; default: 5, at most a fifth of the rate")
-    add("--rate", metavar="HZ", type=float, help="of the samples; default: that of the messages")
+    add("--rate", metavar="HZ", type=float,
+        help="of the samples; default: that of the messages; of a table without times, that of its rows")  # fmt: skip
     add("--edge", metavar="S", type=float, help="left out at both ends of a segment; default: 2 / cutoff")
     add("--velocity", choices=("auto", "measured", "differentiated"), help="where velocities come from")
     add("--clock", choices=("auto", "header", "received"), help="which stamps count")

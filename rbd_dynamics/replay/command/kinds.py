@@ -45,6 +45,16 @@ def pair_or_file(text: str) -> tuple[str, str] | Path:
     return recorded, joint
 
 
+def columns_or_file(text: str) -> tuple[str, str] | Path:
+    """FIELD=COLUMNS, or a file that is there."""
+    if Path(text).is_file():
+        return Path(text)
+    field, _, columns = (part.strip() for part in text.partition("="))
+    if not (field and columns):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMNS nor a file")
+    return field, columns
+
+
 def threshold(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     try:

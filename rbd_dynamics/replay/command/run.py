@@ -15,6 +15,7 @@ from rbd_dynamics.common.console import progress_bar
 from rbd_dynamics.common.whole_files import check_folder
 from rbd_dynamics.replay.command.chosen import Source, description_of, inertias_of, meshes_of, questions_of, settings_of
 from rbd_dynamics.replay.command.drive_gains import run_gains
+from rbd_dynamics.replay.command.explain import run_explain
 from rbd_dynamics.replay.command.tables import show, show_fleet
 from rbd_dynamics.replay.command.together import run_together
 
@@ -26,6 +27,8 @@ def run_replay(options: argparse.Namespace, source: Source) -> int:
     """Exit code 1 if a recording failed, there was nothing to compare, or an export was refused."""
     from rbd_dynamics.replay.fleet import find_recordings
 
+    if options.explain:
+        return run_explain(options)
     if options.output is not None:
         check_folder(options.output)
     whole = run_gains if options.known_load is not None or options.unloaded else None

@@ -19,7 +19,7 @@ from rbd_dynamics.model.errors import Inertias
 from rbd_dynamics.replay.analysis import analyse
 from rbd_dynamics.replay.one_thread import one_thread
 from rbd_dynamics.replay.questions import Questions
-from rbd_dynamics.replay.reading import Recording, RecordingError
+from rbd_dynamics.replay.reading import RecordingError
 from rbd_dynamics.replay.results.outputs import Outputs
 from rbd_dynamics.replay.results.summary import summary_of
 from rbd_dynamics.replay.settings import Settings
@@ -68,7 +68,7 @@ class Job:
     @property
     def key(self) -> str:
         """Changes with all that the results depend on."""
-        files = Recording(self.recording).files
+        files = self.settings.opened(self.recording).files
         parts = {
             "version": __version__,
             "recording": [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files],
@@ -148,7 +148,7 @@ def digest_of(summary: str, comparison: Any) -> str:
 
 
 def _done(job: Job, key: str, progress: Progress | None) -> Result:
-    recording = Recording(job.recording)
+    recording = job.settings.opened(job.recording)
     of = {"near": job.settings.topic, "robot": job.settings.robot}
     text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:

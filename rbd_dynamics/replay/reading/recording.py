@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from rbd_dynamics.replay.reading.decoding import (
     text_of,
     wrench_of,
 )
-from rbd_dynamics.replay.reading.opening import open_storage
+from rbd_dynamics.replay.reading.opening import Told, open_storage
 from rbd_dynamics.replay.reading.parts import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
@@ -37,6 +38,9 @@ from rbd_dynamics.replay.reading.storage import (
     first_bytes,
     unpacked,
 )
+from rbd_dynamics.replay.reading.tables import TableStorage
+from rbd_dynamics.replay.reading.tables.given import Given
+from rbd_dynamics.replay.reading.tables.interpretation import Interpretation
 
 SAMPLE = 50  # messages looked at to tell what a topic has
 
@@ -46,7 +50,11 @@ class Recording:
 
     Parameters:
         path: a rosbag2 folder (with or without metadata.yaml; sqlite3 or mcap; compressed by message or by file; any
-            number of parts), one such file, a ROS 1 bag, or a table (CSV, Parquet, MATLAB; `reading/tables/`).
+            number of parts), one such file, a ROS 1 bag, or a table (CSV, Parquet, MATLAB, HDF5, NumPy;
+            `reading/tables/`).
+        columns: of a table: {field: columns}, as `time_ms`, `pos_meas{}`, `2-8` or {joint: column}; what is not said
+            goes by the columns' names.
+        rate: of the rows of a table without times, Hz.
 
     What is damaged is passed over, and `log` says so. Raises RecordingError (a ValueError) where nothing can be read.
 
@@ -56,9 +64,12 @@ class Recording:
         expected: {topic: number of messages} as the metadata say, where there are any.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, columns: Given | None = None, rate: float | None = None
+    ) -> None:
         self.path = Path(path)
         self.log = Log()
+        self._told = Told(columns=columns or {}, rate=rate)
         parts = parts_of(self.path, self.log)
         self.files, self.expected = parts.files, parts.expected
         self._compressed, self._distribution = parts.compressed, parts.distribution
@@ -78,6 +89,15 @@ class Recording:
                 break  # the other parts have the same topics: they are opened when it is their turn
         if not self._topics and problems:
             raise problems[0]
+
+    @cached_property
+    def meaning(self) -> Interpretation | None:
+        """What a table is taken for; None for all other recordings, whose messages say what they are."""
+        storage = self._open(self.files[0], Log())
+        try:
+            return storage.meaning if isinstance(storage, TableStorage) else None
+        finally:
+            storage.close()
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -257,12 +277,12 @@ class Recording:
     def _open(self, file: Path, log: Log) -> Storage:
         """One file that is compressed as a whole stays unpacked until the next one, or the end of this object."""
         if not first_bytes(file).startswith(ZSTD_MAGIC):
-            return open_storage(file, log)
+            return open_storage(file, log, self._told)
         if self._unpacked is None or self._unpacked[0] != file:
             self._unpacked = None
             folder = tempfile.TemporaryDirectory(prefix="rbd_dynamics_")
             self._unpacked = file, unpacked(file, Path(folder.name), log), folder
-        return open_storage(self._unpacked[1], log)
+        return open_storage(self._unpacked[1], log, self._told)
 
     def _decompressed(self, raw: RawBlock, log: Log) -> RawBlock:
         """The block with each message unpacked, without those that cannot be."""

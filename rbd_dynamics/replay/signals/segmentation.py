@@ -17,7 +17,7 @@ from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
-from rbd_dynamics.replay.settings import Settings
+from rbd_dynamics.replay.settings import Angles, Settings
 from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
 from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
@@ -26,6 +26,7 @@ from rbd_dynamics.replay.signals.joint_names import JointNames
 from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
 from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
+from rbd_dynamics.replay.signals.unsaid import in_degrees, numbered_joints
 from rbd_dynamics.replay.signals.window import Window, surveyed
 from rbd_dynamics.robot import Robot
 
@@ -99,31 +100,32 @@ class Segments:
         for name in settings.positions:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
-        names = JointNames(self.joint_names, settings.joint_map, settings.robot)
+        names = JointNames(self.joint_names, settings.joint_map or self._numbered(), settings.robot)
         self.topic: JointStateTopic = recording.choose_topic(
             joints=self.joint_names, topic=settings.topic, robot=settings.robot, names=names.possible()
         )
         self.recorded = names.recorded(self.topic.joints, f"{recording.path}, topic {self.topic.name}")
         limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
         self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints], dtype=bool)
+        bounds = np.array(limits, dtype=float).reshape(-1, 4)
+        self._corrections = corrections(
+            self.joint_names,
+            [joint.kind.is_angle for joint in self._joints],
+            angles=settings.angles or self._angles(bounds[:, :2]),
+            effort_scale=settings.effort_scale,
+            effort_offsets=settings.effort_offsets,
+            delay=settings.delay,
+        )
         self.survey: Survey = surveyed(
             lambda: self._messages(SURVEYED, Log()),
             self.joint_names,
             settings,
             self.log,
-            limits=np.array(limits, dtype=float).reshape(-1, 4),
+            limits=bounds,
             turning=self._continuous,
         )
         self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
-        self._corrections = corrections(
-            self.joint_names,
-            [joint.kind.is_angle for joint in self._joints],
-            angles=settings.angles,
-            effort_scale=settings.effort_scale,
-            effort_offsets=settings.effort_offsets,
-            delay=settings.delay,
-        )
         edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
         self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends
         self.noise = Noise(len(self._joints))
@@ -136,13 +138,39 @@ class Segments:
             self._held[self.joint_names.index(name)] = position
         self._remark_on_joints()
 
-    def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
+    def _numbered(self) -> dict[str, str]:
+        """Which joints the numbers are that a table has for names."""
+        meaning, model = self.recording.meaning, self.model
+        if meaning is None or set(meaning.columns.joints) & set(model.joint_names):
+            return {}
+        return numbered_joints(meaning.columns.joints, model, self.log)
+
+    def _angles(self, limits: Array) -> Angles | None:
+        """Unit of angles, where a table does not say it."""
+        meaning = self.recording.meaning
+        if meaning is None or meaning.angles_said:
+            return None
+        first = next(self._recorded(SURVEYED, Log()), None)
+        turning = [joint.kind.is_angle for joint in self._joints]
+        why = "" if first is None else in_degrees(first.position, limits, turning)
+        if why:
+            self.log.guess(f"angles have no unit, and are taken for degrees: {why} (--angles says it otherwise)")
+        return "degrees" if why else None
+
+    def _recorded(self, block: int, log: Log) -> Iterator[JointStates]:
         return self.recording.joint_states(self.topic.name, self.recorded, block=block, log=log)
+
+    def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
+        """Numbers as the model means them."""
+        for states in self._recorded(block, log):
+            yield replace(states, numbers=self._corrections(states.numbers))
 
     def __iter__(self) -> Iterator[Segment]:
         log, self.noise = Log(), Noise(len(self._joints))
         for text in self.log.remarks:
             log.remark(text)
+        for text in (*self.recording.log.guesses, *self.log.guesses):
+            log.guess(text)
         self.log = log
         asked = self._falls if GRAVITY in self.settings.terms else None
         screen = Screen(self.survey.usual, log, max_gap=self.survey.max_gap, falls=asked)
@@ -173,7 +201,7 @@ class Segments:
 
     def _cleaned(self, states: Iterator[JointStates], cleaner: Cleaner, window: Window) -> Iterator[Samples]:
         for block in states:
-            yield from cleaner.feed(replace(block, numbers=self._corrections(block.numbers)))
+            yield from cleaner.feed(block)
             if self._progress is not None:
                 self._progress(block.fraction)
             if window.over:
