@@ -31,7 +31,8 @@ class Settings:
     """Settings of a replay. Raises ValueError that names the one that is wrong.
 
     Parameters:
-        topic: of the joint states; None: the one that names most of the robot's joints and has efforts.
+        topic: of the joint states, or several that name some of the joints each; None: the one that names most of the
+            robot's joints and has efforts.
         robot: its name, where several are recorded: the namespace of its topics, the name in its description, or what
             its joints' names begin with.
         joint_map: {name in the recording: joint of the robot}, where they differ.
@@ -63,7 +64,7 @@ class Settings:
     """
 
     _: KW_ONLY
-    topic: str | None = None
+    topic: str | tuple[str, ...] | None = None
     robot: str | None = None
     joint_map: Mapping[str, str] = field(default_factory=dict)
     start: float | None = None
@@ -88,9 +89,12 @@ class Settings:
     def __post_init__(self) -> None:
         _among("clock", self.clock, ("auto", "header", "received"))
         _among("velocity", self.velocity, ("auto", "measured", "differentiated"))
-        for name in ("topic", "robot"):
-            if not isinstance(getattr(self, name), str | None):
-                raise ValueError(f"{name} must be a text, got {excerpt(getattr(self, name))}")
+        if isinstance(self.topic, (list, tuple)) and all(isinstance(name, str) for name in self.topic):
+            object.__setattr__(self, "topic", self.topic[0] if len(self.topic) == 1 else tuple(self.topic) or None)
+        elif not isinstance(self.topic, str | None):
+            raise ValueError(f"topic must be a text or texts, got {excerpt(self.topic)}")
+        if not isinstance(self.robot, str | None):
+            raise ValueError(f"robot must be a text, got {excerpt(self.robot)}")
         check_joint_map(self.joint_map)
         object.__setattr__(self, "joint_map", dict(self.joint_map))
         for name in ("rate", "cutoff", "max_gap"):
@@ -143,7 +147,8 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON; `from_dict` is the inverse."""
-        return {**asdict(self), "terms": list(self.terms)}
+        topic = list(self.topic) if isinstance(self.topic, tuple) else self.topic
+        return {**asdict(self), "terms": list(self.terms), "topic": topic}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:

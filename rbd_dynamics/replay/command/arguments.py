@@ -56,7 +56,9 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
 
     signals = parser.add_argument_group("what was recorded")
     add = signals.add_argument
-    add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
+    add("--topic", action="append",
+        help="of the joint states; default: the one that names most of the robot's joints; may be repeated, for topics "
+        "that name some of them each: these are joined")  # fmt: skip
     add("--columns", metavar="FIELD=COLUMNS|FILE", action="append", default=[], type=kinds.columns_or_file,
         help="of a table: which columns are the time (t), positions (q), velocities (dq) and efforts (tau), as "
         "t=stamp[ms], q=pos_meas{} ({} is the joint's name or number), tau=16-22; JOINT.q=NAME for one joint; may be "

@@ -149,7 +149,8 @@ def digest_of(summary: str, comparison: Any) -> str:
 
 def _done(job: Job, key: str, progress: Progress | None) -> Result:
     recording = job.settings.opened(job.recording)
-    of = {"near": job.settings.topic, "robot": job.settings.robot}
+    topic = job.settings.topic
+    of = {"near": topic[0] if isinstance(topic, tuple) else topic, "robot": job.settings.robot}
     text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:
         raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF with --urdf")

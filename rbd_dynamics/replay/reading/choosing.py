@@ -15,12 +15,38 @@ NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
 
 @dataclass(frozen=True)
 class JointStateTopic:
-    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts."""
+    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts.
+
+    parts: of several topics that are read as one.
+    """
 
     name: str
     joints: tuple[str, ...]
     has_velocity: bool
     has_effort: bool
+    parts: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The topics that it is: itself, or its parts."""
+        return self.parts or (self.name,)
+
+
+def one_of(topics: Sequence[JointStateTopic], path: object) -> JointStateTopic:
+    """Several topics that name different joints of a robot, as one. Raises RecordingError where two name the same."""
+    if len(topics) == 1:
+        return topics[0]
+    owner: dict[str, str] = {}
+    for topic in topics:
+        for joint in topic.joints:
+            if owner.setdefault(joint, topic.name) != topic.name:
+                raise RecordingError(
+                    f"{path}: topics {owner[joint]} and {topic.name} both name joint {excerpt(joint)}: they are no "
+                    "halves of a robot"
+                )
+    names = tuple(topic.name for topic in topics)
+    velocity, effort = (any(getattr(topic, has) for topic in topics) for has in ("has_velocity", "has_effort"))
+    return JointStateTopic(" and ".join(names), tuple(owner), velocity, effort, names)
 
 
 def namespaces(topic: str) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, robots_there
+from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, one_of, robots_there
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,
     STRING,
@@ -128,29 +128,42 @@ class Recording:
         self,
         *,
         joints: Collection[str] = (),
-        topic: str | None = None,
+        topic: str | Sequence[str] | None = None,
         robot: str | None = None,
         names: Collection[str] | None = None,
     ) -> JointStateTopic:
         """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
 
-        topic: choose this one. robot: of those in its namespace, or beside its description, where there are any; else
-        one with joints whose names begin with it. names: by which the joints may be called; None: their own.
+        topic: choose this one, or these, which name different joints, as one.
+        robot: of those in its namespace, or beside its description, where there are any; else one with joints whose
+        names begin with it. names: by which the joints may be called; None: their own.
         Raises RecordingError that says what there is instead.
         """
         found = self.joint_state_topics()
         there = ", ".join(candidate.name for candidate in found) or "none"
         if topic is not None:
-            for candidate in found:
-                if candidate.name.lstrip("/") == topic.lstrip("/"):
-                    return candidate
-            raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {there}")
+            chosen = []
+            for wanted in dict.fromkeys([topic] if isinstance(topic, str) else topic):
+                named = [candidate for candidate in found if candidate.name.lstrip("/") == wanted.lstrip("/")]
+                if not named:
+                    raise RecordingError(
+                        f"{self.path} has no joint states on topic {wanted!r}; it has them on: {there}"
+                    )
+                chosen += named
+            return one_of(chosen, self.path)
         if not found:
-            there = ", ".join(f"{name} ({type_name})" for name, type_name in sorted(self.topics.items())) or "none"
-            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {there}")
+            raise RecordingError(f"{self.path} has no joint states; {self._topics_there()}")
         if robot is not None:
             found = self._of_robot(robot, found)
         return best_topic(found, joints if names is None else names, joints, self.path)
+
+    def _topics_there(self) -> str:
+        """What there is in place of joint states."""
+        empty = [name for name, type_name in self.topics.items() if type_name == JOINT_STATE]
+        told = [
+            f"{name} (without messages)" if name in empty else f"{name} ({self.topics[name]})" for name in self.topics
+        ]
+        return f"its topics: {', '.join(sorted(told)) or 'none'}"
 
     def _of_robot(self, robot: str, found: list[JointStateTopic]) -> list[JointStateTopic]:
         descriptions = self._descriptions()
@@ -192,17 +205,17 @@ class Recording:
     # --- messages ---------------------------------------------------------------------------------
 
     def joint_states(
-        self, topic: str, joints: Sequence[str], *, block: int = 16384, log: Log | None = None
+        self, topic: str | Sequence[str], joints: Sequence[str], *, block: int = 16384, log: Log | None = None
     ) -> Iterator[JointStates]:
-        """All joint states of a topic, in the order they were written, for joints by name.
+        """All joint states of a topic, or of several, in the order they were written, for joints by name.
 
         log: where to count what is lost; the recording's own if None.
         """
         log = self.log if log is None else log
-        read = 0
+        read, topics = 0, [topic] if isinstance(topic, str) else list(topic)
         decoder: JointStateDecoder | None = None
         previous: Topic | None = None
-        for entry, raw in self._raw_blocks(topic, block, log):
+        for entry, raw in self._raw_blocks(topics, block, log):
             if decoder is None or entry != previous:
                 decoder, previous = self._decoder(entry, joints, log), entry
             read += len(raw.data)
@@ -210,7 +223,7 @@ class Recording:
             log.messages += len(raw.data)
             if len(states):
                 yield states
-        log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
+        log.count("lost messages", number=max(0, sum(self.expected.get(name, 0) for name in topics) - read))
 
     def wrenches(self, *, topic: str | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (N,) in ns, of the headers or else of arrival, and (m, f) (N, 6) in N m and N, of a WrenchStamped.
@@ -224,7 +237,7 @@ class Recording:
             wanted = "one topic with wrenches" if topic is None else f"wrenches on topic {topic!r}"
             raise RecordingError(f"{self.path} has not {wanted}; it has them on: {', '.join(there) or 'none'}")
         times, numbers = [], []
-        for entry, raw in self._raw_blocks(chosen[0], 16384, self.log):
+        for entry, raw in self._raw_blocks(chosen, 16384, self.log):
             for received, message in zip(raw.received.tolist(), raw.data):
                 try:
                     stamp, wrench = wrench_of(message, entry.encoding)
@@ -249,14 +262,14 @@ class Recording:
     def _first(self, name: str, count: int) -> list[bytes]:
         """Its first messages. Damage is noted when all are read."""
         messages: list[bytes] = []
-        for _, raw in self._raw_blocks(name, count, Log()):
+        for _, raw in self._raw_blocks([name], count, Log()):
             messages += raw.data
             if len(messages) >= count:
                 break
         return messages[:count]
 
-    def _raw_blocks(self, name: str, size: int, log: Log) -> Iterator[tuple[Topic, RawBlock]]:
-        """Messages of a topic, part by part, with the topic as that part has it."""
+    def _raw_blocks(self, names: Collection[str], size: int, log: Log) -> Iterator[tuple[Topic, RawBlock]]:
+        """Messages of topics of one type, part by part, with the topic as that part has it."""
         for part, file in enumerate(self.files):
             try:
                 storage = self._open(file, log)
@@ -265,7 +278,7 @@ class Recording:
                 log.remark(f"{error}: left out")
                 continue
             try:
-                here = [topic for topic in storage.topics if topic.name == name]  # one for each publisher
+                here = [topic for topic in storage.topics if topic.name in names]  # one for each publisher
                 for raw in storage.blocks([topic.id for topic in here], size) if here else ():
                     raw = raw._replace(fraction=(part + raw.fraction) / len(self.files))
                     if self._compressed or raw.data[0].startswith(ZSTD_MAGIC):

@@ -22,12 +22,13 @@ from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
 from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
 from rbd_dynamics.replay.signals.implausible import Screen
+from rbd_dynamics.replay.signals.joining import joined, plan_of
 from rbd_dynamics.replay.signals.joint_names import JointNames
 from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
 from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
 from rbd_dynamics.replay.signals.unsaid import in_degrees, numbered_joints
-from rbd_dynamics.replay.signals.window import Window, surveyed
+from rbd_dynamics.replay.signals.window import Window, beginning, surveyed
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -116,6 +117,7 @@ class Segments:
             effort_offsets=settings.effort_offsets,
             delay=settings.delay,
         )
+        self._plan = plan_of(beginning(self._recorded(SURVEYED, Log()), len(names.joints)), self.joint_names, self.log)
         self.survey: Survey = surveyed(
             lambda: self._messages(SURVEYED, Log()),
             self.joint_names,
@@ -158,11 +160,12 @@ class Segments:
         return "degrees" if why else None
 
     def _recorded(self, block: int, log: Log) -> Iterator[JointStates]:
-        return self.recording.joint_states(self.topic.name, self.recorded, block=block, log=log)
+        return self.recording.joint_states(self.topic.names, self.recorded, block=block, log=log)
 
     def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
-        """Numbers as the model means them."""
-        for states in self._recorded(block, log):
+        """Messages with all joints, and numbers as the model means them."""
+        recorded = self._recorded(block, log)
+        for states in recorded if self._plan is None else joined(recorded, self._plan):
             yield replace(states, numbers=self._corrections(states.numbers))
 
     def __iter__(self) -> Iterator[Segment]:
@@ -308,9 +311,13 @@ class Segments:
             silent=[n for n, effort in zip(self.joint_names, self.survey.effort) if not effort and n not in held],
             complex_=[joint.name for joint in self.model.joints if joint not in self._joints],
         )
-        topics = [topic.name for topic in self.recording.joint_state_topics() if topic.name != self.topic.name]
+        topics = [topic for topic in self.recording.joint_state_topics() if topic.name not in self.topic.names]
         if topics:
-            self.log.remark(f"joint states taken from {self.topic.name}; there are others: {', '.join(topics)}")
+            missing = [name for name in self.recorded if name not in named]
+            halves = [topic.name for topic in topics if set(topic.joints) & set(missing)]
+            more = f"; --topic {self.topic.name} --topic {halves[0]} joins what they name" if halves else ""
+            others = ", ".join(topic.name for topic in topics)
+            self.log.remark(f"joint states taken from {self.topic.name}; there are others: {others}{more}")
 
 
 def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:

@@ -86,7 +86,7 @@ def head_of(path: Path) -> Head:
     with path.open("rb") as file:
         encoding = encoding_of(file.read(64))
     with opened(path, encoding) as text:
-        lines = []
+        lines: list[str] = []
         for line in islice(iter(lambda: text.readline(LONGEST_LINE), ""), MOST_LINES):
             if len(line) >= LONGEST_LINE or "\0" in line:
                 raise RecordingError(f"{path} is no table: line {len(lines) + 1} is none of text")
