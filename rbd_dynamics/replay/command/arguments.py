@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.command.chosen import Source
 
 DEFAULT_FORMATS = ("html", "png", "urdf")
-FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf"
+DEFAULT_OF_MANY = ("html", "urdf")  # pictures take longer than all else about a recording
+FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf, of many html,urdf"
 EPILOG = """\
 Examples:
   rbd_dynamics replay run.mcap --urdf panda.urdf -o result      one recording
@@ -40,7 +41,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
         formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("recordings", metavar="BAG", nargs="+", type=Path, help="a recording, or a folder with many of them")
+    add("recordings", metavar="BAG", nargs="+", type=kinds.place,
+        help="a recording, or a folder with many of them; also elsewhere, as s3://bucket/runs")  # fmt: skip
     add("--urdf", metavar="URDF", help="path, -, or name of a robot; default: robot_description in the recording")
     add("--robot", metavar="NAME",
         help="which one, where several are recorded: the namespace of its topics, the name in its description, or what "
@@ -50,8 +52,9 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add("--meshes", metavar="DIR", action="append", default=[], type=Path,
         help="where the packages are whose meshes the description names, beside those of ROS, to draw the robot in the "
         "report; may be repeated")  # fmt: skip
-    add("--output", "-o", metavar="DIR", type=Path, help="where to write; default: nothing is written")
-    add("--formats", metavar="LIST", type=kinds.formats, default=DEFAULT_FORMATS, help=FORMATS_HELP)
+    add("--output", "-o", metavar="DIR", type=kinds.place,
+        help="where to write, also elsewhere, as s3://bucket/results; default: nothing is written")  # fmt: skip
+    add("--formats", metavar="LIST", type=kinds.formats, help=FORMATS_HELP)
     add("--json", action="store_true", help="print summary.json (of many recordings fleet.json) in place of tables")
 
     signals = parser.add_argument_group("what was recorded")

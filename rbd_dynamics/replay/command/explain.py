@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.markup import escape
 
 from rbd_dynamics.common.console import output_console, print_table
-from rbd_dynamics.replay.command.chosen import settings_of
+from rbd_dynamics.replay.command.chosen import Source, settings_of
 
 
-def run_explain(options: argparse.Namespace) -> int:
+def run_explain(options: argparse.Namespace, source: Source) -> int:
     """Print the columns of each table, and write a mapping for the next time; print the joint states of any other."""
     from rbd_dynamics.replay.fleet import find_recordings
     from rbd_dynamics.replay.reading.tables.interpretation import Interpretation
@@ -29,7 +29,7 @@ def run_explain(options: argparse.Namespace) -> int:
             continue
         console.print(f"[bold]{escape(str(one.path))}[/]")
         if isinstance(meaning, Interpretation):
-            path = _write(meaning, options.output or Path(), one.path)
+            path = _write(meaning, options.output or Path(), Path(one.path))
             console.print(escape(f"a table: {meaning.table.form}"))
             for text in meaning.said:
                 console.print(f"[yellow]! {escape(text)}[/]")

@@ -45,6 +45,13 @@ def pair_or_file(text: str) -> tuple[str, str] | Path:
     return recorded, joint
 
 
+def place(text: str) -> Path | str:
+    """A path, or an address as s3://bucket/runs."""
+    from rbd_dynamics.replay.fleet.places import is_elsewhere
+
+    return text if is_elsewhere(text) else Path(text)
+
+
 def columns_or_file(text: str) -> tuple[str, str] | Path:
     """FIELD=COLUMNS, or a file that is there."""
     if Path(text).is_file():
