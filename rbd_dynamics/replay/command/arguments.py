@@ -15,8 +15,6 @@ from rbd_dynamics.replay.questions import QUESTIONS
 if TYPE_CHECKING:
     from rbd_dynamics.replay.command.chosen import Source
 
-DEFAULT_FORMATS = ("html", "png", "urdf")
-DEFAULT_OF_MANY = ("html", "urdf")  # pictures take longer than all else about a recording
 FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf, of many html,urdf"
 EPILOG = """\
 Examples:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rbd_dynamics.replay.together import Carried
 
+DEFAULT_FORMATS = ("html", "png", "urdf")
+DEFAULT_OF_MANY = ("html", "urdf")  # pictures take longer than all else about a recording
+
 
 def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -14,10 +14,10 @@ from rich.markup import escape
 
 from rbd_dynamics.common.console import progress_bar
 from rbd_dynamics.common.whole_files import check_folder
-from rbd_dynamics.replay.command.arguments import DEFAULT_FORMATS, DEFAULT_OF_MANY
 from rbd_dynamics.replay.command.chosen import Source, description_of, inertias_of, meshes_of, questions_of, settings_of
 from rbd_dynamics.replay.command.drive_gains import run_gains
 from rbd_dynamics.replay.command.explain import run_explain
+from rbd_dynamics.replay.command.kinds import DEFAULT_FORMATS, DEFAULT_OF_MANY
 from rbd_dynamics.replay.command.tables import show, show_fleet
 from rbd_dynamics.replay.command.together import run_together
 
