@@ -93,6 +93,12 @@ def robots_there(states: Sequence[JointStateTopic], descriptions: Mapping[str, s
     return listed(sorted(set(names))) or "none by a namespace or a description"
 
 
+def topics_there(topics: Mapping[str, str], wanted: str) -> str:
+    """Topics, {name: type}, for an error: those of the type that is wanted have no messages."""
+    told = [f"{name} ({'without messages' if kind == wanted else kind})" for name, kind in sorted(topics.items())]
+    return f"its topics: {', '.join(told) or 'none'}"
+
+
 def best_topic(
     found: Sequence[JointStateTopic], joints: Collection[str], robot_joints: Collection[str], path: object
 ) -> JointStateTopic:

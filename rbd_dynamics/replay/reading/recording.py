@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,15 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, one_of, robots_there
+from rbd_dynamics.replay.reading.choosing import (
+    JointStateTopic,
+    best_topic,
+    home,
+    of_robot,
+    one_of,
+    robots_there,
+    topics_there,
+)
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,
     STRING,
@@ -62,6 +69,7 @@ class Recording:
         files: its parts, in order.
         log: what was lost.
         expected: {topic: number of messages} as the metadata say, where there are any.
+        meaning: what a table is taken for; None for all other recordings, whose messages say what they are.
     """
 
     def __init__(
@@ -70,6 +78,7 @@ class Recording:
         self.path = Path(path)
         self.log = Log()
         self._told = Told(columns=columns or {}, rate=rate)
+        self.meaning: Interpretation | None = None
         parts = parts_of(self.path, self.log)
         self.files, self.expected = parts.files, parts.expected
         self._compressed, self._distribution = parts.compressed, parts.distribution
@@ -84,20 +93,13 @@ class Recording:
                 continue
             for topic in storage.topics:
                 self._topics.setdefault(topic.name, topic)
+            if isinstance(storage, TableStorage):
+                self.meaning = storage.meaning
             storage.close()
             if self.expected and self._topics.keys() >= self.expected.keys():
                 break  # the other parts have the same topics: they are opened when it is their turn
         if not self._topics and problems:
             raise problems[0]
-
-    @cached_property
-    def meaning(self) -> Interpretation | None:
-        """What a table is taken for; None for all other recordings, whose messages say what they are."""
-        storage = self._open(self.files[0], Log())
-        try:
-            return storage.meaning if isinstance(storage, TableStorage) else None
-        finally:
-            storage.close()
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -152,18 +154,10 @@ class Recording:
                 chosen += named
             return one_of(chosen, self.path)
         if not found:
-            raise RecordingError(f"{self.path} has no joint states; {self._topics_there()}")
+            raise RecordingError(f"{self.path} has no joint states; {topics_there(self.topics, JOINT_STATE)}")
         if robot is not None:
             found = self._of_robot(robot, found)
         return best_topic(found, joints if names is None else names, joints, self.path)
-
-    def _topics_there(self) -> str:
-        """What there is in place of joint states."""
-        empty = [name for name, type_name in self.topics.items() if type_name == JOINT_STATE]
-        told = [
-            f"{name} (without messages)" if name in empty else f"{name} ({self.topics[name]})" for name in self.topics
-        ]
-        return f"its topics: {', '.join(sorted(told)) or 'none'}"
 
     def _of_robot(self, robot: str, found: list[JointStateTopic]) -> list[JointStateTopic]:
         descriptions = self._descriptions()

@@ -17,17 +17,17 @@ from rbd_dynamics.model.joints import Continuous
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
-from rbd_dynamics.replay.settings import Angles, Settings
+from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
 from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
 from rbd_dynamics.replay.signals.implausible import Screen
 from rbd_dynamics.replay.signals.joining import joined, plan_of
 from rbd_dynamics.replay.signals.joint_names import JointNames
-from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
+from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints, remark_on_topics
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
 from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
-from rbd_dynamics.replay.signals.unsaid import in_degrees, numbered_joints
+from rbd_dynamics.replay.signals.unsaid import angle_unit, numbered_joints
 from rbd_dynamics.replay.signals.window import Window, beginning, surveyed
 from rbd_dynamics.robot import Robot
 
@@ -101,7 +101,9 @@ class Segments:
         for name in settings.positions:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
-        names = JointNames(self.joint_names, settings.joint_map or self._numbered(), settings.robot)
+        names = JointNames(
+            self.joint_names, settings.joint_map or numbered_joints(recording.meaning, model, self.log), settings.robot
+        )
         self.topic: JointStateTopic = recording.choose_topic(
             joints=self.joint_names, topic=settings.topic, robot=settings.robot, names=names.possible()
         )
@@ -109,15 +111,17 @@ class Segments:
         limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
         self._continuous = np.array([isinstance(joint.kind, Continuous) for joint in self._joints], dtype=bool)
         bounds = np.array(limits, dtype=float).reshape(-1, 4)
+        first = beginning(self._recorded(SURVEYED, Log()), len(self._joints))
+        turning = [joint.kind.is_angle for joint in self._joints]
         self._corrections = corrections(
             self.joint_names,
-            [joint.kind.is_angle for joint in self._joints],
-            angles=settings.angles or self._angles(bounds[:, :2]),
+            turning,
+            angles=settings.angles or angle_unit(recording.meaning, first.position, bounds[:, :2], turning, self.log),
             effort_scale=settings.effort_scale,
             effort_offsets=settings.effort_offsets,
             delay=settings.delay,
         )
-        self._plan = plan_of(beginning(self._recorded(SURVEYED, Log()), len(names.joints)), self.joint_names, self.log)
+        self._plan = plan_of(first, self.joint_names, self.log)
         self.survey: Survey = surveyed(
             lambda: self._messages(SURVEYED, Log()),
             self.joint_names,
@@ -139,25 +143,6 @@ class Segments:
         for name, position in settings.positions.items():
             self._held[self.joint_names.index(name)] = position
         self._remark_on_joints()
-
-    def _numbered(self) -> dict[str, str]:
-        """Which joints the numbers are that a table has for names."""
-        meaning, model = self.recording.meaning, self.model
-        if meaning is None or set(meaning.columns.joints) & set(model.joint_names):
-            return {}
-        return numbered_joints(meaning.columns.joints, model, self.log)
-
-    def _angles(self, limits: Array) -> Angles | None:
-        """Unit of angles, where a table does not say it."""
-        meaning = self.recording.meaning
-        if meaning is None or meaning.angles_said:
-            return None
-        first = next(self._recorded(SURVEYED, Log()), None)
-        turning = [joint.kind.is_angle for joint in self._joints]
-        why = "" if first is None else in_degrees(first.position, limits, turning)
-        if why:
-            self.log.guess(f"angles have no unit, and are taken for degrees: {why} (--angles says it otherwise)")
-        return "degrees" if why else None
 
     def _recorded(self, block: int, log: Log) -> Iterator[JointStates]:
         return self.recording.joint_states(self.topic.names, self.recorded, block=block, log=log)
@@ -311,13 +296,8 @@ class Segments:
             silent=[n for n, effort in zip(self.joint_names, self.survey.effort) if not effort and n not in held],
             complex_=[joint.name for joint in self.model.joints if joint not in self._joints],
         )
-        topics = [topic for topic in self.recording.joint_state_topics() if topic.name not in self.topic.names]
-        if topics:
-            missing = [name for name in self.recorded if name not in named]
-            halves = [topic.name for topic in topics if set(topic.joints) & set(missing)]
-            more = f"; --topic {self.topic.name} --topic {halves[0]} joins what they name" if halves else ""
-            others = ", ".join(topic.name for topic in topics)
-            self.log.remark(f"joint states taken from {self.topic.name}; there are others: {others}{more}")
+        missing = [name for name in self.recorded if name not in named]
+        remark_on_topics(self.log, self.topic, self.recording.joint_state_topics(), missing)
 
 
 def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.excerpt import listed
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading.tables.interpretation import Interpretation
 
 Array = NDArray[np.float64]
 
@@ -21,12 +23,15 @@ OFTEN, SELDOM = 0.01, 1e-3  # of the samples
 FREE = 4.0 * np.pi  # rad: beyond that no joint without limits is expected to have turned in an arm
 
 
-def numbered_joints(there: Sequence[str], model: Model, log: Log) -> dict[str, str]:
-    """{recorded name: joint} where all names are one word with the numbers from 0 or 1 on; else {}.
+def numbered_joints(meaning: Interpretation | None, model: Model, log: Log) -> dict[str, str]:
+    """{recorded name: joint} where all names of a table are one word with the numbers from 0 or 1 on; else {}.
 
-    They are the robot's joints in order, where it has as many; or the first ones, where these are a chain that carries
-    all others, as an arm does a gripper. Which, the log is told.
+    meaning: of a table; None: the recording is none. The numbers are the robot's joints in order, where it has as many;
+    or the first ones, where these are a chain that carries all others, as an arm does a gripper. The log is told.
     """
+    there = () if meaning is None else meaning.columns.joints
+    if set(there) & set(model.joint_names):
+        return {}
     matches = [NUMBERED.fullmatch(name) for name in there]
     numbers = sorted(int(match[2]) for match in matches if match is not None)
     words = {match[1] for match in matches if match is not None}
@@ -56,6 +61,21 @@ def _chain(model: Model, bodies: Sequence[int], count: int) -> bool:
     first, rest = bodies[:count], bodies[count:]
     follow = all(before in ancestors[after] for before, after in zip(first, first[1:]))
     return follow and all(first[-1] in ancestors[k] for k in rest)
+
+
+def angle_unit(
+    meaning: Interpretation | None, positions: Array, limits: Array, turning: Sequence[bool], log: Log
+) -> Literal["degrees"] | None:
+    """Degrees, where a table does not say the unit of its angles and these would be no positions of the robot else.
+
+    As `in_degrees`; the log is told.
+    """
+    if meaning is None or meaning.angles_said:
+        return None
+    why = in_degrees(positions, limits, turning)
+    if why:
+        log.guess(f"angles have no unit, and are taken for degrees: {why} (--angles says it otherwise)")
+    return "degrees" if why else None
 
 
 def in_degrees(positions: Array, limits: Array, turning: Sequence[bool]) -> str:
