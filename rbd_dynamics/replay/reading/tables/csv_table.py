@@ -102,9 +102,11 @@ class CsvTable:
         """Whole numbers, as those of stamps, stay exact. Raises ValueError."""
         columns = []
         for cells in zip(*rows):
-            column = np.array(cells)
-            try:
-                columns.append(column.astype(np.int64) if len(cells[0]) > 15 else column.astype(float))
-            except (ValueError, OverflowError):
-                columns.append(column.astype(float))
+            if len(cells[0]) > 15 and cells[0].isdigit():
+                try:
+                    columns.append(np.array(list(map(int, cells)), dtype=np.int64))
+                    continue
+                except (ValueError, OverflowError):
+                    pass
+            columns.append(np.fromiter(map(float, cells), float, len(cells)))
         return columns

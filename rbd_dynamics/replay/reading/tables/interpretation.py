@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,13 @@ class Interpretation:
 
 def interpreted(path: Path, given: Given | None = None, rate: float | None = None) -> Interpretation:
     """Raises RecordingError where it cannot be told what the columns are."""
+    about = path.stat()
+    return _interpreted(path, json.dumps(given or {}), rate, about.st_size, about.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)  # each pass over a table opens it again
+def _interpreted(path: Path, columns: str, rate: float | None, size: int, changed: int) -> Interpretation:
+    given: Given = json.loads(columns)
     table = open_table(path)
     if not table.named and not given:
         raise RecordingError(
