@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         _drop_output()
         return 0
-    except KeyboardInterrupt:
-        _say("interrupted")
+    except KeyboardInterrupt as error:
+        _say(": ".join(["interrupted", *map(str, error.args)]))
         return INTERRUPTED
     except (UsageError, ValueError, KeyError, ArithmeticError, OSError) as error:
         if isinstance(error, OSError) and not error.filename:

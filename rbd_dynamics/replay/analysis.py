@@ -109,8 +109,7 @@ def analyse(
     Raises what `replay.compare` raises, and KeyError or ValueError for a frame of `questions` that does not fit.
     """
     settings, questions = settings or Settings(), questions or Questions()
-    if not isinstance(recording, Recording):
-        recording = Recording(recording)
+    recording = settings.opened(recording)
     asked = [question for question in QUESTIONS if question.is_asked(questions)]
     early, late = ([question for question in asked if question.is_late == is_late] for is_late in (False, True))
     again = bool(sinks) or bool(series) or bool(late)

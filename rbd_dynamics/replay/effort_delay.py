@@ -40,7 +40,7 @@ def effort_delay(
     Raises what `replay.compare` raises.
     """
     settings = settings or Settings()
-    recording = recording if isinstance(recording, Recording) else Recording(recording)
+    recording = settings.opened(recording)
     base = BaseErrors(robot)
 
     def costs(delay: float) -> Array:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 
 from rbd_dynamics.replay.identification import DriveGainIdentifier, DriveGains, Load
-from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.robot import Robot
@@ -35,7 +34,7 @@ def drive_gains(
     load = Load(mass, (x, y, z), (0.0,) * 6)
     identifier: DriveGainIdentifier | None = None
     for path, carries in [*((path, True) for path in loaded), *((path, False) for path in unloaded)]:
-        found = checked_segments(Recording(path), robot, settings)
+        found = checked_segments(settings.opened(path), robot, settings)
         if identifier is None:
             identifier = DriveGainIdentifier(robot, frame, load, low_pass=found.low_pass, terms=settings.terms)
         for segment in found:

@@ -41,6 +41,7 @@ class Log:
         messages: joint states read, with those that were left out afterwards.
         samples: samples handed out, at the settings' rate.
         events: {event: count}.
+        guesses: what something was taken for that nobody said; each once, and told before all else.
         remarks: what a reader of the results should know; each once.
     """
 
@@ -49,6 +50,7 @@ class Log:
     samples: int = 0
     events: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
+    guesses: list[str] = field(default_factory=list)
 
     def count(self, event: str, *, number: int = 1) -> None:
         """Note `number` events. Raises KeyError for one that there is not."""
@@ -61,6 +63,10 @@ class Log:
         if text not in self.remarks:
             self.remarks.append(text)
 
+    def guess(self, text: str) -> None:
+        if text not in self.guesses:
+            self.guesses.append(text)
+
     def merge(self, other: Log) -> None:
         """Add what was noticed elsewhere."""
         self.messages += other.messages
@@ -68,10 +74,17 @@ class Log:
         self.events.update(other.events)
         for text in other.remarks:
             self.remark(text)
+        for text in other.guesses:
+            self.guess(text)
 
     @property
     def warnings(self) -> list[str]:
-        """Everything in plain words, remarks first, events in the order of `EVENTS`."""
+        """Everything in plain words: guesses first, then what was `noticed`."""
+        return [*self.guesses, *self.noticed]
+
+    @property
+    def noticed(self) -> list[str]:
+        """Remarks, then events in the order of `EVENTS`."""
         counted = [
             f"{self.events[event]} {event} ({meaning})" for event, meaning in EVENTS.items() if self.events[event]
         ]
@@ -84,9 +97,10 @@ class Log:
             "samples": self.samples,
             "events": dict(self.events),
             "remarks": list(self.remarks),
+            "guesses": list(self.guesses),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Log:
         counts = {"messages": data["messages"], "samples": data["samples"], "events": Counter(data["events"])}
-        return cls(**counts, remarks=list(data["remarks"]))
+        return cls(**counts, remarks=list(data["remarks"]), guesses=list(data.get("guesses", ())))

@@ -36,9 +36,7 @@ def compare(
     robot that has friction in its equation of motion, since friction is a term of its own here (`Settings.terms`).
     """
     settings = settings or Settings()
-    if not isinstance(recording, Recording):
-        recording = Recording(recording)
-    found = checked_segments(recording, robot, settings, progress=progress)
+    found = checked_segments(settings.opened(recording), robot, settings, progress=progress)
     comparison = Comparison(found.velocity_names, settings.terms)
     for segment in found:
         comparison.add(segment, predict(robot, segment, terms=settings.terms))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from typing import Any, Literal
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.joint_numbers import check_offsets, check_scale
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, checked_terms
+from rbd_dynamics.replay.reading import Recording
+from rbd_dynamics.replay.reading.tables.given import checked_columns
 from rbd_dynamics.replay.signals.corrections import check_delays
 from rbd_dynamics.replay.signals.joint_names import check_joint_map
 
@@ -28,7 +31,8 @@ class Settings:
     """Settings of a replay. Raises ValueError that names the one that is wrong.
 
     Parameters:
-        topic: of the joint states; None: the one that names most of the robot's joints and has efforts.
+        topic: of the joint states, or several that name some of the joints each; None: the one that names most of the
+            robot's joints and has efforts.
         robot: its name, where several are recorded: the namespace of its topics, the name in its description, or what
             its joints' names begin with.
         joint_map: {name in the recording: joint of the robot}, where they differ.
@@ -48,18 +52,21 @@ class Settings:
         terms: which terms of the equation of motion the measured efforts have in them: "inertia", "coriolis",
             "gravity", "spring", "friction". Many robots report efforts from which they took gravity or friction.
         positions: of joints that the recording does not have, rad or m; zero where none is given.
-        angles: unit of positions and velocities of joints that turn: "radians", or "degrees".
+        angles: unit of positions and velocities of joints that turn: "radians", or "degrees"; None: radians, but what a
+            table says, or what the robot's limits say of a table that does not.
         effort_scale: by which efforts are multiplied, one for all or {joint: number}: N m per ampere where currents
             were recorded, -1 where the sign is turned.
         effort_offsets: {joint: N m or N} to subtract from efforts once they are scaled.
         position_scale: {joint: number} by which positions and velocities are multiplied: -1 where an axis is turned.
         joint_offsets: {joint: rad or m} to add to positions then, where a joint's zero is not that of the description.
         delay: {"effort" or "velocity": s, or {joint: s}}, by how much these signals are late against the positions.
+        columns: of a table: {"time", "position", "velocity" or "effort": the name of a column or of an array, a pattern
+            with {} where the joint stands, numbers of columns, or {joint: column}}, each with a unit in brackets.
         block: messages read, and samples handed out, at a time: memory grows with it and nothing else.
     """
 
     _: KW_ONLY
-    topic: str | None = None
+    topic: str | tuple[str, ...] | None = None
     robot: str | None = None
     joint_map: Mapping[str, str] = field(default_factory=dict)
     start: float | None = None
@@ -74,20 +81,24 @@ class Settings:
     reorder_window: float = 0.5
     terms: tuple[str, ...] = WITHOUT_FRICTION
     positions: Mapping[str, float] = field(default_factory=dict)
-    angles: Angles = "radians"
+    angles: Angles | None = None
     effort_scale: float | Mapping[str, float] = 1.0
     effort_offsets: Mapping[str, float] = field(default_factory=dict)
     position_scale: Mapping[str, float] = field(default_factory=dict)
     joint_offsets: Mapping[str, float] = field(default_factory=dict)
     delay: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
+    columns: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
     block: int = 16384
 
     def __post_init__(self) -> None:
         _among("clock", self.clock, ("auto", "header", "received"))
         _among("velocity", self.velocity, ("auto", "measured", "differentiated"))
-        for name in ("topic", "robot"):
-            if not isinstance(getattr(self, name), str | None):
-                raise ValueError(f"{name} must be a text, got {excerpt(getattr(self, name))}")
+        if isinstance(self.topic, (list, tuple)) and all(isinstance(name, str) for name in self.topic):
+            object.__setattr__(self, "topic", self.topic[0] if len(self.topic) == 1 else tuple(self.topic) or None)
+        elif not isinstance(self.topic, str | None):
+            raise ValueError(f"topic must be a text or texts, got {excerpt(self.topic)}")
+        if not isinstance(self.robot, str | None):
+            raise ValueError(f"robot must be a text, got {excerpt(self.robot)}")
         check_joint_map(self.joint_map)
         object.__setattr__(self, "joint_map", dict(self.joint_map))
         for name in ("rate", "cutoff", "max_gap"):
@@ -114,13 +125,21 @@ class Settings:
             if not _is_number(position):
                 raise ValueError(f"position of joint {excerpt(joint)} is {excerpt(position)}")
         object.__setattr__(self, "positions", dict(self.positions))
-        _among("angles", self.angles, ("radians", "degrees"))
+        if self.angles is not None:
+            _among("angles", self.angles, ("radians", "degrees"))
         check_scale("effort_scale", self.effort_scale)
         check_offsets("effort_offsets", self.effort_offsets)
         check_offsets("joint_offsets", self.joint_offsets, "rad or m")
         check_offsets("position_scale", self.position_scale, "number")
         check_scale("position_scale", self.position_scale)
         check_delays(self.delay)
+        object.__setattr__(self, "columns", checked_columns(self.columns))
+
+    def opened(self, recording: Recording | str | os.PathLike[str]) -> Recording:
+        """A recording, read as these settings say. Raises RecordingError."""
+        if isinstance(recording, Recording):
+            return recording
+        return Recording(recording, columns=self.columns, rate=self.rate)
 
     def cutoff_at(self, rate: float) -> float:
         """The cutoff in Hz for signals of a rate. Raises ValueError where the rate is too low for it."""
@@ -135,7 +154,8 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON; `from_dict` is the inverse."""
-        return {**asdict(self), "terms": list(self.terms)}
+        topic = list(self.topic) if isinstance(self.topic, tuple) else self.topic
+        return {**asdict(self), "terms": list(self.terms), "topic": topic}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:

@@ -10,7 +10,6 @@ from dataclasses import KW_ONLY, dataclass
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.replay.identification import Load, Recorded, TogetherIdentifier, TogetherResult
 from rbd_dynamics.replay.one_thread import one_thread
-from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.robot import Robot
@@ -62,7 +61,7 @@ def together(
             )
     identifier = TogetherIdentifier(robot, terms=settings.terms)
     for name, path in recordings.items():
-        found = checked_segments(Recording(path), robot, settings)
+        found = checked_segments(settings.opened(path), robot, settings)
         what = carried.get(name) or Recorded(name, robots.get(name, ""))
         identifier.add(what, found, low_pass=found.low_pass)
     return identifier.results()

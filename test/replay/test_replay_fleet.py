@@ -18,7 +18,7 @@ from helpers.recorded.recordings import NAMES, SETTINGS, URDF, bag, messages
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Comparison, Recording, RecordingError, Settings, compare
-from rbd_dynamics.replay.fleet import Job, find_recordings, overview, run, run_job, run_jobs, trends, write_overview
+from rbd_dynamics.replay.fleet import Job, cluster, find_recordings, overview, run_job, run_jobs, trends, write_overview
 from rbd_dynamics.replay.fleet.drift import DAY, Outcome
 from rbd_dynamics.replay.fleet.job import merged
 
@@ -188,7 +188,7 @@ def test_a_dask_cluster_finds_the_same(archive):
 
 def test_no_scheduler_is_an_error_at_once(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(run, "TIMEOUT", 0.5)
+    monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
         run_jobs([Job(Path("x"), None)], scheduler="tcp://127.0.0.1:1")
 

@@ -15,8 +15,7 @@ from rbd_dynamics.replay.questions import QUESTIONS
 if TYPE_CHECKING:
     from rbd_dynamics.replay.command.chosen import Source
 
-DEFAULT_FORMATS = ("html", "png", "urdf")
-FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf"
+FORMATS_HELP = "comma-separated: html, png, csv, parquet, bag, urdf, or all; default: html,png,urdf, of many html,urdf"
 EPILOG = """\
 Examples:
   rbd_dynamics replay run.mcap --urdf panda.urdf -o result      one recording
@@ -33,14 +32,15 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
         "replay",
         help="compare recordings with the model: torques, friction, payload, contacts",
         description="Compare recorded efforts with those of the robot's model, and find friction, load, inertias and "
-        "contacts. Reads rosbag2 (sqlite3, mcap), ROS 1 bags, and tables (CSV, Parquet, MATLAB), without ROS. Exit "
-        "code 1 if a recording failed or had nothing to compare, or if a corrected description was not written since "
-        "it would be worse.",
+        "contacts. Reads rosbag2 (sqlite3, mcap), ROS 1 bags, and tables (CSV, Parquet, MATLAB, HDF5, NumPy), without "
+        "ROS. Exit code 1 if a recording failed or had nothing to compare, or if a corrected description was not "
+        "written since it would be worse.",
         epilog=EPILOG,
         formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("recordings", metavar="BAG", nargs="+", type=Path, help="a recording, or a folder with many of them")
+    add("recordings", metavar="BAG", nargs="+", type=kinds.place,
+        help="a recording, or a folder with many of them; also elsewhere, as s3://bucket/runs")  # fmt: skip
     add("--urdf", metavar="URDF", help="path, -, or name of a robot; default: robot_description in the recording")
     add("--robot", metavar="NAME",
         help="which one, where several are recorded: the namespace of its topics, the name in its description, or what "
@@ -50,13 +50,23 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     add("--meshes", metavar="DIR", action="append", default=[], type=Path,
         help="where the packages are whose meshes the description names, beside those of ROS, to draw the robot in the "
         "report; may be repeated")  # fmt: skip
-    add("--output", "-o", metavar="DIR", type=Path, help="where to write; default: nothing is written")
-    add("--formats", metavar="LIST", type=kinds.formats, default=DEFAULT_FORMATS, help=FORMATS_HELP)
+    add("--output", "-o", metavar="DIR", type=kinds.place,
+        help="where to write, also elsewhere, as s3://bucket/results; default: nothing is written")  # fmt: skip
+    add("--formats", metavar="LIST", type=kinds.formats, help=FORMATS_HELP)
     add("--json", action="store_true", help="print summary.json (of many recordings fleet.json) in place of tables")
 
     signals = parser.add_argument_group("what was recorded")
     add = signals.add_argument
-    add("--topic", help="of the joint states; default: the one that names most of the robot's joints")
+    add("--topic", action="append",
+        help="of the joint states; default: the one that names most of the robot's joints; may be repeated, for topics "
+        "that name some of them each: these are joined")  # fmt: skip
+    add("--columns", metavar="FIELD=COLUMNS|FILE", action="append", default=[], type=kinds.columns_or_file,
+        help="of a table: which columns are the time (t), positions (q), velocities (dq) and efforts (tau), as "
+        "t=stamp[ms], q=pos_meas{} ({} is the joint's name or number), tau=16-22; JOINT.q=NAME for one joint; may be "
+        "repeated; or the YAML file that --explain writes; the rest goes by its names")  # fmt: skip
+    add("--explain", action="store_true",
+        help="print what the recording is taken for, column by column, with units and why, and no more; of a table, "
+        "write it as NAME.columns.yaml for --columns, into --output or here")  # fmt: skip
     add("--start", metavar="S", type=float, help="leave out what was before, s since the first sample")
     add("--end", metavar="S", type=float, help="and what came after")
     add("--joint-map", metavar="RECORDED=JOINT|FILE", action="append", default=[], type=kinds.pair_or_file,
@@ -88,7 +98,8 @@ def add_replay(commands: Any, source: Source, name_and_number: Callable[[str], t
     processing = parser.add_argument_group("how it is processed")
     add = processing.add_argument
     add("--cutoff", metavar="HZ", type=float, help="of the low-pass filter; default: 5, at most a fifth of the rate")
-    add("--rate", metavar="HZ", type=float, help="of the samples; default: that of the messages")
+    add("--rate", metavar="HZ", type=float,
+        help="of the samples; default: that of the messages; of a table without times, that of its rows")  # fmt: skip
     add("--edge", metavar="S", type=float, help="left out at both ends of a segment; default: 2 / cutoff")
     add("--velocity", choices=("auto", "measured", "differentiated"), help="where velocities come from")
     add("--clock", choices=("auto", "header", "received"), help="which stamps count")

@@ -80,6 +80,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
             given[name] = getattr(options, name)
     if options.joint_map:
         given["joint_map"] = _joint_map(options.joint_map)
+    if options.columns:
+        given["columns"] = {**given.get("columns", {}), **_columns(options.columns)}
     if options.position:
         given["positions"] = {**given.get("positions", {}), **dict(options.position)}
     if options.effort_scale:
@@ -108,6 +110,30 @@ def _joint_map(given: Sequence[tuple[str, str] | Path]) -> dict[str, str]:
     for part in given:
         named.update(read_joint_map(part) if isinstance(part, Path) else [part])
     return named
+
+
+def _columns(given: Sequence[tuple[str, str] | Path]) -> dict[str, Any]:
+    """{field: columns, or {joint: column}}; of a field or a joint the last one counts."""
+    from rbd_dynamics.common.safe_yaml import SMALL, read_file
+    from rbd_dynamics.replay.reading.tables.given import checked_columns
+
+    found: dict[str, Any] = {}
+    for part in given:
+        if isinstance(part, Path):
+            try:
+                found.update(checked_columns(read_file(part, str(part), SMALL)))
+            except ValueError as error:
+                raise ValueError(error if str(part) in str(error) else f"{part}: {error}") from None
+            continue
+        key, columns = part
+        joint, _, word = key.rpartition(".")
+        (field,) = checked_columns({word: columns})
+        if joint:
+            known = found.get(field)
+            found[field] = {**(known if isinstance(known, dict) else {}), joint: columns}
+        else:
+            found[field] = columns
+    return found
 
 
 def _by_joint(option: str, given: Sequence[tuple[str, float | Path]], keys: Sequence[str]) -> float | dict[str, Any]:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rbd_dynamics.replay.together import Carried
 
+DEFAULT_FORMATS = ("html", "png", "urdf")
+DEFAULT_OF_MANY = ("html", "urdf")  # pictures take longer than all else about a recording
+
 
 def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -43,6 +46,23 @@ def pair_or_file(text: str) -> tuple[str, str] | Path:
     if not (recorded and joint):
         raise argparse.ArgumentTypeError(f"{text!r} is neither RECORDED=JOINT nor a file")
     return recorded, joint
+
+
+def place(text: str) -> Path | str:
+    """A path, or an address as s3://bucket/runs."""
+    from rbd_dynamics.replay.fleet.places import is_elsewhere
+
+    return text if is_elsewhere(text) else Path(text)
+
+
+def columns_or_file(text: str) -> tuple[str, str] | Path:
+    """FIELD=COLUMNS, or a file that is there."""
+    if Path(text).is_file():
+        return Path(text)
+    field, _, columns = (part.strip() for part in text.partition("="))
+    if not (field and columns):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMNS nor a file")
+    return field, columns
 
 
 def threshold(text: str) -> tuple[str, float]:

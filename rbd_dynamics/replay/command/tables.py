@@ -55,11 +55,15 @@ def show(result: Result) -> None:
     for question in QUESTIONS:
         if summary[question.name] is not None:
             question.tell(summary[question.name], screen)
-    if result.job.output is not None:
+    output = result.job.output
+    if output is not None:
         if (proof := summary["export"]["validation"]) is not None:
             held = [[label, *(number(value) for value in proof[key])] for label, key in PROOF.items()]
             screen.tabulate(("RMSE on what was not fitted", *proof["joints"]), held)
-        for file in sorted(result.job.output.iterdir()):
+        if isinstance(output, str):
+            screen.say(output, "dim")
+            return
+        for file in sorted(output.iterdir()):
             if not file.name.startswith("."):
                 screen.say(str(file), "dim")
 
@@ -79,7 +83,7 @@ def _show_joints(summary: dict[str, Any], screen: _Screen) -> None:
     screen.tabulate(heads, rows)
 
 
-def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | None) -> None:
+def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | str | None) -> None:
     from rbd_dynamics.common.page import number
 
     console = output_console()

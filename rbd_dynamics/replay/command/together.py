@@ -30,7 +30,7 @@ def run_together(options: argparse.Namespace, source: Source) -> int:
 
     if not options.together:
         raise ValueError("--load belongs to --together: of one recording --payload FRAME finds a load")
-    recordings = {one.name: one.path for one in find_recordings(options.recordings)}
+    recordings = {one.name: Path(one.path) for one in find_recordings(options.recordings)}
     if len(recordings) < 2:
         raise ValueError("--together needs at least two recordings: each is left out in turn")
     loads = [replace(load, recordings=names_of(load.recordings, recordings)) for load in options.load]

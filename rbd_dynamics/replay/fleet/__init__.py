@@ -4,7 +4,7 @@
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
 from rbd_dynamics.replay.fleet.finding import Found, find_recordings
 from rbd_dynamics.replay.fleet.job import Job, Result, run_job
-from rbd_dynamics.replay.fleet.overview import overview, write_overview
+from rbd_dynamics.replay.fleet.overview import overview, slim, write_overview, write_results
 from rbd_dynamics.replay.fleet.run import run_jobs
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "overview",
     "run_job",
     "run_jobs",
+    "slim",
     "trends",
     "write_overview",
+    "write_results",
 ]

@@ -5,17 +5,44 @@ from __future__ import annotations
 
 import csv
 import json
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from rbd_dynamics import __version__
+from rbd_dynamics.common.excerpt import listed
 from rbd_dynamics.common.page import number, table, template
 from rbd_dynamics.common.whole_files import whole_file, write_whole
 from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
 from rbd_dynamics.replay.fleet.job import Result, merged
+from rbd_dynamics.replay.fleet.places import name_of, send
+from rbd_dynamics.replay.report import write_scripts
+
+SCRIPTS = "scripts"  # folder of what all reports share, beside fleet.html
+MOST_ROWS = 1000  # of a table in the page; fleet.csv has all
+MOST_SAID = 200
+#: of a recording's summary, what the overview needs
+KEPT = {"recording": ("start", "duration", "messages"), "robot": ("name", "id"), "export": ("refused",)}
+
+
+def slim(result: Result) -> Result:
+    """A result with no more than an overview needs, for many thousands of them."""
+    if result.error:
+        return result
+    summary: dict[str, Any] = {
+        part: {key: result.summary[part][key] for key in keys if key in result.summary[part]}
+        for part, keys in KEPT.items()
+        if part in result.summary
+    }
+    keys = ("name", "samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms")
+    summary["joints"] = [{key: joint[key] for key in keys} for joint in result.summary["joints"]]
+    summary["warnings"] = [""] * len(result.summary["warnings"])
+    return replace(result, summary=summary)
 
 
 def overview(results: Sequence[Result]) -> dict[str, Any]:
@@ -23,7 +50,7 @@ def overview(results: Sequence[Result]) -> dict[str, Any]:
 
     The same for the same recordings, whoever did them in whatever order.
     """
-    good = [result for result in results if not result.error]
+    good, strangers = of_one_kind([result for result in results if not result.error])
     found = trends(outcomes(good))
     robots = {}
     for name in sorted({result.robot for result in good}):
@@ -39,9 +66,34 @@ def overview(results: Sequence[Result]) -> dict[str, Any]:
     return {
         "rbd_dynamics": __version__,
         "robots": robots,
-        "attention": attention(found),
+        "attention": [*strangers, *attention(found)],
         "recordings": [_entry(result) for result in results],
     }
+
+
+def of_one_kind(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Results of each robot that have the joints that most of its recordings have, and what to say of the others."""
+    kinds: dict[str, dict[tuple[Any, ...], list[Result]]] = {}
+    for result in results:
+        kinds.setdefault(result.robot, {}).setdefault(kind_of(result), []).append(result)
+    usual = {robot: max(groups, key=lambda kind: len(groups[kind])) for robot, groups in kinds.items()}
+    said = []
+    for robot, groups in kinds.items():
+        for kind, group in groups.items():
+            if kind == usual[robot]:
+                continue
+            others = sorted({result.summary["robot"]["name"] for result in group})
+            names = listed([result.job.name for result in group])
+            which = f"recording {names} has" if len(group) == 1 else f"{len(group)} recordings have"
+            more = "" if len(group) == 1 else f": {names}"
+            said.append(f"{robot}: {which} other joints or terms ({', '.join(others)}), left out{more}")
+    return [result for result in results if kind_of(result) == usual[result.robot]], said
+
+
+def kind_of(result: Result) -> tuple[Any, ...]:
+    """What recordings must share to be merged: joints and terms."""
+    comparison = result.comparison or {}
+    return tuple(comparison.get("joints", ())), tuple(comparison.get("terms", ()))
 
 
 def outcomes(results: Sequence[Result]) -> list[Outcome]:
@@ -73,8 +125,14 @@ def write_overview(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
     content = overview(results)
     _write_csv(folder / "fleet.csv", results)
     page, style = template(__package__, "fleet.html")
-    items = "".join(f"<li>{escape(text)}</li>" for text in content["attention"])
-    failed = [entry for entry in content["recordings"] if entry["error"]]
+    said = content["attention"]
+    items = "".join(f"<li>{escape(text)}</li>" for text in said[:MOST_SAID])
+    if len(said) > MOST_SAID:
+        items += f"<li>and {len(said) - MOST_SAID} more, in fleet.json</li>"
+    entries = content["recordings"]
+    failed = [entry for entry in entries if entry["error"]]
+    shown = sorted(entries, key=_urgency)[:MOST_ROWS] if len(entries) > MOST_ROWS else entries
+    rest = f"<p>Of {len(entries)} the {MOST_ROWS} with errors or the largest RMSE; fleet.csv has all.</p>"
     write_whole(
         folder / "fleet.html",
         page.substitute(
@@ -82,12 +140,31 @@ def write_overview(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
             about=f"{len(results)} recordings of {len(content['robots'])} robots, rbd_dynamics {__version__}",
             attention=f'<section class="warnings"><h2>Look at</h2><ul>{items}</ul></section>' if items else "",
             robots=_robot_table(content["robots"]),
-            recordings=_recording_table(content["recordings"]),
+            recordings=(rest if len(entries) > MOST_ROWS else "") + _recording_table(shown),
             failed=f"<p>{len(failed)} could not be read; the list says why.</p>" if failed else "",
         ),
     )
     write_whole(folder / "fleet.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
     return content
+
+
+def write_results(output: Path | str, results: Sequence[Result], *, scripts: bool) -> dict[str, Any]:
+    """Write the overview, here or at an address, and the scripts where reports share them; as `write_overview`."""
+    with ExitStack() as stack:
+        elsewhere = isinstance(output, str)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rbd_"))) if elsewhere else Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        if scripts:
+            write_scripts(folder / SCRIPTS)
+        content = write_overview(folder, results)
+        if isinstance(output, str):
+            send(folder, output, "fleet.html")
+    return content
+
+
+def _urgency(entry: dict[str, Any]) -> tuple[bool, float]:
+    """Errors first, then by the largest RMSE."""
+    return entry["error"] is None, -max(entry["rmse"].values(), default=0.0)
 
 
 def _entry(result: Result) -> dict[str, Any]:
@@ -110,7 +187,7 @@ def _page(result: Result) -> str | None:
     """The recording's report, seen from the fleet's page."""
     if result.error or result.job.output is None or "html" not in result.job.formats:
         return None
-    return f"{result.job.output.name}/report.html"
+    return f"{name_of(str(result.job.output))}/report.html"
 
 
 def _write_csv(path: Path, results: Sequence[Result]) -> None:
@@ -130,8 +207,10 @@ def _write_csv(path: Path, results: Sequence[Result]) -> None:
 
 def _robot_table(robots: dict[str, Any]) -> str:
     heads = ["robot", "recordings", "hours", "joint", "RMSE", "others", "bias", "change of bias", "change of RMSE", ""]
-    rows = []
+    rows: list[list[str]] = []
     for name, robot in robots.items():
+        if len(rows) >= MOST_ROWS:
+            break
         found = {trend["joint"]: trend for trend in robot["trends"]}
         merged_joints = {joint["name"]: joint for joint in robot["joints"]}
         for k, (joint, trend) in enumerate(found.items()):

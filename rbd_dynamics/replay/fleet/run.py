@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 
-from rbd_dynamics.common.extras import require
 from rbd_dynamics.common.processors import usable
-from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
+from rbd_dynamics.replay.fleet.cluster import on_cluster
+from rbd_dynamics.replay.fleet.here import here
+from rbd_dynamics.replay.fleet.job import Job, Result, attempt
 
-TIMEOUT = 10.0  # s, for a scheduler to answer
 Report = Callable[[Result], None]
 
 
 def run_jobs(
-    jobs: Sequence[Job], *, workers: int | None = None, scheduler: str | None = None, report: Report | None = None
+    jobs: Sequence[Job],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    report: Report | None = None,
+    keep: Callable[[Result], Result] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[Result]:
     """Results in the order of the jobs, whoever does them: the same, to the last bit.
 
@@ -25,54 +29,30 @@ def run_jobs(
         workers: processes on this machine; None: one for each core that this process may use. One: this process.
         scheduler: address of a Dask scheduler (tcp://host:8786), whose workers see the same paths and have the package.
         report: called with each result as it comes.
+        keep: what to keep of a result, as `overview.slim`; None: all of it.
+        say: called with what somebody who waits should know.
 
-    What was written before an interruption is not done again. Raises ConnectionError where no scheduler answers.
+    What was written before an interruption is not done again. Raises ConnectionError where no scheduler answers, or
+    where it goes away. Processes that were started end with this one, whatever ends it.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    count = min(workers or usable(), len(jobs))
     results: dict[int, Result] = {}
-    if scheduler is None and count <= 1:
-        for k, job in enumerate(jobs):
-            results[k] = attempt(job)
+    with closing(_coming(jobs, min(workers or usable(), len(jobs)), scheduler, say)) as coming:
+        for k, result in coming:
+            results[k] = result if keep is None else keep(result)
             if report is not None:
-                report(results[k])
-    else:
-        with _executor(count, scheduler) as executor:
-            pending = {executor.submit(attempt, job): k for k, job in enumerate(jobs)}
-            try:
-                for future in as_completed(pending):
-                    k = pending[future]
-                    results[k] = _result(future, jobs[k])
-                    if report is not None:
-                        report(results[k])
-            except BaseException:
-                for future in pending:
-                    future.cancel()
-                raise
+                report(result)
     return [results[k] for k in range(len(jobs))]
 
 
-def _result(future: Future[Result], job: Job) -> Result:
-    try:
-        return future.result()
-    except Exception as error:  # its process died
-        return Result(job, error=one_line(error))
-
-
-@contextmanager
-def _executor(workers: int, scheduler: str | None) -> Iterator[Executor]:
-    if scheduler is None:
-        # not fork: the kernels' compiler has threads
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool
-        return
-    require("distributed")
-    from distributed import Client
-
-    try:
-        client = Client(scheduler, timeout=TIMEOUT)
-    except (OSError, ValueError) as error:
-        raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    with client, client.get_executor(pure=False) as executor:
-        yield executor
+def _coming(
+    jobs: Sequence[Job], count: int, scheduler: str | None, say: Callable[[str], None]
+) -> Generator[tuple[int, Result], None, None]:
+    if scheduler is not None:
+        yield from on_cluster(jobs, scheduler, say)
+    elif count > 1:
+        yield from here(jobs, count)
+    else:
+        for k, job in enumerate(jobs):
+            yield k, attempt(job)

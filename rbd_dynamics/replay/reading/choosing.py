@@ -15,12 +15,38 @@ NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
 
 @dataclass(frozen=True)
 class JointStateTopic:
-    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts."""
+    """What the first messages of a topic have: the joints they name, and whether there are velocities and efforts.
+
+    parts: of several topics that are read as one.
+    """
 
     name: str
     joints: tuple[str, ...]
     has_velocity: bool
     has_effort: bool
+    parts: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The topics that it is: itself, or its parts."""
+        return self.parts or (self.name,)
+
+
+def one_of(topics: Sequence[JointStateTopic], path: object) -> JointStateTopic:
+    """Several topics that name different joints of a robot, as one. Raises RecordingError where two name the same."""
+    if len(topics) == 1:
+        return topics[0]
+    owner: dict[str, str] = {}
+    for topic in topics:
+        for joint in topic.joints:
+            if owner.setdefault(joint, topic.name) != topic.name:
+                raise RecordingError(
+                    f"{path}: topics {owner[joint]} and {topic.name} both name joint {excerpt(joint)}: they are no "
+                    "halves of a robot"
+                )
+    names = tuple(topic.name for topic in topics)
+    velocity, effort = (any(getattr(topic, has) for topic in topics) for has in ("has_velocity", "has_effort"))
+    return JointStateTopic(" and ".join(names), tuple(owner), velocity, effort, names)
 
 
 def namespaces(topic: str) -> list[str]:
@@ -65,6 +91,12 @@ def robots_there(states: Sequence[JointStateTopic], descriptions: Mapping[str, s
     names = [part for topic in states for part in namespaces(topic.name)]
     names += [name for name in map(named_in, descriptions.values()) if name]
     return listed(sorted(set(names))) or "none by a namespace or a description"
+
+
+def topics_there(topics: Mapping[str, str], wanted: str) -> str:
+    """Topics, {name: type}, for an error: those of the type that is wanted have no messages."""
+    told = [f"{name} ({'without messages' if kind == wanted else kind})" for name, kind in sorted(topics.items())]
+    return f"its topics: {', '.join(told) or 'none'}"
 
 
 def best_topic(

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.joint_states.layout import layout_of
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.choosing import JointStateTopic, best_topic, home, of_robot, robots_there
+from rbd_dynamics.replay.reading.choosing import (
+    JointStateTopic,
+    best_topic,
+    home,
+    of_robot,
+    one_of,
+    robots_there,
+    topics_there,
+)
 from rbd_dynamics.replay.reading.decoding import (
     JOINT_STATE,
     STRING,
@@ -25,7 +33,7 @@ from rbd_dynamics.replay.reading.decoding import (
     text_of,
     wrench_of,
 )
-from rbd_dynamics.replay.reading.opening import open_storage
+from rbd_dynamics.replay.reading.opening import Told, open_storage
 from rbd_dynamics.replay.reading.parts import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
@@ -37,6 +45,9 @@ from rbd_dynamics.replay.reading.storage import (
     first_bytes,
     unpacked,
 )
+from rbd_dynamics.replay.reading.tables import TableStorage
+from rbd_dynamics.replay.reading.tables.given import Given
+from rbd_dynamics.replay.reading.tables.interpretation import Interpretation
 
 SAMPLE = 50  # messages looked at to tell what a topic has
 
@@ -46,7 +57,11 @@ class Recording:
 
     Parameters:
         path: a rosbag2 folder (with or without metadata.yaml; sqlite3 or mcap; compressed by message or by file; any
-            number of parts), one such file, a ROS 1 bag, or a table (CSV, Parquet, MATLAB; `reading/tables/`).
+            number of parts), one such file, a ROS 1 bag, or a table (CSV, Parquet, MATLAB, HDF5, NumPy;
+            `reading/tables/`).
+        columns: of a table: {field: columns}, as `time_ms`, `pos_meas{}`, `2-8` or {joint: column}; what is not said
+            goes by the columns' names.
+        rate: of the rows of a table without times, Hz.
 
     What is damaged is passed over, and `log` says so. Raises RecordingError (a ValueError) where nothing can be read.
 
@@ -54,11 +69,16 @@ class Recording:
         files: its parts, in order.
         log: what was lost.
         expected: {topic: number of messages} as the metadata say, where there are any.
+        meaning: what a table is taken for; None for all other recordings, whose messages say what they are.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, columns: Given | None = None, rate: float | None = None
+    ) -> None:
         self.path = Path(path)
         self.log = Log()
+        self._told = Told(columns=columns or {}, rate=rate)
+        self.meaning: Interpretation | None = None
         parts = parts_of(self.path, self.log)
         self.files, self.expected = parts.files, parts.expected
         self._compressed, self._distribution = parts.compressed, parts.distribution
@@ -73,6 +93,8 @@ class Recording:
                 continue
             for topic in storage.topics:
                 self._topics.setdefault(topic.name, topic)
+            if isinstance(storage, TableStorage):
+                self.meaning = storage.meaning
             storage.close()
             if self.expected and self._topics.keys() >= self.expected.keys():
                 break  # the other parts have the same topics: they are opened when it is their turn
@@ -108,26 +130,31 @@ class Recording:
         self,
         *,
         joints: Collection[str] = (),
-        topic: str | None = None,
+        topic: str | Sequence[str] | None = None,
         robot: str | None = None,
         names: Collection[str] | None = None,
     ) -> JointStateTopic:
         """The topic that names most of `joints` (of any, if none are given), rather one with efforts and velocities.
 
-        topic: choose this one. robot: of those in its namespace, or beside its description, where there are any; else
-        one with joints whose names begin with it. names: by which the joints may be called; None: their own.
+        topic: choose this one, or these, which name different joints, as one.
+        robot: of those in its namespace, or beside its description, where there are any; else one with joints whose
+        names begin with it. names: by which the joints may be called; None: their own.
         Raises RecordingError that says what there is instead.
         """
         found = self.joint_state_topics()
         there = ", ".join(candidate.name for candidate in found) or "none"
         if topic is not None:
-            for candidate in found:
-                if candidate.name.lstrip("/") == topic.lstrip("/"):
-                    return candidate
-            raise RecordingError(f"{self.path} has no joint states on topic {topic!r}; it has them on: {there}")
+            chosen = []
+            for wanted in dict.fromkeys([topic] if isinstance(topic, str) else topic):
+                named = [candidate for candidate in found if candidate.name.lstrip("/") == wanted.lstrip("/")]
+                if not named:
+                    raise RecordingError(
+                        f"{self.path} has no joint states on topic {wanted!r}; it has them on: {there}"
+                    )
+                chosen += named
+            return one_of(chosen, self.path)
         if not found:
-            there = ", ".join(f"{name} ({type_name})" for name, type_name in sorted(self.topics.items())) or "none"
-            raise RecordingError(f"{self.path} has no joint states (sensor_msgs/JointState); its topics: {there}")
+            raise RecordingError(f"{self.path} has no joint states; {topics_there(self.topics, JOINT_STATE)}")
         if robot is not None:
             found = self._of_robot(robot, found)
         return best_topic(found, joints if names is None else names, joints, self.path)
@@ -172,17 +199,17 @@ class Recording:
     # --- messages ---------------------------------------------------------------------------------
 
     def joint_states(
-        self, topic: str, joints: Sequence[str], *, block: int = 16384, log: Log | None = None
+        self, topic: str | Sequence[str], joints: Sequence[str], *, block: int = 16384, log: Log | None = None
     ) -> Iterator[JointStates]:
-        """All joint states of a topic, in the order they were written, for joints by name.
+        """All joint states of a topic, or of several, in the order they were written, for joints by name.
 
         log: where to count what is lost; the recording's own if None.
         """
         log = self.log if log is None else log
-        read = 0
+        read, topics = 0, [topic] if isinstance(topic, str) else list(topic)
         decoder: JointStateDecoder | None = None
         previous: Topic | None = None
-        for entry, raw in self._raw_blocks(topic, block, log):
+        for entry, raw in self._raw_blocks(topics, block, log):
             if decoder is None or entry != previous:
                 decoder, previous = self._decoder(entry, joints, log), entry
             read += len(raw.data)
@@ -190,7 +217,7 @@ class Recording:
             log.messages += len(raw.data)
             if len(states):
                 yield states
-        log.count("lost messages", number=max(0, self.expected.get(topic, 0) - read))
+        log.count("lost messages", number=max(0, sum(self.expected.get(name, 0) for name in topics) - read))
 
     def wrenches(self, *, topic: str | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (N,) in ns, of the headers or else of arrival, and (m, f) (N, 6) in N m and N, of a WrenchStamped.
@@ -204,7 +231,7 @@ class Recording:
             wanted = "one topic with wrenches" if topic is None else f"wrenches on topic {topic!r}"
             raise RecordingError(f"{self.path} has not {wanted}; it has them on: {', '.join(there) or 'none'}")
         times, numbers = [], []
-        for entry, raw in self._raw_blocks(chosen[0], 16384, self.log):
+        for entry, raw in self._raw_blocks(chosen, 16384, self.log):
             for received, message in zip(raw.received.tolist(), raw.data):
                 try:
                     stamp, wrench = wrench_of(message, entry.encoding)
@@ -229,14 +256,14 @@ class Recording:
     def _first(self, name: str, count: int) -> list[bytes]:
         """Its first messages. Damage is noted when all are read."""
         messages: list[bytes] = []
-        for _, raw in self._raw_blocks(name, count, Log()):
+        for _, raw in self._raw_blocks([name], count, Log()):
             messages += raw.data
             if len(messages) >= count:
                 break
         return messages[:count]
 
-    def _raw_blocks(self, name: str, size: int, log: Log) -> Iterator[tuple[Topic, RawBlock]]:
-        """Messages of a topic, part by part, with the topic as that part has it."""
+    def _raw_blocks(self, names: Collection[str], size: int, log: Log) -> Iterator[tuple[Topic, RawBlock]]:
+        """Messages of topics of one type, part by part, with the topic as that part has it."""
         for part, file in enumerate(self.files):
             try:
                 storage = self._open(file, log)
@@ -245,7 +272,7 @@ class Recording:
                 log.remark(f"{error}: left out")
                 continue
             try:
-                here = [topic for topic in storage.topics if topic.name == name]  # one for each publisher
+                here = [topic for topic in storage.topics if topic.name in names]  # one for each publisher
                 for raw in storage.blocks([topic.id for topic in here], size) if here else ():
                     raw = raw._replace(fraction=(part + raw.fraction) / len(self.files))
                     if self._compressed or raw.data[0].startswith(ZSTD_MAGIC):
@@ -257,12 +284,12 @@ class Recording:
     def _open(self, file: Path, log: Log) -> Storage:
         """One file that is compressed as a whole stays unpacked until the next one, or the end of this object."""
         if not first_bytes(file).startswith(ZSTD_MAGIC):
-            return open_storage(file, log)
+            return open_storage(file, log, self._told)
         if self._unpacked is None or self._unpacked[0] != file:
             self._unpacked = None
             folder = tempfile.TemporaryDirectory(prefix="rbd_dynamics_")
             self._unpacked = file, unpacked(file, Path(folder.name), log), folder
-        return open_storage(self._unpacked[1], log)
+        return open_storage(self._unpacked[1], log, self._told)
 
     def _decompressed(self, raw: RawBlock, log: Log) -> RawBlock:
         """The block with each message unpacked, without those that cannot be."""

@@ -25,11 +25,10 @@ THRESHOLD, WORST = ("contact threshold", "threshold"), ("half of its largest", "
 
 @dataclass(frozen=True)
 class DrawnRobot:
-    """What the page needs to draw the robot: its scene, its motion as plain data, and the scripts."""
+    """What the page needs to draw the robot: its scene, and its motion as plain data."""
 
     scene: Scene
     motion: dict[str, Any]
-    scripts: str
 
 
 def drawn_robot(found: Analysis, summary: Mapping[str, Any], urdf: str | None, meshes: MeshFinder) -> DrawnRobot | str:
@@ -42,12 +41,12 @@ def drawn_robot(found: Analysis, summary: Mapping[str, Any], urdf: str | None, m
     if series is None or not joints or not series.signals:
         return "no torque was compared"
     try:
-        scripts = scene_scripts()
+        scene_scripts()
     except ValueError as error:
         return str(error)
     model = found.robot.model
     scene = scene_of(model, urdf, find=meshes.find, prefer="collision")
-    return DrawnRobot(scene, motion_of(model, series, joints, summary["external_torque"]), scripts)
+    return DrawnRobot(scene, motion_of(model, series, joints, summary["external_torque"]))
 
 
 def motion_of(

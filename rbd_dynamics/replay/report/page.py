@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,21 +19,25 @@ from rbd_dynamics.replay.questions import QUESTIONS
 from rbd_dynamics.replay.report import figures
 from rbd_dynamics.replay.report.motion import DrawnRobot, drawing_note
 from rbd_dynamics.replay.torques.series import Series
-from rbd_dynamics.scene import page_script
+from rbd_dynamics.scene import page_script, scene_scripts
 
 Summary = Mapping[str, Any]
 
 
 def write_html(
-    path: Path, summary: Summary, series: Series, *, robot: DrawnRobot | str = "its shape was not asked for"
+    path: Path,
+    summary: Summary,
+    series: Series,
+    *,
+    robot: DrawnRobot | str = "its shape was not asked for",
+    scripts: str = "",
 ) -> None:
     """A page from the contents of summary.json and what was drawn. Needs plotly, whose script it takes along.
 
     robot: in 3-D, or why it is not there (`drawn_robot`).
+    scripts: folder with the scripts of `write_scripts`, seen from the page; "": they stand in the page.
     """
     require("plotly")
-    from plotly.offline import get_plotlyjs
-
     joints = [joint for joint in summary.get("joints") or () if joint["name"] in series.names]
     drawn: dict[str, figures.Figure] = {}
     if joints and series.signals:
@@ -62,15 +69,47 @@ def write_html(
             times=json_text([None if t != t else round(t, 6) for t in series.t.tolist()]),
             figures=json_text(list(drawn.values())),
             darker=json_text(figures.DARK),
-            plotly=get_plotlyjs(),
+            sources="'self' file:" if scripts else "",
+            plotly=_library("plotly", scripts),
             robot=json_text(shown and shown.scene.content),
             motion=json_text(shown and shown.motion),
             drawing=drawing_note(robot, series) if drawn else "",
             stage="with-robot" if shown else "",
-            scene=shown.scripts if shown else "",
+            scene=_library("scene", scripts) if shown else "",
             script=page_script() + _script("plots.js") + (_script("motion.js") if shown else "") + _script("tables.js"),
         ),
     )
+
+
+def write_scripts(folder: Path) -> None:
+    """The scripts that are the same for all reports, megabytes, once for many of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in LIBRARIES:
+        with suppress(ValueError):  # a package is missing: reports do without, or say so
+            write_whole(folder / _file_of(name), LIBRARIES[name]())
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+#: {name: the text of a script}
+LIBRARIES: dict[str, Callable[[], str]] = {"plotly": _plotly, "scene": scene_scripts}
+
+
+@cache
+def _file_of(name: str) -> str:
+    """Name with a digest: after an update of a package older pages keep what they were made for."""
+    return f"{name}-{sha256(LIBRARIES[name]().encode()).hexdigest()[:12]}.js"
+
+
+def _library(name: str, scripts: str) -> str:
+    """Script element with one of `LIBRARIES`, or with a link to it."""
+    if not scripts:
+        return f"<script>{LIBRARIES[name]()}</script>"
+    return f'<script src="{escape(scripts)}/{_file_of(name)}"></script>'
 
 
 def _script(name: str) -> str:

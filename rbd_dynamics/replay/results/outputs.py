@@ -35,6 +35,7 @@ class Outputs:
         folder: None: nothing is written.
         formats: of `formats.FORMATS`; summary.json is always written.
         model: of the robot. urdf: text that it was made of. meshes: where its meshes are.
+        scripts: folder of the report's scripts, seen from this one; "": they stand in the report.
 
     Raises ValueError for an unknown format.
     """
@@ -47,8 +48,10 @@ class Outputs:
         urdf: str | None,
         *,
         meshes: MeshFinder | None = None,
+        scripts: str = "",
     ) -> None:
         self.formats = check_formats(formats) if folder is not None else ()
+        self._scripts = scripts
         self._folder, self._urdf, self._meshes = folder, urdf, meshes or MeshFinder()
         self._joints = max(1, model.nv)
         self._stack = ExitStack()
@@ -90,7 +93,7 @@ class Outputs:
 
             if "html" in self.formats:
                 robot = drawn_robot(found, summary, self._urdf, self._meshes)
-                write_html(self._folder / "report.html", summary, found.series, robot=robot)
+                write_html(self._folder / "report.html", summary, found.series, robot=robot, scripts=self._scripts)
             if "png" in self.formats:
                 write_pictures(self._folder, summary, found.series)
         if "urdf" in self.formats:

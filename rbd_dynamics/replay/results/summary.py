@@ -76,8 +76,8 @@ def _joints(found: Analysis) -> list[dict[str, Any]]:
 
 
 def _warnings(found: Analysis) -> list[str]:
-    """What a reader should know first, then what was noticed while reading."""
+    """What was guessed; then what a reader should know first, and what was noticed while reading."""
     noise = dict(zip(found.segments.velocity_names, found.uncertainty.tau.tolist()))
     first = sayings(found.diagnosis, found.comparison.results(), noise=noise)
     refused = export_of(found).refused
-    return [*first, *([refused] if refused else []), *found.log.warnings]
+    return [*found.log.guesses, *first, *([refused] if refused else []), *found.log.noticed]

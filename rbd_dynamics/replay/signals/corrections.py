@@ -53,7 +53,7 @@ def corrections(
     joints: Sequence[str],
     angular: Sequence[bool],
     *,
-    angles: str,
+    angles: str | None,
     effort_scale: float | Mapping[str, float],
     effort_offsets: Mapping[str, float],
     delay: Mapping[str, float | Mapping[str, float]],

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rbd_dynamics.replay.log import Log
+from rbd_dynamics.replay.reading import JointStateTopic
 
 
 def remark_on_joints(
@@ -39,6 +40,18 @@ def remark_on_joints(
         log.remark(_said(complex_, "of more than one number: held at the neutral position"))
     if silent:
         log.remark(f"not compared, since without efforts: {', '.join(silent)}")
+
+
+def remark_on_topics(
+    log: Log, chosen: JointStateTopic, there: Sequence[JointStateTopic], missing: Sequence[str]
+) -> None:
+    """Other topics with joint states than the chosen one; and how those with joints that are missing are joined."""
+    others = [topic for topic in there if topic.name not in chosen.names]
+    halves = [topic.name for topic in others if set(topic.joints) & set(missing)]
+    more = f"; --topic {chosen.name} --topic {halves[0]} joins what they name" if halves else ""
+    if others:
+        names = ", ".join(topic.name for topic in others)
+        log.remark(f"joint states taken from {chosen.name}; there are others: {names}{more}")
 
 
 def _said(names: Sequence[str], what: str) -> str:

@@ -23,11 +23,13 @@ from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
 from rbd_dynamics.replay.signals.followers import Followers
 from rbd_dynamics.replay.signals.implausible import Screen
+from rbd_dynamics.replay.signals.joining import joined, plan_of
 from rbd_dynamics.replay.signals.joint_names import JointNames
-from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints
+from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints, remark_on_topics
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
 from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
-from rbd_dynamics.replay.signals.window import Window, surveyed
+from rbd_dynamics.replay.signals.unsaid import angle_unit, numbered_joints
+from rbd_dynamics.replay.signals.window import Window, beginning, surveyed
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -100,7 +102,9 @@ class Segments:
         for name in settings.positions:
             if name not in self.joint_names:
                 raise ValueError(f"settings.positions: {unknown('joint', name, self.joint_names)}")
-        names = JointNames(self.joint_names, settings.joint_map, settings.robot)
+        names = JointNames(
+            self.joint_names, settings.joint_map or numbered_joints(recording.meaning, model, self.log), settings.robot
+        )
         self.topic: JointStateTopic = recording.choose_topic(
             joints=self.joint_names, topic=settings.topic, robot=settings.robot, names=names.possible()
         )
@@ -108,26 +112,30 @@ class Segments:
         self._followers = Followers(model, self.joint_names, self.topic.joints, settings.robot)
         limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
         self._turns = np.array([turns_of(joint.kind) for joint in self._joints])
-        self.survey: Survey = surveyed(
-            lambda: self._messages(SURVEYED, Log()),
-            self.joint_names,
-            settings,
-            self.log,
-            limits=np.array(limits, dtype=float).reshape(-1, 4),
-            turns=self._turns,
-        )
-        self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
-        self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
+        bounds = np.array(limits, dtype=float).reshape(-1, 4)
+        first = beginning(self._recorded(SURVEYED, Log()), len(self._joints))
+        turning = [joint.kind.is_angle for joint in self._joints]
         self._corrections = corrections(
             self.joint_names,
-            [joint.kind.is_angle for joint in self._joints],
-            angles=settings.angles,
+            turning,
+            angles=settings.angles or angle_unit(recording.meaning, first.position, bounds[:, :2], turning, self.log),
             effort_scale=settings.effort_scale,
             effort_offsets=settings.effort_offsets,
             delay=settings.delay,
             position_scale=settings.position_scale,
             joint_offsets=settings.joint_offsets,
         )
+        self._plan = plan_of(first, self.joint_names, self.log)
+        self.survey: Survey = surveyed(
+            lambda: self._messages(SURVEYED, Log()),
+            self.joint_names,
+            settings,
+            self.log,
+            limits=bounds,
+            turns=self._turns,
+        )
+        self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
+        self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
         edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
         self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends
         self.noise = Noise(len(self._joints))
@@ -140,15 +148,23 @@ class Segments:
             self._held[self.joint_names.index(name)] = position
         self._remark_on_joints()
 
-    def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
+    def _recorded(self, block: int, log: Log) -> Iterator[JointStates]:
         names = (*self.recorded, *self._followers.names)
-        for states in self.recording.joint_states(self.topic.name, names, block=block, log=log):
+        for states in self.recording.joint_states(self.topic.names, names, block=block, log=log):
             yield self._followers.taken_in(states, log)
+
+    def _messages(self, block: int, log: Log) -> Iterator[JointStates]:
+        """Messages with all joints, and numbers as the model means them."""
+        recorded = self._recorded(block, log)
+        for states in recorded if self._plan is None else joined(recorded, self._plan):
+            yield replace(states, numbers=self._corrections(states.numbers))
 
     def __iter__(self) -> Iterator[Segment]:
         log, self.noise = Log(), Noise(len(self._joints))
         for text in self.log.remarks:
             log.remark(text)
+        for text in (*self.recording.log.guesses, *self.log.guesses):
+            log.guess(text)
         self.log = log
         asked = self._falls if GRAVITY in self.settings.terms else None
         screen = Screen(self.survey.usual, log, max_gap=self.survey.max_gap, falls=asked)
@@ -179,7 +195,7 @@ class Segments:
 
     def _cleaned(self, states: Iterator[JointStates], cleaner: Cleaner, window: Window) -> Iterator[Samples]:
         for block in states:
-            yield from cleaner.feed(replace(block, numbers=self._corrections(block.numbers)))
+            yield from cleaner.feed(block)
             if self._progress is not None:
                 self._progress(block.fraction)
             if window.over:
@@ -286,9 +302,8 @@ class Segments:
             silent=[n for n, effort in zip(self.joint_names, self.survey.effort) if not effort and n not in held],
             complex_=[joint.name for joint in self.model.joints if joint not in self._joints],
         )
-        topics = [topic.name for topic in self.recording.joint_state_topics() if topic.name != self.topic.name]
-        if topics:
-            self.log.remark(f"joint states taken from {self.topic.name}; there are others: {', '.join(topics)}")
+        missing = [name for name in self.recorded if name not in named]
+        remark_on_topics(self.log, self.topic, self.recording.joint_state_topics(), missing)
 
 
 def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:

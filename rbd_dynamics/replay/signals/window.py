@@ -81,18 +81,18 @@ def surveyed(
 
     Where a clock was set, stamps may show none inside: then the recording's beginning counts.
     """
-    first = _beginning(messages(), len(joints))
+    first = beginning(messages(), len(joints))
     if settings.start is settings.end is None:
         return survey(first, joints, settings, log, **limits)
     whole = survey(first, joints, settings, Log(), **limits)
     window = Window(settings, whole.first)
-    inside = _beginning((window.holds(states, whole.clock) for states in messages()), len(joints))
+    inside = beginning((window.holds(states, whole.clock) for states in messages()), len(joints))
     if len(inside) < FEWEST:
         return survey(first, joints, settings, log, **limits)
     return replace(survey(inside, joints, settings, log, **limits), first=whole.first)
 
 
-def _beginning(blocks: Iterable[JointStates], joints: int) -> JointStates:
+def beginning(blocks: Iterable[JointStates], joints: int) -> JointStates:
     """First blocks, as many as a survey wants."""
     found: list[JointStates] = []
     for states in blocks:

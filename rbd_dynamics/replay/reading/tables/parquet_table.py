@@ -20,6 +20,7 @@ class ParquetTable:
     """A .parquet file with columns of numbers or times."""
 
     MAGIC = b"PAR1"
+    form, named = "a Parquet file", True
 
     def __init__(self, path: Path) -> None:
         require("pyarrow")

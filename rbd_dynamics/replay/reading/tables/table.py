@@ -19,9 +19,17 @@ class Chunk(NamedTuple):
 
 
 class Table(Protocol):
-    """An open table with named columns."""
+    """An open table.
+
+    Attributes:
+        names: of its columns.
+        named: whether they stand in the file; else they are 1, 2, ...
+        form: what kind of table it is, in words.
+    """
 
     names: list[str]
+    named: bool
+    form: str
 
     def chunks(self, columns: Sequence[int], size: int, log: Log) -> Iterator[Chunk]:
         """All rows of some columns, about `size` at a time; may be asked again. Raises RecordingError.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from struct import pack
 
@@ -13,43 +13,31 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.cdr import SECOND
 from rbd_dynamics.joint_states.layout import FIELDS, layout_of
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.storage import RawBlock, RecordingError, Topic
-from rbd_dynamics.replay.reading.tables.column_names import EPOCHS, columns_of
-from rbd_dynamics.replay.reading.tables.csv_table import CsvTable
-from rbd_dynamics.replay.reading.tables.mat_table import MatTable
-from rbd_dynamics.replay.reading.tables.parquet_table import ParquetTable
-from rbd_dynamics.replay.reading.tables.table import Table
+from rbd_dynamics.replay.reading.storage import RawBlock, Topic
+from rbd_dynamics.replay.reading.tables.given import Given
+from rbd_dynamics.replay.reading.tables.interpretation import interpreted
 
-ENDINGS: dict[str, Callable[[Path], Table]] = {
-    ".csv": CsvTable, ".tsv": CsvTable, ".txt": CsvTable, ".parquet": ParquetTable, ".mat": MatTable,
-}  # fmt: skip
 TOPIC = "table"
-LOOKED_AT = 100  # rows, for the unit of times
 LATEST = 2**31 * SECOND  # ns: seconds of a message have 32 bits
 
 
-def is_table(path: Path, start: bytes) -> bool:
-    """Whether this is a table, by how the file begins, and what is only text by its name."""
-    return path.suffix.lower() in ENDINGS or start.startswith((ParquetTable.MAGIC, MatTable.MAGIC))
-
-
 class TableStorage:
-    """A .csv, .parquet or .mat file with times and joint states. Rows without a time are left out and counted."""
+    """A file of `interpretation.ENDINGS` with joint states. Rows without a time are left out and counted.
 
-    def __init__(self, path: Path, log: Log) -> None:
-        self.path, self._log = path, log
-        kind = ENDINGS.get(path.suffix.lower())
-        with path.open("rb") as file:
-            start = file.read(16)
-        for table in (ParquetTable, MatTable):
-            kind = table if start.startswith(table.MAGIC) else kind
-        assert kind is not None
-        self._table = kind(path)
-        self._columns = columns_of(self._table.names, path)
-        first = next(self._table.chunks(self._columns.used, LOOKED_AT, Log()), None)
-        if first is None or not len(first.columns[0]):
-            raise RecordingError(f"{path} has names of columns, but no rows")
-        self._unit, self._shift = self._time_of(first.columns)
+    Parameters:
+        columns: what somebody says of its columns (`given.py`). rate: of its rows, Hz, where it has no times.
+    """
+
+    def __init__(self, path: Path, log: Log, columns: Given | None = None, rate: float | None = None) -> None:
+        self.path, self._log, self._rate = path, log, rate
+        self.meaning = interpreted(path, columns, rate)
+        self._columns, self._unit = self.meaning.columns, self.meaning.time
+        for text in self.meaning.said:
+            log.guess(text)
+        begin, self._shift = self.meaning.begin, 0
+        if -LATEST < begin * SECOND < 0.0:
+            log.remark(f"times begin at {begin:g} s: counted from there")
+            self._shift = -round(begin * SECOND)
         self._message = _message(self._columns.joints, [field in self._columns.fields for field in FIELDS])
         self._layout = layout_of(self._message)
         self.topics = [Topic(0, TOPIC, "sensor_msgs/msg/JointState", "cdr", is_usual=True)]
@@ -64,8 +52,10 @@ class TableStorage:
     def blocks(self, topics: Collection[int], size: int) -> Iterator[RawBlock]:
         """Rows in the order of the table."""
         place = {column: k for k, column in enumerate(self._columns.used)}
-        for chunk in self._table.chunks(self._columns.used, size, self._log):
-            stamps = self._stamps(chunk.columns)
+        read = 0
+        for chunk in self.meaning.table.chunks(self._columns.used, size, self._log):
+            stamps = self._stamps(chunk.columns, read)
+            read += len(stamps)
             good = (stamps >= 0) & (stamps < LATEST)
             self._log.count("messages without a stamp", number=int(len(good) - good.sum()))
             count = int(good.sum())
@@ -79,32 +69,18 @@ class TableStorage:
                 messages = [data[k : k + length] for k in range(0, len(data), length)]
                 yield RawBlock(stamps[good], messages, chunk.fraction)
 
-    def _stamps(self, columns: list[np.ndarray]) -> NDArray[np.int64]:
-        """ns; -1 where there is none."""
+    def _stamps(self, columns: list[np.ndarray], read: int) -> NDArray[np.int64]:
+        """ns; -1 where there is none. read: rows before these."""
         used = self._columns.used
         parts = [columns[used.index(column)] for column in self._columns.times]
+        if not parts:
+            assert self._rate is not None
+            return np.rint((read + np.arange(len(columns[0]))) * (SECOND / self._rate)).astype(np.int64)
         if len(parts) == 2:
             return _whole(parts[0], SECOND) + _whole(parts[1], 1)
         if parts[0].dtype.kind == "i" and self._unit == 1e-9:
             return np.asarray(parts[0] + self._shift, np.int64)
         return _whole(parts[0], self._unit * SECOND, self._shift)
-
-    def _time_of(self, first: list[np.ndarray]) -> tuple[float, int]:
-        """Unit of the times in s, and ns to add, so that they begin at zero where they began below."""
-        used = self._columns.used
-        times = first[used.index(self._columns.times[0])]
-        times = times[np.isfinite(times)]
-        if not len(times):
-            raise RecordingError(f"{self.path} has no time in its first {LOOKED_AT} rows")
-        unit = self._columns.unit
-        if unit is None:
-            size = float(np.abs(times[0]))
-            unit = next((unit for least, unit in EPOCHS if size >= least), 1.0)
-        begin = float(times[0]) * unit
-        if not -LATEST < begin * SECOND < 0.0:
-            return unit, 0
-        self._log.remark(f"times begin at {begin:g} s: counted from there")
-        return unit, -round(begin * SECOND)
 
 
 def _whole(values: np.ndarray, factor: float, shift: int = 0) -> NDArray[np.int64]:
