@@ -11,7 +11,6 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.task import Future
 
 from rbd_dynamics.nodes.managed.description import BuildError
 from rbd_dynamics.nodes.managed.diagnostics import Status
@@ -197,7 +196,7 @@ class Request:
     def __init__(self, node: ManagedNode[Any, Any], kind: Any, name: str, take: Callable[[Any], None]) -> None:
         self._kind, self._take = kind, take
         self._client: Client = node.entities.keep(node.create_client(kind, name), node.destroy_client)
-        self._future: Future | None = None
+        self._future: Any = None  # a Future, or None
         self._asked = 0.0
 
     @property
@@ -218,10 +217,10 @@ class Request:
         if self._future is not None:
             self._client.remove_pending_request(self._future)
         self._asked = now
-        self._future = self._client.call_async(self._kind.Request(**fields))
-        self._future.add_done_callback(self._answered)
+        self._future = future = self._client.call_async(self._kind.Request(**fields))
+        future.add_done_callback(self._answered)
 
-    def _answered(self, future: Future) -> None:
+    def _answered(self, future: Any) -> None:
         if future is not self._future:
             return
         self._future = None

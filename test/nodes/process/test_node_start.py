@@ -86,7 +86,9 @@ def test_file_without_parameters_for_it_leaves_the_defaults(ros, tmp_path, text)
     file = tmp_path / "file.yaml"
     file.write_text(text)
     with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="bare") as node:
-        wait_until(lambda: "waiting for robot_description" in node.log or not node.alive, "a start or an end", 3.0 * PATIENCE)
+        wait_until(
+            lambda: "waiting for robot_description" in node.log or not node.alive, "a start or an end", 3.0 * PATIENCE
+        )
         assert "Traceback" not in node.log
         if node.alive:
             assert not values(ros, "bare", "kp")[0].double_array_value
