@@ -65,9 +65,7 @@ class ControllerWatch(Part):
                 importlib.import_module("controller_manager_msgs.srv").ListControllers,
             )
         except ImportError:
-            self._node.get_logger().info(
-                "controller_manager_msgs is not installed: whether the controller is active is judged by measurements"
-            )
+            pass  # said once there is a controller
         self._node.entities.every(LOOK, self._look)
 
     def activated(self) -> None:
@@ -115,6 +113,10 @@ class ControllerWatch(Part):
             self._topic = f"{manager}/activity"
             node.entities.subscribe(activity, self._topic, self._on_activity, LATCHED)
             self._list = Request(node, listing, f"{manager}/list_controllers", self._on_list)
+        else:
+            node.get_logger().info(
+                f"controller_manager_msgs is not installed: whether {self.name!r} is active is judged by measurements"
+            )
         self._parameters = Request(node, GetParameters, f"{self.name}/get_parameters", self._on_parameters)
         return True
 
