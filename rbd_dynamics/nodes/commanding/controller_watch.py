@@ -19,6 +19,7 @@ from rbd_dynamics.nodes.managed.messages import LATCHED
 from rbd_dynamics.nodes.managed.part import Part
 
 LOOK = 0.1  # s: how often it is looked who is there
+SEARCH = 5  # looks, of which one searches the graph for the controller
 ASK = 0.5  # s: how often a controller manager is asked that publishes no activity
 PATIENCE = 2.0  # s without an answer after which it is asked again
 AT_START = 1.0  # s: as long the first command waits for a controller that has been asked for its joints
@@ -56,6 +57,7 @@ class ControllerWatch(Part):
         self._parameters: Request | None = None
         self._theirs: tuple[list[str], str] | None = None  # joints and interface, as its parameters say
         self._begun = 0.0
+        self._searched = 0  # looks without a name
 
     def open(self) -> None:
         self._forget()
@@ -69,7 +71,8 @@ class ControllerWatch(Part):
         self._node.entities.every(LOOK, self._look)
 
     def activated(self) -> None:
-        self._begun = time.monotonic()
+        self._begun, self._searched = time.monotonic(), 0
+        self._look()
         if problem := self._mismatch():
             raise BuildError(problem)
 
@@ -93,8 +96,10 @@ class ControllerWatch(Part):
     # --- in between -------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        if not self.name and not self._find():
-            return
+        if not self.name:
+            self._searched += 1
+            if self._searched % SEARCH != 1 or not self._find():
+                return
         if self._list is not None:
             self._look_at_manager(self._list)
         if self._parameters is not None:
@@ -241,4 +246,4 @@ def _commanded(node: Node, topic: str) -> str:
     else:
         own = node.get_fully_qualified_name()
     name = topic.removesuffix(COMMANDS)
-    return name if topic.endswith(COMMANDS) and name != own else ""
+    return name if topic.endswith(COMMANDS) and name not in (own, node.get_fully_qualified_name()) else ""
