@@ -24,7 +24,8 @@ Each node is started by its launch file or by `ros2 run rbd_dynamics NODE`. The 
 `robot_description`, or by `NODE --urdf FILE`, before `--ros-args`: a URDF or xacro file, or the name of a robot of
 example-robot-data.
 
-All are lifecycle nodes. With `autostart` (the default) they configure and activate themselves. They compile the
+All are lifecycle nodes. With `autostart` (the default) they configure themselves, and activate themselves as soon as
+there is a robot: what is active is ready. They compile the
 robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
 the node's namespace; `~/` stands for the node's own. Parameters marked * may change while the node runs; the others
 only while it is not configured. `joint_states` is subscribed with the sensor-data (best-effort) QoS.
@@ -46,7 +47,8 @@ TF is neither read nor needed: the description and the joint states determine wh
 `rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, rates, what it refuses now, and
 what it refused last. Nodes that follow trajectories count there those that they took and refused, and say how the last
 one ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
-topic prints its messages or, with `--rate`, how many come.
+topic prints its messages or, with `--rate`, how many come. `rbd_dynamics switch` activates a
+controller of ros2_control once torques arrive there ([ros2_control.md](ros2_control.md#in-command-or-not)).
 
 `rbd_dynamics nodes`, `call`, `get`, `set`, `pub` and `record` do what `ros2 node list`, `service call`, `param get`,
 `param set`, `topic pub` and `bag record` do, also where there is no `ros2`. Types are found, values are YAML or

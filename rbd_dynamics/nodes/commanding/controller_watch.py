@@ -11,7 +11,6 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.task import Future
 
 from rbd_dynamics.nodes.managed.description import BuildError
 from rbd_dynamics.nodes.managed.diagnostics import Status
@@ -20,6 +19,7 @@ from rbd_dynamics.nodes.managed.messages import LATCHED
 from rbd_dynamics.nodes.managed.part import Part
 
 LOOK = 0.1  # s: how often it is looked who is there
+SEARCH = 5  # looks, of which one searches the graph for the controller
 ASK = 0.5  # s: how often a controller manager is asked that publishes no activity
 PATIENCE = 2.0  # s without an answer after which it is asked again
 AT_START = 1.0  # s: as long the first command waits for a controller that has been asked for its joints
@@ -57,6 +57,7 @@ class ControllerWatch(Part):
         self._parameters: Request | None = None
         self._theirs: tuple[list[str], str] | None = None  # joints and interface, as its parameters say
         self._begun = 0.0
+        self._searched = 0  # looks without a name
 
     def open(self) -> None:
         self._forget()
@@ -66,13 +67,12 @@ class ControllerWatch(Part):
                 importlib.import_module("controller_manager_msgs.srv").ListControllers,
             )
         except ImportError:
-            self._node.get_logger().info(
-                "controller_manager_msgs is not installed: whether the controller is active is judged by measurements"
-            )
+            pass  # said once there is a controller
         self._node.entities.every(LOOK, self._look)
 
     def activated(self) -> None:
-        self._begun = time.monotonic()
+        self._begun, self._searched = time.monotonic(), 0
+        self._look()
         if problem := self._mismatch():
             raise BuildError(problem)
 
@@ -96,8 +96,10 @@ class ControllerWatch(Part):
     # --- in between -------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        if not self.name and not self._find():
-            return
+        if not self.name:
+            self._searched += 1
+            if self._searched % SEARCH != 1 or not self._find():
+                return
         if self._list is not None:
             self._look_at_manager(self._list)
         if self._parameters is not None:
@@ -116,6 +118,10 @@ class ControllerWatch(Part):
             self._topic = f"{manager}/activity"
             node.entities.subscribe(activity, self._topic, self._on_activity, LATCHED)
             self._list = Request(node, listing, f"{manager}/list_controllers", self._on_list)
+        else:
+            node.get_logger().info(
+                f"controller_manager_msgs is not installed: whether {self.name!r} is active is judged by measurements"
+            )
         self._parameters = Request(node, GetParameters, f"{self.name}/get_parameters", self._on_parameters)
         return True
 
@@ -197,7 +203,7 @@ class Request:
     def __init__(self, node: ManagedNode[Any, Any], kind: Any, name: str, take: Callable[[Any], None]) -> None:
         self._kind, self._take = kind, take
         self._client: Client = node.entities.keep(node.create_client(kind, name), node.destroy_client)
-        self._future: Future | None = None
+        self._future: Any = None  # a Future, or None
         self._asked = 0.0
 
     @property
@@ -218,10 +224,10 @@ class Request:
         if self._future is not None:
             self._client.remove_pending_request(self._future)
         self._asked = now
-        self._future = self._client.call_async(self._kind.Request(**fields))
-        self._future.add_done_callback(self._answered)
+        self._future = future = self._client.call_async(self._kind.Request(**fields))
+        future.add_done_callback(self._answered)
 
-    def _answered(self, future: Future) -> None:
+    def _answered(self, future: Any) -> None:
         if future is not self._future:
             return
         self._future = None
@@ -240,4 +246,4 @@ def _commanded(node: Node, topic: str) -> str:
     else:
         own = node.get_fully_qualified_name()
     name = topic.removesuffix(COMMANDS)
-    return name if topic.endswith(COMMANDS) and name != own else ""
+    return name if topic.endswith(COMMANDS) and name not in (own, node.get_fully_qualified_name()) else ""

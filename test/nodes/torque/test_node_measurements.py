@@ -350,12 +350,12 @@ def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
     assert near.silence.commanding is near.engine is not None
     near.trigger_deactivate()
     near.trigger_cleanup()
-    near.set_parameters([Parameter("robot_description", value="")])  # it waits for another
-    near.trigger_configure()
+    near.set_parameters([Parameter("robot_description", value=""), Parameter("description_timeout", value=0.0)])
+    near.trigger_configure()  # it waits for another
     near.trigger_activate()
-    assert near.active and near.engine is None
+    assert near.configured and not near.active and near.engine is near.silence.commanding is None
     near.silence.fall("nobody is there")
-    assert not near.silence.reason
+    assert near.silence.reason == "deactivated" and not near.silence.stopping
 
 
 def test_a_report_counts_the_efforts_since_the_last_one(near):
