@@ -96,7 +96,7 @@ class Settings:
         if isinstance(self.topic, (list, tuple)) and all(isinstance(name, str) for name in self.topic):
             object.__setattr__(self, "topic", self.topic[0] if len(self.topic) == 1 else tuple(self.topic) or None)
         elif not isinstance(self.topic, str | None):
-            raise ValueError(f"topic must be a text or texts, got {excerpt(self.topic)}")
+            raise ValueError(f"topic must be a text, got {excerpt(self.topic)}")
         if not isinstance(self.robot, str | None):
             raise ValueError(f"robot must be a text, got {excerpt(self.robot)}")
         check_joint_map(self.joint_map)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.browser import BROWSER, Browser
 from helpers.recorded.bags import START, Content, needs_rosbags, write_ros2
 from helpers.recorded.recordings import SETTINGS, URDF, bag, messages
 
@@ -230,3 +231,7 @@ def test_reports_of_a_fleet_share_their_scripts(tmp_path, capsys):
     linked = [part.split('"')[0] for part in page.read_text().split('<script src="')[1:]]
     assert linked and all((page.parent / link).is_file() for link in linked)
     assert "<script src=" not in (tmp_path / "one" / "report.html").read_text()
+    if BROWSER is not None:
+        with Browser(tmp_path / "profile") as browser:
+            browser.open(page)
+            assert browser.run("typeof Plotly + typeof THREE") == "objectobject" and not browser.complaints

@@ -106,8 +106,8 @@ def interpreted(path: Path, given: Given | None = None, rate: float | None = Non
 
 
 @lru_cache(maxsize=1)  # each pass over a table opens it again
-def _interpreted(path: Path, columns: str, rate: float | None, size: int, changed: int) -> Interpretation:
-    given: Given = json.loads(columns)
+def _interpreted(path: Path, mapping: str, rate: float | None, size: int, changed: int) -> Interpretation:
+    given: Given = json.loads(mapping)
     table = open_table(path)
     if not table.named and not given:
         raise RecordingError(
