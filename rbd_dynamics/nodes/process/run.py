@@ -64,6 +64,7 @@ def run(
             _initialise(arguments)
         node = make_node()
         executor, spin = choose_executor(node, node.params.executor)
+        node.get_logger().info(f"callbacks are run by rclpy's {type(executor).__name__}")
         started = True
         node.start()
         gc.collect()
