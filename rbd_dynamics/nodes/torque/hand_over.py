@@ -149,7 +149,7 @@ class HandOver(Part):
             if not self.standing_by:
                 raise ValueError("this node commands already")
             if self._last is None or time.monotonic() - self._heard > RECENT:
-                raise ValueError("no efforts arrive on ~/continued_effort: there is nobody to take over from")
+                raise ValueError("no efforts arrive on ~/continued_effort: no other node is commanding")
             self._successor.may_take_over()
             self.taking = True
             response.success, response.message = True, "takes over with the next joint state"
