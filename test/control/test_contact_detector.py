@@ -43,6 +43,14 @@ def test_what_is_shorter_than_the_duration_is_none():
     assert not seconds(external, duration=0.05)[0].any()
 
 
+def test_short_pushes_do_not_add_up_to_a_contact():
+    """Apart from each other, or just after a contact has ended: each has the whole duration before it."""
+    external = steps(0.0, 3.0, 0.0)
+    external[20:90:10] = external[21:91:10] = 5.0
+    external[205:208] = 5.0
+    assert changes(seconds(external, duration=0.05)[0]) == [104, 204]
+
+
 def test_a_joint_that_did_not_trigger_does_not_keep_contact_open():
     """Seen: 51 s, because another joint's bias was above 0.6 of its threshold."""
     external = steps(0.0, 3.0, 0.0, 0.0, joints=2)

@@ -127,6 +127,14 @@ def test_gaps_and_clocks_set_back_begin_anew(robot):
         assert np.abs(external[501:]).max() < 0.1 and np.abs(residual[ready]).max() < 1.0
 
 
+def test_a_sample_with_which_it_only_begins_anew_is_said_to_give_nothing(robot):
+    t, q, v, a = trajectory(6, 6)
+    tau = robot.inverse_dynamics(q, v, a)
+    monitor = ResidualMonitor(robot, cutoff=10.0)
+    told = [monitor.update(q[k], v[k], tau[k], t[k] + 0.5 * (k >= 3)) for k in range(6)]
+    assert told == [False, True, True, False, True, True]
+
+
 def test_after_a_gap_nothing_is_left_of_what_was_felt_before(robot):
     """As with a monitor that has only seen what came after it, to the last bit but rounding."""
     t, q, v, a = trajectory(6, 1000)

@@ -105,6 +105,15 @@ def test_ros_is_tried_and_its_middleware_named():
     found = {each.name: each for each in ros.look_at_ros()}
     assert found["middleware"].value == rclpy.get_rmw_implementation_identifier()
     assert found["executor"].value in ("EventsExecutor", "SingleThreadedExecutor")
+    assert (found["inputs"].value, found["inputs"].state) == ("in threads of their own", "fine")
+
+
+@pytest.mark.ros
+def test_public_rclpy_alone_is_told(monkeypatch):
+    pytest.importorskip("rclpy")
+    monkeypatch.setenv("RBD_DYNAMICS_PLAIN_RCLPY", "1")
+    found = {each.name: each for each in ros.look_at_ros()}["inputs"]
+    assert found.state == "note" and "RBD_DYNAMICS_PLAIN_RCLPY is set" in found.value
 
 
 @pytest.mark.ros

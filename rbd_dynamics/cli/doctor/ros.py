@@ -43,7 +43,7 @@ def look_at_ros() -> Iterator[Looked]:
 
 
 def _trial() -> Iterator[Looked]:
-    command = [sys.executable, "-m", "rbd_dynamics.nodes.wire.executor_trial"]
+    command = [sys.executable, "-m", "rbd_dynamics.nodes.wire.ros_trial"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -64,6 +64,13 @@ def _trial() -> Iterator[Looked]:
         found["executor"],
         state="fine" if events else "note",
         advice="" if events else "the events executor, of Jazzy and later, takes half the processor time",
+    )
+    why = found["plain_inputs"]
+    yield Looked(
+        "inputs",
+        f"by the executor: {why}" if why else "in threads of their own",
+        state="note" if why else "fine",
+        advice="large messages and requests delay torques: docs/safety.md, docs/benchmarks.md" if why else "",
     )
 
 

@@ -19,7 +19,9 @@ from rbd_dynamics.nodes.managed.answering import always
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import COMMANDS, WISHES, queue_of
 from rbd_dynamics.nodes.managed.refusals import Refusals
-from rbd_dynamics.nodes.wire.input_threads import InputThreads
+from rbd_dynamics.nodes.wire.chosen_inputs import IMPOSSIBLE, choose_inputs
+from rbd_dynamics.nodes.wire.inputs import Inputs
+from rbd_dynamics.nodes.wire.plain_inputs import PlainInputs
 from rbd_dynamics.nodes.wire.slow_services import Begin, Read, SlowServices, at_once
 
 T = TypeVar("T")
@@ -34,7 +36,7 @@ class Entities:
 
     def __init__(self, node: LifecycleNode, largest: Callable[[], int]) -> None:
         self._node, self._most = node, largest
-        self.input_threads: InputThreads | None = None  # what takes messages and requests instead of the executor
+        self.inputs: Inputs = PlainInputs(node)
         self.refused = Refusals(lambda reason: node.get_logger().warning(reason))
         self._slow: dict[str, SlowServices] = {}  # what takes those requests whose answers take long, by name
         self._kept: list[tuple[Callable[[Any], object], Any]] = []
@@ -62,8 +64,8 @@ class Entities:
         subscription = self.keep(
             self._node.create_subscription(kind, topic, take, qos, raw=True), self._node.destroy_subscription
         )
-        if self.input_threads is not None and not urgent:
-            self.input_threads.subscribe(subscription, most)
+        if not urgent:
+            self.inputs.subscribe(subscription, most)
 
     def _largest(self, largest: Callable[[], int] | None) -> int:
         return self._most() if largest is None else largest()
@@ -101,8 +103,7 @@ class Entities:
         service = self.keep(
             self._node.create_service(kind, name, answer, qos_profile=queue_of(kind)), self._node.destroy_service
         )
-        if self.input_threads is not None:
-            self.input_threads.serve(service)
+        self.inputs.serve(service)
 
     def serve_slow(self, kind: type, name: str, begin: Begin, *, thread: str, read: Read | None = None) -> None:
         """A service whose answers take long: computed in the thread of that name, if `compute_in_thread` made it."""
@@ -149,13 +150,14 @@ class Entities:
 
         texts: bytes that texts in requests to set parameters may have.
         """
-        try:
-            self.input_threads = InputThreads(self._node, largest=self._most, texts=texts, refuse=self.refuse)
-        except (OSError, ImportError, AttributeError, TypeError, ValueError, RuntimeError) as error:
-            self._node.get_logger().warning(f"large messages and requests may delay torques here: {error}")
+        self.inputs, why_not = choose_inputs(self._node, largest=self._most, texts=texts, refuse=self.refuse)
+        logger = self._node.get_logger()
+        if why_not:
+            logger.warning(f"large messages and requests may delay torques here: {why_not}")
         else:
-            for service in list(self._node.services):
-                self.input_threads.serve(service)
+            logger.info("messages and requests are taken in threads of their own")
+        for service in list(self._node.services):
+            self.inputs.serve(service)
 
     def compute_in_thread(self, name: str, *, largest: Callable[[], int], bound: str) -> None:
         """Have a thread of that name for `serve_slow` from now on, where that is possible with this ROS.
@@ -164,7 +166,7 @@ class Entities:
         """
         try:
             self._slow[name] = SlowServices(self._node, name, largest=largest, bound=bound)
-        except (OSError, ImportError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+        except IMPOSSIBLE as error:
             self._node.get_logger().warning(f"long requests may delay other answers here: {error}")
 
     def close(self) -> None:
@@ -182,5 +184,5 @@ class Entities:
             taker.remove(entity)
 
     @property
-    def _takers(self) -> list[InputThreads | SlowServices]:
-        return [*([self.input_threads] if self.input_threads is not None else []), *self._slow.values()]
+    def _takers(self) -> list[Inputs | SlowServices]:
+        return [self.inputs, *self._slow.values()]

@@ -67,6 +67,7 @@ def run(
         for sentence in of_others(for_ros, node.get_fully_qualified_name()):
             node.get_logger().warning(sentence)
         executor, spin = choose_executor(node, node.params.executor)
+        node.get_logger().info(f"callbacks are run by rclpy's {type(executor).__name__}")
         started = True
         node.start()
         gc.collect()

@@ -27,7 +27,6 @@ from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import nanoseconds
 from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.proxy.rejection import Rejection
-from rbd_dynamics.nodes.wire.rclpy_private import begin_goal
 
 ACTION = "~/follow_joint_trajectory"
 MOST_GOALS = 8  # at a time
@@ -155,7 +154,6 @@ class ProxyAction(Part):
         return GoalResponse.ACCEPT
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        begin_goal(handle)
         goal = Goal(handle, None)  # type: ignore[arg-type]  # until it is ready, just below
         try:
             if handle.request.multi_dof_trajectory.joint_names or handle.request.multi_dof_trajectory.points:
@@ -191,7 +189,7 @@ class ProxyAction(Part):
         self._ended[key] = goal
         self._counts["reached" if status == GoalStatus.STATUS_SUCCEEDED else "not reached"] += 1
         self._farewell = time.monotonic() + FAREWELL
-        self._server.notify_execute(goal.handle, None)
+        goal.handle.execute()  # has the executor call `_finish`; until then the goal's status is "accepted"
 
     def _finish(self, handle: ServerGoalHandle) -> Any:
         """Send the result of a goal that has ended."""

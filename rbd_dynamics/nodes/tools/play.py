@@ -86,7 +86,7 @@ def play(
         before = words.first()
         publisher.publish(trajectory_message(waypoints))
         if not publisher.wait_for_all_acked(Duration(seconds=patience)):
-            raise ValueError(f"nobody says that the trajectory has come on {topic}")
+            raise ValueError(f"no subscriber of {topic} has confirmed that the trajectory has arrived")
         if before is None:
             return Played(waypoints, topic, "")
         say("waiting for the node to take it")

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
-from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.nodes.managed.description import message_of
 from rbd_dynamics.nodes.managed.messages import SECOND
-from rbd_dynamics.nodes.wire.input_threads import InputThreads
-from rbd_dynamics.nodes.wire.raw_action_server import RawActionServer
+from rbd_dynamics.nodes.wire.inputs import Inputs
 
 Array = NDArray[np.float64]
 NAME = "~/follow_joint_trajectory"
@@ -53,6 +51,7 @@ class FollowAction:
     """The server of a node.
 
     Parameters:
+        inputs: what takes its goals.
         kind: control_msgs.action.FollowJointTrajectory.
         begin: called by the executor with a serialised request and the goal that is told how it ends. Raises
             TrajectoryError where there is no motion to be had now, and then changes nothing.
@@ -64,8 +63,7 @@ class FollowAction:
 
     def __init__(
         self,
-        node: Node,
-        input_threads: InputThreads,
+        inputs: Inputs,
         kind: Any,
         *,
         begin: Callable[[bytes, MotionGoal], None],
@@ -78,8 +76,8 @@ class FollowAction:
         self._begin_motion, self._stop, self._moment = begin, stop, moment
         self._orders: dict[bytes, MotionGoal] = {}  # under way
         self._told = 0.0  # when the last feedback was, s
-        self._server = RawActionServer(
-            node, input_threads, kind, NAME, begin=self._begin, cancel=self._cancel, largest=largest, refuse=refuse
+        self._server = inputs.offer_action(
+            kind, NAME, begin=self._begin, cancel=self._cancel, largest=largest, refuse=refuse
         )
 
     def destroy(self) -> None:

@@ -178,17 +178,13 @@ class Motions(Part, Generic[T]):
     def offer_action(self) -> None:
         """Trajectories also come as goals, where control_msgs is installed."""
         node = self._node
-        if node.entities.input_threads is None:
-            node.get_logger().warning(f"no action {follow_action.NAME} with this ROS: trajectories come by topic alone")
-            return
         try:
             kind = importlib.import_module("control_msgs.action").FollowJointTrajectory
         except ImportError:
             node.get_logger().info(f"no action {follow_action.NAME}: control_msgs is not installed")
             return
         action = follow_action.FollowAction(
-            node, node.entities.input_threads, kind,
-            begin=self._begin_goal, stop=self._stop_goal, moment=self._moment_of,
+            node.entities.inputs, kind, begin=self._begin_goal, stop=self._stop_goal, moment=self._moment_of,
             refuse=node.refuse, largest=self._largest_goal,
         )  # fmt: skip
         node.entities.keep(action, follow_action.FollowAction.destroy)

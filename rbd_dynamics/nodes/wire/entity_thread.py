@@ -22,7 +22,7 @@ PAUSE = 0.1  # s after a fault of ours, which must not keep a processor busy
 
 
 class Closed(Exception):
-    """There is nobody any more who could do it."""
+    """The thread has been closed, and the work was not done."""
 
 
 class _Piece(Generic[T]):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from rbd_dynamics.nodes.wire.entity_thread import EntityThread
+from rbd_dynamics.nodes.wire.inputs import GoalServer
 from rbd_dynamics.nodes.wire.middleware import Middleware
 from rbd_dynamics.nodes.wire.parameter_requests import check_form
 from rbd_dynamics.nodes.wire.rclpy_private import check_waiting
@@ -49,13 +51,8 @@ class InputThreads:
     def _all(self) -> tuple[EntityThread, ...]:
         return self._messages, self._answers, *self._others
 
-    def another(self, name: str) -> EntityThread:
-        """A thread for entities that are taken from by what is given with them."""
-        self._others.append(EntityThread(self._node, name))
-        return self._others[-1]
-
-    def drop(self, thread: EntityThread) -> None:
-        """End such a thread, once its entities are removed."""
+    def _drop(self, thread: EntityThread) -> None:
+        """End the thread of an action server."""
         thread.close()
         self._others.remove(thread)
 
@@ -76,6 +73,26 @@ class InputThreads:
         """Take nothing more."""
         for each in self._all:
             each.close()
+
+    def offer_action(
+        self,
+        kind: Any,
+        name: str,
+        *,
+        begin: Callable[[bytes, bytes], bool],
+        cancel: Callable[[bytes], None],
+        largest: Callable[[], int],
+        refuse: Callable[[str], None],
+    ) -> GoalServer:
+        """See `inputs.Inputs`. begin and cancel are called in a thread of the server's, refuse by the executor."""
+        from rbd_dynamics.nodes.wire.raw_action_server import RawActionServer  # few nodes need it
+
+        thread = EntityThread(self._node, "goals")
+        self._others.append(thread)
+        return RawActionServer(
+            self._node, thread, self.middleware, self._drop, kind, name,
+            begin=begin, cancel=cancel, largest=largest, refuse=refuse,
+        )  # fmt: skip
 
     def _take(self, subscription: Subscription, largest: Callable[[], int]) -> None:
         with self.middleware.message(subscription.handle) as message:

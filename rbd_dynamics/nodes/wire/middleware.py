@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+#: environment variable: set, the nodes use nothing but public rclpy
+PLAIN = "RBD_DYNAMICS_PLAIN_RCLPY"
 _RequestId = ctypes.c_uint64 * 16  # rmw_request_id_t, 24 bytes, which nothing here looks into
 _OK, _TIMEOUT = 0, 2  # rcl_ret_t
 _ATTEMPTS = 20  # to send a response: the middleware waits 0.1 s in each for a client that it does not know yet
@@ -53,6 +56,8 @@ class Middleware:
     """Raises OSError or AttributeError where this is not possible with this ROS."""
 
     def __init__(self) -> None:
+        if os.environ.get(PLAIN):
+            raise OSError(f"{PLAIN} is set")
         rcl = self._rcl = ctypes.CDLL("librcl.so")  # and what it is made of: rmw and rcutils
         rcl.rcutils_get_default_allocator.restype = _Allocator
         self._take_message = _declared(rcl.rcl_take_serialized_message, 4)

@@ -21,8 +21,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from rbd_dynamics.control.motion.trajectory_goal import IDENTITY
 from rbd_dynamics.nodes.managed.messages import LATCHED, SECOND, nanoseconds
-from rbd_dynamics.nodes.wire.input_threads import InputThreads
-from rbd_dynamics.nodes.wire.middleware import Serialised
+from rbd_dynamics.nodes.wire.entity_thread import EntityThread
+from rbd_dynamics.nodes.wire.middleware import Middleware, Serialised
 
 #: requests of any size: the middleware keeps as much room for each place as the largest one took
 GOALS = QoSProfile(depth=2)
@@ -53,6 +53,7 @@ class RawActionServer:
     """Accepted goals are executing until `end` or a cancel ends them. `end` and `feedback` are for any thread.
 
     Parameters:
+        thread: the server's own. drop: ends it.
         kind: the action. name: its name.
         begin: called in the server's thread with the goal's identity and the serialised request: is it accepted?
         cancel: called there with the identity of a goal that shall end; it then counts as cancelled.
@@ -62,7 +63,9 @@ class RawActionServer:
     def __init__(
         self,
         node: Node,
-        input_threads: InputThreads,
+        thread: EntityThread,
+        middleware: Middleware,
+        drop: Callable[[EntityThread], None],
         kind: Any,
         name: str,
         *,
@@ -71,15 +74,10 @@ class RawActionServer:
         largest: Callable[[], int],
         refuse: Callable[[str], None],
     ) -> None:
-        self._node, self._input_threads, self._middleware, self._kind = (
-            node,
-            input_threads,
-            input_threads.middleware,
-            kind,
-        )
+        self._node, self._thread, self._middleware, self._drop = node, thread, middleware, drop
+        self._kind = kind
         self._begin, self._cancel, self._largest, self._refuse = begin, cancel, largest, refuse
         self._goals: dict[bytes, Goal] = {}
-        self._thread = input_threads.another("goals")
         self._services = []
         for service, end, answer, qos in (
             (kind.Impl.SendGoalService, "send_goal", self._on_goal, GOALS),
@@ -94,7 +92,7 @@ class RawActionServer:
 
     def destroy(self) -> None:
         """Take no more goals. Those under way get no result."""
-        self._input_threads.drop(self._thread)
+        self._drop(self._thread)
         for service in self._services:
             self._node.destroy_service(service)
         self._node.destroy_publisher(self._feedback)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from rclpy.action.server import ServerGoalHandle
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor
@@ -85,17 +84,6 @@ def check_waiting(services: Sequence[Service], context: Context) -> None:
     wake.destroy()
     for service in services:
         service.handle.pointer  # noqa: B018
-
-
-def begin_goal(handle: ServerGoalHandle) -> None:
-    """A goal that was accepted is executing, as its status says, and ends later by `ActionServer.notify_execute`.
-
-    Private: in public only `ServerGoalHandle.execute` says so, and it asks for the result at once. Without it the
-    status is "accepted" until the goal ends.
-    """
-    with suppress(ImportError, AttributeError, RuntimeError, TypeError):
-        event = importlib.import_module("rclpy.impl.implementation_singleton").rclpy_implementation.GoalEvent.EXECUTE
-        getattr(handle, "_update_state")(event)  # noqa: B009
 
 
 def given_parameters(node: Node) -> list[str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,12 +18,32 @@ from helpers.nodes.ros_nodes import needs_ros
 
 from rbd_dynamics.compiler.cached_only import NotCached, cached_only
 from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.nodes.building.build_worker import LEAST_MEMORY
 from rbd_dynamics.robot import Robot
 
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("RBD_DYNAMICS_CACHE_DIR", str(tmp_path))
+
+
+def test_a_process_that_compiles_has_half_of_the_memory_and_goes_first():
+    """And less where it was given less; it leaves nothing on the disk."""
+    code = (
+        "import resource, sys; from rbd_dynamics.nodes.building import build_worker as worker\n"
+        "if len(sys.argv) > 1: resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)\n"
+        "worker._step_back()\n"
+        "print(resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CORE)[0],"
+        " open('/proc/self/oom_score_adj').read())"
+    )
+
+    def limits(*given):
+        run = [sys.executable, "-c", code, *map(str, given)]
+        return [int(x) for x in subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()]
+
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert limits() == [max(whole // 2, LEAST_MEMORY), 0, 1000]
+    assert limits(LEAST_MEMORY - 4096)[0] == LEAST_MEMORY - 4096
 
 
 def test_only_cached_kernels_where_that_is_asked_for(empty_cache):

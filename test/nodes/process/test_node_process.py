@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
 from helpers.periodic import Periodic
+from helpers.wide import table
 
 pytestmark = needs_ros
 
@@ -42,8 +44,13 @@ class Traffic(Periodic):
         self._publisher.publish(at_rest())
 
 
-@pytest.mark.parametrize("executor", ["events", "single_threaded"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("executor", "number"),
+    table(
+        itertools.product(["events", "single_threaded"], [signal.SIGINT, signal.SIGTERM]),
+        [("events", signal.SIGTERM), ("single_threaded", signal.SIGINT)],
+    ),
+)
 def test_signal_under_traffic_ends_it_with_exit_code_0(ros, gravity, executor, number):
     from sensor_msgs.msg import JointState
 

@@ -100,7 +100,7 @@ def test_it_goes_on_standing_by_where_the_other_has_stopped_before_the_next_stat
         hand_over.last()
     assert hand_over.standing_by and not hand_over.taking and not hand_over.mark
     answer = asked(hand_over)
-    assert not answer.success and "nobody to take over from" in answer.message
+    assert not answer.success and "no other node is commanding" in answer.message
 
 
 def test_who_commands_yields_to_a_mark_and_to_nothing_else(clock):

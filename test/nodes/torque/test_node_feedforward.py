@@ -398,15 +398,3 @@ def test_wrong_parameter_ends_the_start_with_a_clear_message(ros, parameters, cu
     assert "cannot start" in node.log
     assert culprit in node.log
     assert "Traceback" not in node.log
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("other_joint", {"joints": ["wrist"]}), ("no_link", {"robot_description": "<robot name='x'/>"})],
-)
-def test_what_does_not_fit_the_robot_leaves_it_unconfigured_and_alive(ros, name, parameters):
-    from lifecycle_msgs.srv import GetState
-
-    with ros.start("feedforward", {"robot_description": ARM, **ANYWHERE, **parameters}, name=name) as node:
-        node.says("cannot configure")
-        assert ros.client(GetState, f"{name}/get_state")().current_state.label == "unconfigured"

@@ -149,4 +149,4 @@ def test_who_stands_by_refuses_and_who_commands_does_not_take_over(rig):
 def test_without_anybody_to_take_over_from_that_is_refused(rig):
     time.sleep(0.3)  # no states: nobody commands
     answer = rig.hand_over[CARTESIAN]()
-    assert not answer.success and "nobody to take over from" in answer.message
+    assert not answer.success and "no other node is commanding" in answer.message

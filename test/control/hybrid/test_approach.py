@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The push of an approach, state by state, for a tool whose motion is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.control.hybrid.approach import LEAST_RATE, SLOW, Approach
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+
+DT = 1e-3
+LIMITS = HybridLimits()
+SPEED = LIMITS.approach_speed
+
+
+def pushed(share, inertia=1.0, states=20):
+    """N/s: how fast the push grows while the tool comes with that share of the wanted speed."""
+    rows, still = np.array([True]), np.zeros(1)
+    approach = Approach(rows, np.array([inertia]), still, np.array([0.1]), still, 20.0, LIMITS, ramp=0.0)
+    for k in range(states):
+        assert approach.step(np.array([0.1 - k * DT * share * SPEED]), np.array([-share * SPEED]), DT) == ""
+    return float(approach.push[0]) / (states * DT)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0, 1.1])
+def test_a_tool_that_moves_is_pushed_by_the_spring_to_its_reference_alone(share):
+    """Critically damped: c^2 / 4 of the inertia. Also by that of a tool that is too fast."""
+    assert pushed(share) == pytest.approx(0.25 * 20.0**2 * SPEED * (1.0 - share), abs=1e-9)
+
+
+def test_a_tool_that_is_held_up_is_pushed_by_more_from_a_share_of_the_speed_on():
+    """By at least so much, whatever a light arm's spring would give; a heavy one's own is more."""
+    assert pushed(0.99 * SLOW, inertia=1e-3) == pytest.approx(LEAST_RATE)
+    assert pushed(1.01 * SLOW, inertia=1e-3) < 0.1 * LEAST_RATE
+    spring = 10.0 * 0.25 * 20.0**2 * SPEED
+    assert spring > LEAST_RATE and pushed(0.0, inertia=10.0) == pytest.approx(spring)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a step may not find, for a surface that is pressed with a constraint beside it: which row is named, and why."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.control.hybrid.checks import ANGLE_SLACK, LARGEST_ANGLE, HybridChecks
+from rbd_dynamics.control.hybrid.limits import HybridLimits
+
+LIMITS = HybridLimits()  # 10 mm, 30 mm where it is pressed
+NAMES, TASKS = ["table", "rail"], ["tool.rx", "tool.ry", "tool.x"]
+
+
+def problem(h=(0.0, 0.0), *, theta=(0.0, 0.0, 0.0), felt=(5.0, 0.0), lacking=0, approaching=False):
+    controller = SimpleNamespace(
+        constraints=SimpleNamespace(row_names=NAMES, holonomic=np.ones(2)), task=SimpleNamespace(row_names=TASKS),
+        m=2, k=3,
+    )  # fmt: skip
+    checks = HybridChecks(controller, np.array([True, False]))
+    out = SimpleNamespace(h=np.array(h), theta=np.array(theta), rank=5 - lacking)
+    return checks.step(out, np.array(felt), LIMITS, approaching=approaching)
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({}, ""),
+        ({"h": (0.029, 0.009)}, ""),
+        ({"h": (0.029, 0.02)}, "rail is off by 0.02"),
+        ({"h": (0.2, 0.02)}, "table is off by 0.2 at 5 N"),
+        ({"h": (0.2, 0.0), "approaching": True}, ""),  # above the surface
+        ({"h": (-0.011, 0.0), "approaching": True}, "no contact where table should be: -0.011"),
+        ({"h": (0.0, 0.02), "approaching": True}, "rail is off by 0.02"),
+        ({"felt": (-2.0, -51.0)}, "force of rail is -51, more than 50"),
+        ({"theta": (0.0, 0.0, -0.6)}, "tool.x = -0.6 is out of reach (0.5)"),
+        ({"lacking": 1}, "(1 of them)"),
+    ],
+)
+def test_the_row_is_named_that_is_too_far_off(found, says):
+    said = problem(**found)
+    assert says in said and bool(said) == bool(says)
+
+
+def test_an_angle_that_control_may_reach_is_unique():
+    assert 0.0 < LARGEST_ANGLE < LARGEST_ANGLE + ANGLE_SLACK < math.pi - 0.04
