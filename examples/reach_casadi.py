@@ -35,7 +35,7 @@ def main() -> None:
     path = output_path("reach_casadi", __doc__)
     robot = rbd.Robot(rbd.load("ur5"))
     f, n, h = functions(robot), robot.model.nv, DURATION / STEPS
-    limit, tool = robot.model.effort_limit, robot.model.frame_names[-1]
+    limit, tool = robot.model.effort_limit, "tool0"
 
     q, v, tau = (casadi.SX.sym(name, n) for name in ("q", "v", "tau"))
     step = casadi.Function("step", [q, v, tau], list(f.step(q, v, tau, h)))

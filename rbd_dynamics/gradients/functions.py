@@ -67,7 +67,7 @@ class Functions:
         constraints: Constraints | None = None,
     ) -> None:
         self._constraints: ConstraintSet | None = None if constraints is None else set_of(robot, constraints)
-        self.operations = RobotOperations(robot, self._constraints)
+        self.operations = RobotOperations(robot, constraints=self._constraints)
         self.robot, self._library = robot, library(self.operations)
 
     def __repr__(self) -> str:

@@ -38,6 +38,7 @@ class Operation:
         signature: Signature,
         function: Function,
         backend: Backend,
+        *,
         parent: Operation | None = None,
         active: Active = (),
     ) -> None:
@@ -96,7 +97,7 @@ class Operation:
                 make = tangent if kind == "t" else cotangent
                 signature, function = make(self.program, active, self.order + 1)
                 name = f"{self.name}|{kind}{''.join('01'[moves] for moves in active)}"
-                found = Operation(name, signature, function, self.backend, self, active)
+                found = Operation(name, signature, function, self.backend, parent=self, active=active)
                 self._derivatives[kind, active] = found
             return found
 

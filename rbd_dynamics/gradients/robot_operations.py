@@ -34,7 +34,7 @@ FIRST = {"constrained_forward_dynamics": 2}
 class RobotOperations:
     """The operations of one robot; those under constraints with a set of them."""
 
-    def __init__(self, robot: BoundModel, constraints: ConstraintSet | None = None) -> None:
+    def __init__(self, robot: BoundModel, *, constraints: ConstraintSet | None = None) -> None:
         if not isinstance(robot, BoundModel):
             raise TypeError(f"functions: expected a Robot, not {type(robot).__name__}")
         self.robot, self.constraints = robot, constraints

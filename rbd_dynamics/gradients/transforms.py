@@ -144,7 +144,7 @@ def _gradient(program: Program, x: Sequence[Scalar], weights: Sequence[Vector], 
 def _slopes(
     opcode: str, operands: Sequence[int], x: Sequence[Scalar], k: int
 ) -> list[tuple[int, Callable[..., Scalar]]]:
-    """Of node k: its operands, and what multiplies with the derivative by each. x: values of all nodes."""
+    """The operands of node k, each with what multiplies with the derivative by it. x: values of all nodes."""
     a, *others = operands
     b = others[0] if others else a
     if opcode == "add":

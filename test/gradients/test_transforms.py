@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 from helpers.checks.gradients import CASES, Oracle, assert_near, coupled, small_arm, state
@@ -178,3 +181,11 @@ def test_a_kind_that_moves_in_its_own_way_is_named():
     builder.add_body("link", None, Odd(), joint_name="elbow", mass=1.0, com=(0.1, 0.0, 0.0))
     with pytest.raises(ModelError, match="joint 'elbow': kind 'odd'"):
         _ = RobotOperations(rbd.Robot(builder.build()))["step"]
+
+
+@pytest.mark.parametrize("library", ["jax", "torch", "casadi"])
+def test_a_library_that_is_not_installed_is_named_with_its_extra(library, monkeypatch):
+    room = importlib.import_module(f"rbd_dynamics.{library}")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ValueError, match=rf"need the package {library}: pip install 'rbd_dynamics\[{library}\]'"):
+        room.functions(rbd.Robot(ARM, backend="python"))

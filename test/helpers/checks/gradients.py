@@ -108,7 +108,7 @@ class Oracle:
     def __init__(
         self, robot: Robot, name: str, values: Mapping[str, Any], frame: str = "", constraints: Any = None
     ) -> None:
-        self.operation = RobotOperations(robot, constraints)[f"{name}:{frame}" if frame else name]
+        self.operation = RobotOperations(robot, constraints=constraints)[f"{name}:{frame}" if frame else name]
         self.words, self._values, self._robot, self._set = real_words(name), values, robot, constraints
         self.differences = name in BY_DIFFERENCES
         self._sizes = {word: (np.shape(values[word]), int(np.size(values[word]))) for word in self.words}
