@@ -71,7 +71,7 @@ class SemiImplicitEuler:
         self.lower, self.upper = lower, upper
         self._level = np.array(dry_friction(model)) if friction else np.zeros(model.nv)
         self._rubbing = np.flatnonzero(self._level)
-        self._ways: Array | None = None  # how joints with dry friction slid in the last step: see `_as_before`
+        self._ways: tuple[Indices, Indices, Array] | None = None  # of the last step: see `_as_before`
         self._constant_drag: Array | None = None
         if friction and is_viscous(model):
             self._constant_drag = np.array(drag_torque(model, [1.0] * model.nv), dtype=float)
@@ -248,7 +248,7 @@ class SemiImplicitEuler:
         Returns a, v', the reactions (nv), and which degrees of freedom friction holds.
         """
         if near.is_empty and self._ways is not None:
-            again = self._as_before(q, v, matrix, right, self._ways)
+            again = self._as_before(q, v, matrix, right, *self._ways)
             if again is not None:
                 return again
         free = np.asarray(np.linalg.solve(matrix, right), dtype=float)
@@ -268,19 +268,20 @@ class SemiImplicitEuler:
         stopped &= mobility > 0.0
         reached[joints[stopped]] = (known + back)[stopped]  # to rounding it is there: what sticks does not creep
         if near.is_empty and len(joints) == len(self._rubbing):  # no limit is met
-            self._ways = np.sign(reached) * (self._level > 0.0)
+            ways = np.sign(reached) * (self._level > 0.0)
+            self._ways = np.flatnonzero((ways == 0.0) & (self._level > 0.0)), np.flatnonzero(ways), ways
         return a, reached, extra, joints[stopped & (known == 0.0) & (law.level > 0.0)]
 
     def _as_before(
-        self, q: Array, v: Array, matrix: Array, right: Array, ways: Array
+        self, q: Array, v: Array, matrix: Array, right: Array, held: Indices, slide: Indices, ways: Array
     ) -> tuple[Array, Array, Array, Indices] | None:
         """What `_reacted` returns where friction holds the same joints as in the last step, and others slide as they
         did; None where it does not, or a limit is met. There is one solution only: what obeys the law is it.
 
-        ways (nv): 1, -1 of joints that slide, 0 of those that are held.
+        held, slide: the joints that are held and that slide. ways (nv): 1, -1 of these, else 0.
         """
-        held = self._rubbing[ways[self._rubbing] == 0.0]
-        system, known = matrix, right - self._level * ways
+        extra = -self._level * ways
+        system, known = matrix, right + extra
         if held.size:  # their accelerations are known, and their forces are not
             stopping = -v[held] / self.h
             known = known - matrix[:, held] @ stopping
@@ -288,15 +289,14 @@ class SemiImplicitEuler:
             system[:, held] = 0.0
             system[held, held] = -1.0
         a = np.asarray(np.linalg.solve(system, known), dtype=float)
-        extra = -self._level * ways
         if held.size:
-            extra[held] = a[held]
-            if (np.abs(a[held]) > self._level[held]).any():
+            holding = a[held]
+            if (np.abs(holding) > self._level[held]).any():
                 return None
-            a[held] = stopping
+            extra[held], a[held] = holding, stopping
         reached = v + self.h * a
         reached[held] = 0.0
-        if (reached * ways < 0.0).any() or ((reached == 0.0) & (ways != 0.0)).any() or self._beyond(q, reached).size:
+        if ((reached * ways)[slide] <= 0.0).any() or self._beyond(q, reached).size:
             return None
         return a, reached, extra, held
 

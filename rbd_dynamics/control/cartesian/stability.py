@@ -21,7 +21,7 @@ from rbd_dynamics.spatial import adjoint, pose_inverse
 
 Array = NDArray[np.float64]
 GROWTH = 1.0  # 1/s: what grows no faster has no feedback, and is what rounding makes of that
-LIGHTER = 0.8  # inertias are, than described: what is stable by a hair is not on the arm
+LIGHTER = 0.9  # inertias are, than described: what is stable by a hair is not on the arm
 POSTURES, WORST = 200, 2  # looked at; tried, for rotations and for translations
 SHARES = np.geomspace(1.0, 1e-4, 33)  # of the usual stiffness
 
@@ -86,7 +86,7 @@ class StiffnessCheck:
         self.law = controller.law
 
     def stable(self, K: Array, gains: CartesianGains, timing: Timing) -> bool:
-        """Whether K (6, 6) is, at all of the postures, also of an arm that is lighter than described by a fifth.
+        """Whether K (6, 6) is, at all of the postures, also of an arm that is lighter than described by a tenth.
 
         The damping is that of the gains.
         """
@@ -98,12 +98,16 @@ class StiffnessCheck:
         return next((float(share) for share in SHARES if self.stable(share * K + rest, gains, timing)), 0.0)
 
     def usual(self, gains: CartesianGains, timing: Timing) -> tuple[float, float]:
-        """Stiffness of translations and of rotations: the usual one, softer where that is not stable."""
+        """Stiffness of translations and of rotations: the usual one, softer where that is not stable.
+
+        Translations are softer until rotations are left at least half of what is stable of them alone.
+        """
         along, about = STIFFNESS[self.law]
         turning, moving = np.diag([about] * 3 + [0.0] * 3), np.diag([0.0] * 3 + [along] * 3)
-        alone = self.largest(moving, gains, timing)
+        alone, least = self.largest(moving, gains, timing), 0.5 * self.largest(turning, gains, timing)
         for softer in SHARES[SHARES <= alone]:
-            if share := self.largest(turning, gains, timing, beside=softer * moving):
+            share = self.largest(turning, gains, timing, beside=softer * moving)
+            if share and share >= least:
                 return rounded(softer * along), rounded(share * about)
         return 0.0, 0.0
 

@@ -160,7 +160,7 @@ class CartesianControllerParameters(ToolParameters):
     )
     largest_energy: float = parameter(
         0.0,
-        "Largest kinetic energy of the robot, J: a motion takes no more than 0.42 of it, and a robot that nears it is "
+        "Largest kinetic energy of the robot, J: a motion takes some 0.42 of it, and a robot that nears it is "
         "braked, whatever drives it. 0: that of the joints' velocity limits, each with the largest inertia it meets",
         minimum=0.0,
         dynamic=True,
