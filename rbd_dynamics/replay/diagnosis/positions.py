@@ -135,7 +135,7 @@ class PositionCheck:
             begin = max(gains, key=lambda begin: gains[begin])
             if gains[begin] > LEAST * SURE:
                 zero = self._supposing.zero(supposed, q_index, begin)
-                if abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
+                if zero is not None and abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
                     found[k] = zero
         return found
 
