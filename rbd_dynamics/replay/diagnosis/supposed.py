@@ -49,13 +49,13 @@ class Supposed:
         return replace(self, q=q, v=v, a=a)
 
     def moved(self, q_index: int, by: float) -> Supposed:
-        """With another zero of a joint."""
+        """The same with another zero of a joint."""
         q = self.q.copy()
         q[:, q_index] += by
         return replace(self, q=q)
 
     def fewer(self, most: int) -> Supposed:
-        """At most about so many of the samples."""
+        """The same with about so many of the samples, at most."""
         rows = slice(None, None, max(1, len(self.q) // most))
         return replace(self, q=self.q[rows], v=self.v[rows], a=self.a[rows], tau=self.tau[rows])
 
