@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi
@@ -15,7 +15,7 @@ from rbd_dynamics.gradients.operation import Operation
 from rbd_dynamics.gradients.robot_operations import RobotOperations
 from rbd_dynamics.gradients.transforms import results_of, values_of
 
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,

@@ -29,7 +29,7 @@ EXCLUDE: tuple[tuple[str, str], ...] = (
 
 
 def claims(answers: Mapping[str, Any]) -> set[Claim]:
-    """Of the answers {name of a question: its answer}."""
+    """Claims in the answers {name of a question: its answer}."""
     return set(_claims(answers))
 
 

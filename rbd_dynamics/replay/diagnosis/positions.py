@@ -110,7 +110,7 @@ class PositionCheck:
         return max(_fall(usual, regression.fit(scale, none)) for scale in (*scales, seems, np.abs(seems)))
 
     def _suppositions(self, supposed: Supposed) -> dict[int, Supposed]:
-        """By their number, of turned joints by their place."""
+        """Suppositions by their number, those of turned joints by their place."""
         found: dict[int, Supposed] = {}
         if self._without != supposed.terms and INERTIA in self._without:
             q, v, a, tau, joints = supposed.q, supposed.v, supposed.a, supposed.tau, supposed.joints
@@ -135,7 +135,7 @@ class PositionCheck:
             begin = max(gains, key=lambda begin: gains[begin])
             if gains[begin] > LEAST * SURE:
                 zero = self._supposing.zero(supposed, q_index, begin)
-                if abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
+                if zero is not None and abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
                     found[k] = zero
         return found
 

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 STRETCHES = 8
 STEP = 1e-4  # rad or m, of differences
-STEPS, SETTLED = 4, 0.02  # steps towards a zero, and rad or m, from which on one more is none
+STEPS, SETTLED = 6, 0.02  # steps towards a zero, and rad or m, from which on one more is none
 FARTHEST = 1.0  # rad or m of one step
 
 
@@ -49,13 +49,13 @@ class Supposed:
         return replace(self, q=q, v=v, a=a)
 
     def moved(self, q_index: int, by: float) -> Supposed:
-        """With another zero of a joint."""
+        """The same with another zero of a joint."""
         q = self.q.copy()
         q[:, q_index] += by
         return replace(self, q=q)
 
     def fewer(self, most: int) -> Supposed:
-        """At most about so many of the samples."""
+        """The same with about so many of the samples, at most."""
         rows = slice(None, None, max(1, len(self.q) // most))
         return replace(self, q=self.q[rows], v=self.v[rows], a=self.a[rows], tau=self.tau[rows])
 
@@ -102,15 +102,15 @@ class Supposing:
             found.append(JointSums(self._names[dof], sums, samples, np.array([-np.inf, 0.0, 0.0, 0.0]), one, 0))
         return Regression(found, base.errors.shape[1] + len(slopes))
 
-    def zero(self, supposed: Supposed, place: int, begin: float) -> Zero:
-        """The zero of the joint at a place in q that explains most, from a first guess on."""
+    def zero(self, supposed: Supposed, place: int, begin: float) -> Zero | None:
+        """The zero of the joint at a place in q that explains most, from a first guess on; None where none settles."""
         value = begin
         for _ in range(STEPS):
             regression = self.regression(supposed.moved(place, value), [place])
             fit = regression.fit(*regression.none())
-            step = float(np.clip(fit.values[regression.shared - 1], -FARTHEST, FARTHEST))
+            step = float(fit.values[regression.shared - 1])
             if abs(step) < SETTLED:
-                break
-            value += step
-        low, high = interval(fit.without[:, regression.shared - 1], float(fit.values[regression.shared - 1]))
-        return Zero(value + step, value + low, value + high, fit)
+                low, high = interval(fit.without[:, regression.shared - 1], step)
+                return Zero(value + step, value + low, value + high, fit)
+            value += float(np.clip(step, -FARTHEST, FARTHEST))
+        return None

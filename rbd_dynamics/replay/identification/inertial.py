@@ -207,7 +207,7 @@ class InertiaIdentifier:
         return best[1], best[2]
 
     def _scale(self) -> Array:
-        """Of base parameters, friction, and rotors; zero of those that bodies can stand in for, which no fit parts."""
+        """Large values of base parameters, friction and rotors; zero of rotors that bodies can stand in for."""
         found = self._columns.scale(self._base.scale)
         if self._columns.own > 3:
             rotors = self.base.count + 3 + self._columns.own * np.arange(len(self._columns.dofs))

@@ -124,7 +124,7 @@ class JointColumns:
 
     @property
     def equations(self) -> NormalEquations:
-        """Of samples in motion, and of all of joints that hardly move."""
+        """Equations of samples in motion, and of all samples of joints that hardly move."""
         if self._both is None:
             moves = self._moving.samples >= MOVES * self._usable
             self._both = self._moving.of_joints(np.ones_like(moves))

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.control.safety.brakes import falls
 from rbd_dynamics.control.terms import GRAVITY
-from rbd_dynamics.model.joints import Continuous, JointKind
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
@@ -29,6 +28,7 @@ from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints, remark_o
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
 from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
 from rbd_dynamics.replay.signals.unsaid import angle_unit, numbered_joints
+from rbd_dynamics.replay.signals.usual import turns_of
 from rbd_dynamics.replay.signals.window import Window, beginning, surveyed
 from rbd_dynamics.robot import Robot
 
@@ -313,11 +313,6 @@ def _placed(values: Array, columns: NDArray[np.intp], others: Array) -> Array:
     found: Array = np.tile(others, (len(values), 1))
     found[:, columns] = values
     return found
-
-
-def turns_of(kind: JointKind) -> float:
-    """Whole turns by which a joint's angle may jump: one where it has limits, since drives may wrap it then, too."""
-    return np.inf if isinstance(kind, Continuous) else float(kind.is_angle)
 
 
 def segments(

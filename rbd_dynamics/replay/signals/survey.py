@@ -179,7 +179,7 @@ def _check_one_source(stamps: NDArray[np.int64], positions: Array, joints: Seque
 
 
 def _back_and_forth(positions: Array) -> Mask:
-    """Where positions (N, joints) leave and return at once, (N - 2, joints); nowhere in a few."""
+    """Samples at which positions (N, joints) leave and return at once, (N - 2, joints); nowhere in a few."""
     if len(positions) < FEW:
         return np.zeros((1, positions.shape[1]), dtype=bool)
     step, back = np.abs(positions[1:-1] - positions[:-2]), np.abs(positions[2:] - positions[:-2])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.safety.brakes import slack_of
 from rbd_dynamics.joint_states.plausibility import WHOLE_TURN, Plausibility, unexplained_way
+from rbd_dynamics.model.joints import Continuous, JointKind
 from rbd_dynamics.replay.log import Log
 
 Array = NDArray[np.float64]
@@ -136,3 +137,8 @@ def resolution(positions: Array) -> Array:
         many = np.where(np.isfinite(least), change / np.where(np.isfinite(least), least, 1.0), 0.0)
     whole = np.abs(many - np.rint(many)).max(axis=0, initial=0.0) < 0.05
     return np.where(whole, np.minimum(least, COARSEST), 0.0)
+
+
+def turns_of(kind: JointKind) -> float:
+    """Whole turns by which a joint's angle may jump: one where it has limits, since drives may wrap it then, too."""
+    return np.inf if isinstance(kind, Continuous) else float(kind.is_angle)
