@@ -33,6 +33,7 @@ BETTER = 0.5  # of a joint's squares must be left at most, in one joint
 SURE = 1.0  # by which the logarithms of all joints' squares fall together
 LEAST = 0.5  # of that, to be looked at closely
 QUARTERS = (0.5 * np.pi, -0.5 * np.pi, np.pi)  # by which zeros of encoders and descriptions often differ
+LONG = 20.0  # s: in a shorter recording what presses for some of it looks like a zero that is elsewhere
 SMALLEST = 0.01  # rad or m: a zero that is nearer is the same
 
 
@@ -64,6 +65,11 @@ class PositionCheck:
     def _rate(self) -> float:
         return self._prepare.low_pass.rate if self._prepare.low_pass is not None else 1.0
 
+    def _span(self) -> float:
+        """Time from the first sample that is kept to the last, s."""
+        first, last = (edge(numbers) for edge, (numbers, _) in ((np.min, self._kept[0]), (np.max, self._kept[-1])))
+        return float(last - first) / self._rate
+
     def findings(self) -> list[Finding]:
         """Suppositions under which the efforts fit much better."""
         if not self._kept:
@@ -82,7 +88,8 @@ class PositionCheck:
         if not (as_it_is.shares(usual) > POOR).any():
             return []
         fits = {k: self._fit(other) for k, other in self._suppositions(supposed).items()}
-        zeros = self._zeros(supposed, far=bool((as_it_is.shares(usual) > FAR).any()))
+        long = self._span() > LONG
+        zeros = self._zeros(supposed, far=bool((as_it_is.shares(usual) > FAR).any())) if long else {}
         tried: dict[tuple[str, int], FreeFit] = {("", k): fit for k, fit in fits.items()}
         tried |= {("zero", k): zero.fit for k, zero in zeros.items()}
         falls_by = {key: _fall(usual, fit) for key, fit in tried.items()}

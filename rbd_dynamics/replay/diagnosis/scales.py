@@ -32,6 +32,7 @@ SURE = float(scipy.stats.norm.ppf(0.975))
 NORMAL = 1.4826  # standard deviations are so many times the median of the absolute ones
 MOST = 3e3  # or its inverse: no unit's, more is nonsense
 POOR = 0.3  # of the torque: an effort of which more is left is not explained by a scale
+VAGUE = 100.0  # a scale of which the interval's ends differ by such a factor is not told
 LONGEST = 50.0  # of the logarithm of a scale: an interval that is longer says nothing
 MOVING = 0.05  # of a stretch's samples
 SEEN = 0.02  # of the square of the model's torque: gravity that varies by less tells nothing of masses
@@ -89,6 +90,7 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
+    kept = [j for j in kept if max(map(abs, intervals[j][1:])) < VAGUE * min(map(abs, intervals[j][1:]))]
     if 2 * len(kept) >= len(regression.joints):  # then nothing says how much gravity there is but the description
         intervals = {j: _wider(*told) for j, told in intervals.items()}
     values = [float(found.scales[j]) for j in kept]
