@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from rbd_dynamics.common.excerpt import excerpt, listed
 from rbd_dynamics.replay.reading.storage import RecordingError
@@ -24,6 +24,7 @@ class JointStateTopic:
     joints: tuple[str, ...]
     has_velocity: bool
     has_effort: bool
+    _: KW_ONLY
     parts: tuple[str, ...] = ()
 
     @property
@@ -46,7 +47,7 @@ def one_of(topics: Sequence[JointStateTopic], path: object) -> JointStateTopic:
                 )
     names = tuple(topic.name for topic in topics)
     velocity, effort = (any(getattr(topic, has) for topic in topics) for has in ("has_velocity", "has_effort"))
-    return JointStateTopic(" and ".join(names), tuple(owner), velocity, effort, names)
+    return JointStateTopic(" and ".join(names), tuple(owner), velocity, effort, parts=names)
 
 
 def namespaces(topic: str) -> list[str]:
