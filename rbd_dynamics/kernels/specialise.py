@@ -21,6 +21,7 @@ from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.row_sweeps import Unfinished
 
+_ALONG = "_along"  # directional derivatives
 _WITH_WRENCHES = "_f_ext"
 _PACKAGE = __name__.partition(".")[0]
 
@@ -62,8 +63,9 @@ def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entr
         if colon:
             return unknown("frame", frame, model.frame_names)
         hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
-    names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in known.items())
-    return f"no algorithm named {name!r}; {hint}known: {names}"
+    shown = {key: of for key, of in known.items() if not key.endswith(_ALONG)}
+    names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in shown.items())
+    return f"no algorithm named {name!r}; {hint}known: {names}; some also with {_ALONG}"
 
 
 def function_of(

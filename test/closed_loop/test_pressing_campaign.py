@@ -95,7 +95,7 @@ def standing(case: Case = STANDING) -> Record:
     forces[:, 0] = case.force
     return Record(
         case, scene, forces, np.tile(where, (n, 1)), np.tile(scene.plant.rotation, (n, 1, 1)), q, 0.0 * q, 0.0 * q,
-        ["press"] * n, [], [], 200, "",
+        ["press"] * n, [], [], 200, "", False,
     )  # fmt: skip
 
 

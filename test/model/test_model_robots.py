@@ -57,6 +57,7 @@ def test_the_one_file_without_a_link_is_refused():
 
 
 #: files with defects, and how many; they load all the same
+SAID = {"pr2"}  # without a defect: its <gazebo> switches the gravity of some links off, which is not read
 DEFECTIVE = {"alex_psyonic_hands": 8, "kinova": 3, "romeo": 2, "romeo_laas_small": 7, "romeo_small": 2, "so101": 1}
 
 
@@ -68,7 +69,7 @@ def test_it_loads_and_only_files_known_for_defects_have_any(name):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         load_urdf(robot_file(name), base="floating")
-    assert bool(caught) == (name in DEFECTIVE)
+    assert bool(caught) == (name in DEFECTIVE or name in SAID)
     if name in DEFECTIVE:
         with pytest.raises(ModelError) as raised:
             load_urdf(robot_file(name), base="floating", strict=True)

@@ -252,7 +252,7 @@ NO_DYNAMICS = {
     "body_wrenches", "compile", "compile_constrained", "constrained", "constrained_kernel", "custom_kernel",
     "inertia_input", "inertial_parameters", "payloads", "set_payload",
     "contact_forward_dynamics", "contact_impulse", "contact_inverse_dynamics", "evaluation", "in_contact",
-    "loaded_model", "ready_kernels", "show",
+    "inverse_kinematics", "loaded_model", "ready_kernels", "show",
 }  # fmt: skip
 
 

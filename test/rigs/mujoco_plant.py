@@ -108,9 +108,9 @@ def bare_description(urdf: Path, joints: Sequence[str] | None = None) -> str:
             joint.remove(mimic)
         if joints is not None and joint.get("name") not in joints:
             joint.set("type", "fixed")
-    moved = _moved_links(root)
+    moved = None if joints is None else _moved_links(root)
     for link in root.findall("link"):
-        if link.get("name") not in moved:  # its inertia is nobody's, and in some files none
+        if moved is not None and link.get("name") not in moved:  # its inertia is nobody's, and in some files none
             for inertial in link.findall("inertial"):
                 link.remove(inertial)
     options: Mapping[str, str] = {
